@@ -4,8 +4,6 @@ import html
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 
 import podium
@@ -50,18 +48,6 @@ def test_demo_files_measure_to_the_numbers_reported(result: Demo, folder: Path) 
         assert evaluation.means == pytest.approx(result.comparison.evaluations[name].means)
 
 
-def test_demo_files_have_the_numbers_of_the_shop(
-    result: Demo, folder: Path, shop: OnlineRetail
-) -> None:
-    assert result.path
-    for name in ("past.parquet", "truth.parquet", run_file("EASE")):
-        frame = pl.read_parquet(folder / name)
-        assert set(frame["user"]) <= set(shop.customer_id.tolist())
-        assert set(frame["item"]) <= set(shop.stock_code.tolist())
-    titles = pl.read_parquet(folder / "items.parquet")
-    assert titles["title"].to_list() == shop.description.tolist()
-
-
 def test_demo_audit_of_the_files_finds_no_error(result: Demo, folder: Path) -> None:
     runs = {name: folder / run_file(name) for name in METHODS}
     audit = podium.audit(folder / "past.parquet", folder / "truth.parquet", runs, TARGET)
@@ -78,13 +64,6 @@ def test_demo_page_has_the_decision_the_audit_and_the_titles(result: Demo, folde
         assert f">{title}</h2>" in text
     assert "events.npz" in text
     assert "https://" not in text
-
-
-def test_demo_counts_its_steps(result: Demo, notes: list[tuple[int, int, str]]) -> None:
-    assert result.path
-    totals = {total for _, total, _ in notes}
-    assert len(totals) == 1
-    assert [done for done, _, _ in notes] == [*range(totals.pop() + 1)]
 
 
 def test_demo_is_deterministic(result: Demo, shop: OnlineRetail) -> None:
@@ -109,11 +88,3 @@ def test_report_states_the_choice_on_validation(results: Results) -> None:
     bold = {methods["rows"][row][0] for row, _ in methods["highlight"]}
     assert bold == {results.base, results.choice}
     assert len(render(content)) > 10_000
-
-
-def test_summary_follows_from_the_means(results: Results) -> None:
-    text = page.summary(results)
-    claim = results.gate.primary
-    assert f"{claim.candidate:.4f} instead of {claim.base:.4f}" in text
-    assert f"({claim.candidate / claim.base - 1:+.0%})".replace("%", " %") in text
-    assert np.isclose(claim.candidate - claim.base, claim.difference)

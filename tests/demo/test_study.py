@@ -5,22 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import podium
 from podium.data.retail import OnlineRetail
 from podium.demo.study import (
     DAY,
-    FEATURES,
-    MEASURES,
-    N_LISTED,
     RANKERS,
     RECOMMENDERS,
     TARGET,
     Candidates,
     Results,
     Window,
-    first_of_pairs,
     propose,
-    standardised,
     times_of_windows,
     window,
 )
@@ -83,23 +77,6 @@ def test_new_purchases_are_in_the_window_and_never_bought_before() -> None:
     assert part.customers.tolist() == [0, 1]
 
 
-def test_customers_without_an_earlier_purchase_have_no_list() -> None:
-    part = window(bare([(0, 0, 1), (2, 1, 12), (2, 2, 13)]), 10, 20)
-    assert part.customers.size == part.new.size == 0
-
-
-def test_cancellations_are_left_out(shop: OnlineRetail, part: Window) -> None:
-    assert (shop.quantity < 0).any()
-    assert (shop.quantity[part.past] > 0).all()
-    assert (shop.quantity[part.new] > 0).all()
-
-
-def test_first_purchase_of_a_pair_is_the_earliest() -> None:
-    shop = bare([(0, 0, 5), (0, 0, 2), (0, 1, 3), (1, 0, 1)])
-    rows = first_of_pairs(shop, np.arange(4))
-    assert shop.minute[rows].tolist() == [2, 3, 1]
-
-
 @pytest.mark.parametrize("change", ["shift", "replace", "remove"])
 def test_candidates_do_not_depend_on_later_purchases(
     shop: OnlineRetail, part: Window, candidates: Candidates, change: str
@@ -131,55 +108,11 @@ def test_candidates_come_once_and_are_new_to_the_customer(
     assert not known & set(zip(users, candidates.item.tolist(), strict=True))
 
 
-def test_candidates_have_finite_features_of_mean_0_and_variance_1(candidates: Candidates) -> None:
-    assert candidates.features.shape == (candidates.row.size, len(FEATURES))
-    for row in (0, 17):
-        features = candidates.features[candidates.row == row]
-        assert np.allclose(features.mean(axis=0), 0, atol=1e-9)
-        spread = features.std(axis=0)
-        assert np.all(np.isclose(spread, 1) | np.isclose(spread, 0, atol=1e-6))
-
-
-def test_standardised_columns_are_centred_per_customer() -> None:
-    columns = np.array([[1.0, 5.0], [3.0, 5.0], [10.0, 7.0]])
-    assert standardised(columns, np.array([0, 0, 1])).tolist() == [[-1, 0], [1, 0], [0, 0]]
-
-
-def test_bought_candidates_are_the_new_purchases(
-    shop: OnlineRetail, part: Window, candidates: Candidates
-) -> None:
-    is_bought = candidates.bought > 0
-    users = part.customers[candidates.row[is_bought]].tolist()
-    assert set(zip(users, candidates.item[is_bought].tolist(), strict=True)) <= pairs(shop, part)
-    assert is_bought.any()
-
-
-def test_study_compares_all_methods_on_lists_of_new_products(results: Results) -> None:
-    assert set(results.runs) == {*RECOMMENDERS, *RANKERS}
-    for run in results.runs.values():
-        lengths = np.unique(run["user"], return_counts=True)[1]
-        assert lengths.max() <= N_LISTED
-        assert lengths.size == results.windows["test"].customers.size
-    evaluations = results.comparison.evaluations
-    assert set(evaluations) == set(results.runs)
-    assert all(list(evaluation.values) == list(MEASURES) for evaluation in evaluations.values())
-
-
 def test_study_chooses_on_validation(results: Results) -> None:
     values = results.validation
     assert values[results.base] == max(values[name] for name in RECOMMENDERS)
     assert values[results.choice] == max(values[name] for name in RANKERS)
     assert (results.gate.base, results.gate.candidate) == (results.base, results.choice)
-
-
-def test_study_measures_the_runs(results: Results) -> None:
-    for name, run in results.runs.items():
-        evaluation = podium.measure(results.truth, run, TARGET, ties="worst")
-        assert results.comparison.evaluations[name].means[TARGET] == evaluation.means[TARGET]
-
-
-def test_study_has_no_leak(results: Results) -> None:
-    assert results.audit.of("error") == []
 
 
 def test_study_finds_the_tastes_of_a_made_up_shop(results: Results) -> None:

@@ -151,13 +151,12 @@ def _stats(rng: random.Random) -> _Call:
     return rng.choice((
         (stats.summarize, {"values": a, "level": 0.9, "n_resamples": 50, "method": "bca"}),
         (stats.summarize, {"values": a, "level": 0.9}),
-        (stats.paired, {"a": a, "b": b, "n_permutations": 50, "level": 0.9, "alpha": 0.05}),
+        (stats.paired, {"a": a, "b": b, "n_permutations": 50, "level": 0.9}),
         (stats.holm, {"p_values": np.abs(a) % 1}),
         (stats.pooled, {"values": a, "weights": np.abs(b), "level": 0.9}),
         (stats.crossed_mean, {"values": a, "users": _whole(rng, 4), "splits": _whole(rng, 3)}),
         (stats.letters, {"means": a, "differs": np.abs(np.subtract.outer(a, a)) > 1}),
         (stats.summarize, {"values": np.abs(a) % 1, "method": "wilson", "bounds": (0.0, 1.0)}),
-        (stats.detectable, {"std_error": 0.1, "n_groups": 9, "alpha": 0.05, "power": 0.8}),
     ))  # fmt: skip
 
 

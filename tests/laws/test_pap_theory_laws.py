@@ -8,8 +8,10 @@ maxima. Each failure is repeated in exact fractions with the paper's formula.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,6 +71,73 @@ def fractions(*scores: float) -> list[Fraction]:
     return [Fraction(score).limit_denominator(100) for score in scores]
 
 
+def pap_risk_by_subsets(positives: Any, negatives: Any, k: int) -> float:
+    """Return the same risk in the form of theorem 1: a maximum of minima over subsets."""
+    beta = min(k, len(positives))
+    errors = max(
+        min(oracles.n_errors(pos, neg) for pos in itertools.combinations(positives, beta))
+        for neg in itertools.combinations(negatives, k)
+    )
+    return errors / (beta * k)
+
+
+def pap_risk_exchanged(positives: Any, negatives: Any, k: int) -> float:
+    """Return the expression of theorem 1 in exchanged order: a minimum of maxima."""
+    beta = min(k, len(positives))
+    errors = min(
+        max(oracles.n_errors(pos, neg) for neg in itertools.combinations(negatives, k))
+        for pos in itertools.combinations(positives, beta)
+    )
+    return errors / (beta * k)
+
+
+def ramp_exchanged_by_rank(positives: Any, negatives: Any, k: int) -> Any:
+    """Return eq. (9) with the positives of each set sorted by falling score, which is eq. (6)."""
+    return _pushed_inside(itertools.combinations, sorted(positives, reverse=True), negatives, k)
+
+
+def ramp_exchanged(positives: Any, negatives: Any, k: int) -> Any:
+    """Return eq. (9): the minimum over positives moved inside the maximum over orderings.
+
+    The positives are ordered sets, as required by the averaging step after it. According to the
+    paper this equals eq. (6), but it may be smaller.
+    """
+    return _pushed_inside(itertools.permutations, positives, negatives, k)
+
+
+def algorithm_2(surrogate: str, positives: Any, negatives: Any, k: int) -> Any:
+    """Return the ordering that algorithm 2 computes for "avg", "max" or "tight-struct".
+
+    Rows are the positives that the algorithm pairs, by falling score. Columns are the top
+    negatives.
+    """
+    ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
+    beta = min(k, len(ranked))
+    leads: dict[str, list[Any]] = {
+        "avg": [sum(ranked) / len(ranked) - 1] * beta,
+        "max": [s - 1 for s in ranked[-beta:]],
+        "tight-struct": [s - (i < beta) for i, s in enumerate(ranked)],
+    }
+    return tuple(tuple(int(lead <= t) for t in worst) for lead in leads[surrogate])
+
+
+def _pushed_inside(
+    choose: Callable[[Any, int], Iterator[Any]],
+    positives: Any,
+    negatives: Any,
+    k: int,
+) -> Any:
+    beta = min(k, len(positives))
+    return max(
+        min(
+            sum(map(sum, pi)) - oracles.lost_margins(pi, pos, neg)
+            for pos in choose(positives, beta)
+        )
+        for neg in itertools.combinations(negatives, k)
+        for pi in oracles.orderings(beta, k)
+    ) / (beta * k)
+
+
 def test_grid_has_ties_few_and_many_positives() -> None:
     assert len(GRID) == (5 + 15 + 35) * 3 * 2
     assert {few(case) for case in GRID} == {True, False}
@@ -112,15 +181,15 @@ def test_theorem_1_subsets_may_be_chosen_in_either_order(
 ) -> None:
     k = min(k, len(negatives))
     risk = oracles.pap_risk(positives, negatives, k)
-    assert oracles.pap_risk_by_subsets(positives, negatives, k) == risk
-    assert oracles.pap_risk_exchanged(positives, negatives, k) == risk
+    assert pap_risk_by_subsets(positives, negatives, k) == risk
+    assert pap_risk_exchanged(positives, negatives, k) == risk
 
 
 @pytest.mark.parametrize("surrogate", ["avg", "max", "tight-struct"])
 def test_algorithm_2_thresholds_out_valid_orderings_that_attain_its_loss(surrogate: str) -> None:
     for s, t, k in GRID:
         ranked, worst, beta = s, sorted(t, reverse=True)[:k], min(k, len(s))
-        pi = oracles.algorithm_2(surrogate, s, t, k)
+        pi = algorithm_2(surrogate, s, t, k)
         assert pi in oracles.orderings(len(pi), k)
         if surrogate == "avg":
             ranked = (sum(s) / len(s),) * beta
@@ -176,7 +245,7 @@ def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
 def test_algorithm_2_does_not_maximise_equation_14() -> None:
     """Its ordering has no errors for positives below the top, but then ranks these first."""
     s, t, k = (0.5, 0.4, 0.3), (0.0, 0.0), 2
-    pi = oracles.algorithm_2("tight-struct", s, t, k)
+    pi = algorithm_2("tight-struct", s, t, k)
     assert pi == ((1, 1), (1, 1), (0, 0))
     assert oracles.top_errors(pi, k) == 0 + 2
     margin_sum = 2 * (0.5 - 0) + 2 * (0.4 - 0)
@@ -202,7 +271,7 @@ def test_tight_struct_is_convex_as_the_equation_only(name: str, expected: bool) 
 
 def test_minimum_may_not_be_pushed_inside_the_maximum() -> None:
     """Eq. (9) should equal eq. (8), the ramp, but is below it, and even below the risk."""
-    pushed = {case: oracles.ramp_exchanged(*case) for case in GRID}
+    pushed = {case: ramp_exchanged(*case) for case in GRID}
     ramp = {case: value("pap-ramp", *case) for case in GRID}
     assert all(pushed[case] <= ramp[case] + SLACK for case in GRID)
     assert any(pushed[case] < ramp[case] - SLACK for case in GRID)
@@ -210,10 +279,10 @@ def test_minimum_may_not_be_pushed_inside_the_maximum() -> None:
     # The next step is correct: averaging over the positives can only increase the value.
     assert all(pushed[case] <= value("pap-avg", *case) + SLACK for case in GRID)
     s, t = fractions(3, -1), fractions(0, 0)
-    assert (oracles.ramp_exchanged(s, t, 2), oracles.ramp(s, t, 2)) == (0, 1)
+    assert (ramp_exchanged(s, t, 2), oracles.ramp(s, t, 2)) == (0, 1)
 
 
 def test_minimum_may_be_pushed_inside_for_positives_by_rank() -> None:
     for case in GRID:
-        by_rank = oracles.ramp_exchanged_by_rank(*case)
+        by_rank = ramp_exchanged_by_rank(*case)
         assert by_rank == pytest.approx(value("pap-ramp", *case))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.oracles import swap_oracles as oracles
 
 from podium import losses
 from podium.groups import Groups
 from podium.losses.sl import TopSoftmax
-from podium.testing import swap_oracles as oracles
 
 METRICS = ("ndcg", "ap", "precision", "pap")
 

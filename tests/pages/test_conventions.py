@@ -13,7 +13,8 @@ from podium import presets
 from podium._ties import TIES_OF_LISTS
 from podium.data import build
 from podium.evaluation import from_rankings
-from podium.metrics import REGISTRY, choices, parse
+from podium.metrics import REGISTRY, parse
+from podium.metrics.measures import choices
 from podium.presets import Preset
 
 PAGE = page("conventions.md")

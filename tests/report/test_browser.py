@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.report.test_page import FULL, NASTY, PAGES
+from tests.report.test_page import PAGES
 
 from podium import report
 
@@ -97,16 +97,6 @@ def test_page_opens_without_errors_and_fits(show: Opened, name: str, width: int)
     assert not any(figure.is_visible() for figure in page.locator(f"{hidden} svg").all())
 
 
-def test_hostile_names_are_text(show: Opened) -> None:
-    page = show(FULL)
-    assert page.locator("script").count() == 1
-    assert page.locator("img").count() == 0
-    assert page.title() == f"Title {NASTY}"
-    text = page.locator("main").inner_text()
-    for name in ("Subtitle", "Summary", "Fact", "Text", "Cell", "User", "Item", "Command", "File"):
-        assert f"{name} {NASTY}" in text
-
-
 def test_sorting_is_by_number_with_undefined_last(show: Opened) -> None:
     page = show(TABLES)
     ascending = ["−0.3", "<0.0001", "+0.10", "0.2", "0.2", "[0.5, 0.6]", "1,200"]
@@ -126,15 +116,6 @@ def test_sorting_by_text_is_stable_and_announced(show: Opened) -> None:
     assert page.locator("th[aria-sort]").inner_text().startswith("segment")
 
 
-def test_repeated_names_show_when_the_rows_are_in_another_order(show: Opened) -> None:
-    page = show(TABLES)
-    height = "node => node.firstChild && getComputedStyle(node).fontSize"
-    repeated = page.locator(".repeated").first
-    assert repeated.evaluate(height) == "0px"
-    click(page, 2)
-    assert repeated.evaluate(height) != "0px"
-
-
 def test_filter_keeps_rows_with_every_word(show: Opened) -> None:
     page = show(TABLES)
     field = page.get_by_label("Filter rows")
@@ -147,13 +128,6 @@ def test_filter_keeps_rows_with_every_word(show: Opened) -> None:
     assert cells(page, 0) == []
     field.fill("")
     assert len(cells(page, 0)) == 16
-
-
-def test_short_tables_have_no_filter(show: Opened) -> None:
-    short = {**LONG, "rows": LONG["rows"][:4], "repeated": []}
-    page = show({"title": "Short", "sections": [{"title": "One", "tables": [short]}]})
-    assert page.locator("thead button").count() == 3
-    assert page.locator(".filter").count() == 0
 
 
 def test_keyboard_reaches_filter_heads_and_wide_tables(show: Opened) -> None:
@@ -174,9 +148,3 @@ def test_page_is_complete_without_script(show: Opened) -> None:
     page = show(TABLES, java_script_enabled=False)
     assert cells(page, 2) == VALUES * 2
     assert page.locator("button, input").count() == 0
-
-
-def test_page_follows_the_scheme_of_the_reader(show: Opened) -> None:
-    colour = "getComputedStyle(document.body).backgroundColor"
-    colours = {show(TABLES, color_scheme=name).evaluate(colour) for name in ("light", "dark")}
-    assert len(colours) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
 from typing import Any
@@ -20,7 +19,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<script>alert("1")</script> & co'
 LONG = "WWWWW mmmmm @@@@@ " * 6
 METHODS = ["popularity", "item similarity (cosine, top 50)", NASTY, "線形ランカー", LONG]
-WIDTHS = [320, 360, 480, 720]
 
 
 def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
@@ -90,32 +88,22 @@ FULL: dict[str, dict[str, Any]] = {
         "rows": bounded_rows(),
         "bounds_label": f"all values that {NASTY} allows",
     },
-    "interval_plot of large values": {"kind": "interval_plot", "rows": rows(scale=123456.0)},
-    "interval_plot of huge values": {"kind": "interval_plot", "rows": rows(scale=3e9)},
-    "interval_plot of one value": {"kind": "interval_plot", "rows": rows()[:1]},
     "difference_plot": {
-        "kind": "difference_plot",
+        "kind": "interval_plot",
+        "sides": [f"{NASTY} higher", "linear higher"],
         "rows": rows(-0.3, scale=0.01),
         "axis_label": "difference in pap@10",
-        "low_label": f"{NASTY} higher",
-        "high_label": "linear higher",
     },
     "difference_plot with a limit and bounds": {
-        "kind": "difference_plot",
+        "kind": "interval_plot",
+        "sides": ["the base better", "the candidate better"],
         "rows": bounded_rows(),
-        "low_label": "the base better",
-        "high_label": "the candidate better",
         "reference": {"value": -0.02, "label": "limit −0.02"},
     },
     "grouped_intervals": {
         "kind": "grouped_intervals",
         "panels": panels(5),
         "axis_label": "mean pap@10",
-    },
-    "grouped_intervals of short labels": {
-        "kind": "grouped_intervals",
-        "panels": [{"title": f"part {i}", "rows": [rows(i)[0], rows(i)[3]]} for i in range(4)],
-        "share_axis": False,
     },
     "grouped_intervals with bounds": {
         "kind": "grouped_intervals",
@@ -132,7 +120,6 @@ FULL: dict[str, dict[str, Any]] = {
         "count_label": "users",
         "mean": 0.99,
     },
-    "histogram of one value": {"kind": "histogram", **figures.bin_values([0.5] * 4)},
     "histogram with undefined values": {
         "kind": "histogram",
         **figures.bin_values([0.1, 0.2, 0.4]),
@@ -144,12 +131,6 @@ FULL: dict[str, dict[str, Any]] = {
         "series": curves(40),
         "x_label": "epoch",
         "y_label": f"mean of {NASTY}",
-    },
-    "line_plot of short labels": {
-        "kind": "line_plot",
-        "series": [
-            {"label": f"run {i}", "x": [1, 2, 3], "y": [0.1, 0.2, 0.3 + i / 1e4]} for i in range(9)
-        ],
     },
     "line_plot with a band": {
         "kind": "line_plot",
@@ -170,21 +151,11 @@ FULL: dict[str, dict[str, Any]] = {
         "log_x": True,
         "log_y": True,
     },
-    "line_plot of a point": {"kind": "line_plot", "series": [{"label": "a", "x": [3], "y": [7]}]},
-    "line_plot of many lines": {
-        "kind": "line_plot",
-        "series": [{"label": f"run {i}", "x": [1, 2], "y": [i, i + 1]} for i in range(24)],
-    },
     "trade_off_plot": {
         "kind": "trade_off_plot",
         "points": points(5),
         "x_label": f"coverage of {NASTY}",
         "y_label": "ndcg@10",
-    },
-    "trade_off_plot of many methods": {"kind": "trade_off_plot", "points": points(40)},
-    "trade_off_plot of a point": {
-        "kind": "trade_off_plot",
-        "points": [{"label": "$a_1$", "x": 1, "y": 2, "low": 1, "high": 3}],
     },
     "user_scatter": {
         "kind": "user_scatter",
@@ -194,11 +165,10 @@ FULL: dict[str, dict[str, Any]] = {
         "y_label": "ndcg@10 of $als$",
         "count_label": "customers",
     },
-    "user_scatter of one user": {"kind": "user_scatter", "x": [0.25, None], "y": [0.5, 1.0]},
 }
 EMPTY: list[dict[str, Any]] = [
     {"kind": "interval_plot", "rows": []},
-    {"kind": "difference_plot", "rows": [], "low_label": "a", "high_label": "b"},
+    {"kind": "interval_plot", "sides": ["a", "b"], "rows": []},
     {"kind": "grouped_intervals", "panels": []},
     {"kind": "grouped_intervals", "panels": [{"title": "none", "rows": []}]},
     {"kind": "histogram", "edges": [], "counts": []},
@@ -243,14 +213,9 @@ def test_figure_has_every_label(name: str, width: int) -> None:
     labels += [line["label"] for key in ("series", "points") for line in figure.get(key, [])]
     labels += [panel["title"] for panel in figure.get("panels", [])]
     labels += [figure[key] for key in figure if key.endswith("_label")]
+    labels += figure.get("sides", ())
     for label in labels:
         assert label in said
-
-
-@pytest.mark.parametrize("name", FULL)
-def test_figure_escapes_labels(name: str) -> None:
-    tags = {node.tag.removeprefix(SVG) for node in drawn(name, 720).iter()}
-    assert tags <= {"svg", "title", "desc", "g", "path", "text"}
 
 
 @pytest.mark.parametrize("width", [360, 720])
@@ -266,21 +231,6 @@ def test_figure_is_drawn_again_with_the_same_bytes(name: str) -> None:
     first, second = (figures.draw(figure, width=360) for _ in range(2))
     assert first == second
     assert not re.search(r"\bid=|matplotlib|<style|<!--|20\d\d-\d\d", first)
-
-
-@pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("width", [320, 720])
-@pytest.mark.parametrize("name", FULL)
-def test_text_stays_inside_the_figure(name: str, width: int) -> None:
-    axes = figures.plot({"title": TITLE, **FULL[name]}, width=width)
-    figure: Any = axes.figure
-    figure.draw_without_rendering()
-    for text in figure.findobj(lambda artist: hasattr(artist, "get_text") and artist.get_text()):
-        box = text.get_window_extent()
-        assert figure.bbox.x0 - 1 <= box.x0, text
-        assert box.x1 <= figure.bbox.x1 + 1, text
-        assert figure.bbox.y0 - 1 <= box.y0, text
-        assert box.y1 <= figure.bbox.y1 + 1, text
 
 
 def lines(figure: dict[str, Any]) -> list[Any]:
@@ -306,7 +256,11 @@ def test_marks_are_drawn_at_their_values() -> None:
 def test_difference_is_hollow_where_the_interval_includes_zero() -> None:
     ends = [(1, 3), (-1, 3), (-3, -1), (None, None)]
     rows = [{"label": "a", "value": 1, "low": low, "high": high} for low, high in ends]
-    dots = [d for d in lines({"kind": "difference_plot", "rows": rows}) if d.get_marker() == "o"]
+    dots = [
+        d
+        for d in lines({"kind": "interval_plot", "sides": ["", ""], "rows": rows})
+        if d.get_marker() == "o"
+    ]
     paper = colours.LIGHT["paper"]
     assert [dot.get_markerfacecolor() == paper for dot in dots] == [False, True, False, True]
 
@@ -341,32 +295,12 @@ def test_signs_of_formulas_are_text() -> None:
     assert all(text in said for text in (row["label"], *labels.values()))
 
 
-def test_figure_has_a_title_and_a_description() -> None:
-    root = parse(FULL["interval_plot"])
-    assert root.get("role") == "img"
-    assert root.get("aria-label") == TITLE
-    title, description = root[0], root[1]
-    assert (title.tag, description.tag) == (f"{SVG}title", f"{SVG}desc")
-    assert "popularity: 0.200 [0.150, 0.260]" in (description.text or "")
-
-
 def test_undefined_values_are_counted_below_a_histogram() -> None:
     assert f"12,345 {NASTY} without a value." in words(
         drawn("histogram with undefined values", 720)
     )
     empty = parse({"kind": "histogram", "edges": [], "counts": [], "n_undefined": 7})
     assert "7 groups without a value." in words(empty)
-
-
-def test_tooltips_of_a_histogram_have_the_number_of_the_noun() -> None:
-    counts = {"counts": [1, 2, 12_345], "count_label": "users"}
-    root = parse({"kind": "histogram", "edges": [0, 1, 2, 3], **counts})
-    hints = [str(node.text) for node in root.iter(f"{SVG}title")]
-    assert hints[-3:] == [
-        "0.00 to 1.00: 1 user",
-        "1.00 to 2.00: 2 users",
-        "2.00 to 3.00: 12,345 users",
-    ]
 
 
 def test_control_characters_leave_xml_well_formed() -> None:
@@ -401,73 +335,8 @@ def test_bins_hold_every_defined_value() -> None:
 # --- colours ----------------------------------------------------------------------------------
 
 # Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia
-BLINDNESS = np.array(
-    [
-        [
-            0.152286,
-            1.052583,
-            -0.204868,
-            0.114503,
-            0.786281,
-            0.099216,
-            -0.003882,
-            -0.048116,
-            1.051998,
-        ],
-        [
-            0.367322,
-            0.860646,
-            -0.227968,
-            0.280085,
-            0.672501,
-            0.047413,
-            -0.011820,
-            0.042940,
-            0.968881,
-        ],
-        [
-            1.255528,
-            -0.076749,
-            -0.178779,
-            -0.078411,
-            0.930809,
-            0.147602,
-            0.004733,
-            0.691367,
-            0.303900,
-        ],
-    ]
-).reshape(3, 3, 3)
-LAB = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
 
 def linear(colour: str) -> np.ndarray:
     channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-
-
-def contrast(a: str, b: str) -> float:
-    low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b))
-    return (high + 0.05) / (low + 0.05)
-
-
-def lab(rgb: np.ndarray) -> np.ndarray:
-    x, y, z = np.cbrt(np.clip(LAB @ np.clip(rgb, 0, 1), 1e-6, None) / LAB.sum(axis=1))
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-
-@pytest.mark.parametrize("scheme", [colours.LIGHT, colours.DARK], ids=["light", "dark"])
-def test_colours_contrast_with_their_ground(scheme: dict[str, str]) -> None:
-    for tone in ("ink", "muted"):
-        assert contrast(scheme[tone], scheme["paper"]) >= 4.5
-    for i in range(colours.N_COLOURS):
-        assert contrast(scheme[f"c{i}"], scheme["paper"]) >= 3
-
-
-@pytest.mark.parametrize("scheme", [colours.LIGHT, colours.DARK], ids=["light", "dark"])
-def test_colours_stay_apart_under_colour_blindness(scheme: dict[str, str]) -> None:
-    """Distances in CIELAB, where 10 is plainly visible side by side; the last two may be closer."""
-    for blindness in [np.eye(3), *BLINDNESS]:
-        seen = [lab(blindness @ linear(scheme[f"c{i}"])) for i in range(colours.N_COLOURS)]
-        assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:6], 2)) >= 20
-        assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) >= 15

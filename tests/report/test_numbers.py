@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium import _numbers, _text
+from podium import _numbers
 from podium.report import cells
 
 NAN = float("nan")
@@ -16,10 +16,6 @@ NAN = float("nan")
 )
 def test_decimals_give_three_digits(values: list[float], digits: int) -> None:
     assert _numbers.decimals([*values, NAN, None]) == digits
-
-
-def test_decimals_of_nothing_are_those_of_a_measure() -> None:
-    assert _numbers.decimals([]) == _numbers.decimals([0.0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -71,17 +67,3 @@ def test_labels_of_ticks_have_the_same_decimals(ticks: list[float], expected: li
     labels = _numbers.tick_labels(ticks)
     assert [float(label.replace("−", "-").replace(",", "")) for label in labels] == ticks
     assert len(ticks) == 1 or labels == expected
-
-
-def test_text_is_wrapped_between_words_and_loses_none() -> None:
-    text = "one two three four five"
-    lines = _text.wrap(text, 10, _text.width("three four", 10))
-    assert " ".join(lines) == text
-    assert all(_text.width(line, 10) <= _text.width("three four", 10) for line in lines)
-
-
-def test_text_is_shortened_only_where_it_must() -> None:
-    assert _text.shorten("linear", 10, _text.width("linear", 10)) == "linear"
-    short = _text.shorten("linear ranker", 10, _text.width("linear", 10))
-    assert short == "li…er"
-    assert _text.width(short, 10) <= _text.width("linear", 10)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import pytest
 
 from podium import report
-from podium.errors import ArgumentError, MissingExtraError
-from podium.report import _page
+from podium.errors import ArgumentError
+from podium.report.measured_pages import comparison_report, evaluation_report
 
 NASTY = '<script>alert("1")</script><img src="http://evil.example/a.png">'
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -181,10 +180,10 @@ PAGES: dict[str, Any] = {
     "full": FULL,
     "bare": {"title": "Bare"},
     "empty": {"title": "", "summary": [], "facts": {}, "sections": [], "conventions": []},
-    "evaluation": report.evaluation_report(EVALUATION),
-    "no measures": report.evaluation_report({"measures": {}, "segments": []}),
-    "comparison": report.comparison_report(COMPARISON),
-    "no runs": report.comparison_report({"runs": [], "baseline": "", "measures": {}}),
+    "evaluation": evaluation_report(EVALUATION),
+    "no measures": evaluation_report({"measures": {}, "segments": []}),
+    "comparison": comparison_report(COMPARISON),
+    "no runs": comparison_report({"runs": [], "baseline": "", "measures": {}}),
 }
 
 
@@ -235,35 +234,9 @@ def test_page_escapes_every_text() -> None:
         assert f"{part} {NASTY}" in text
 
 
-def test_page_has_both_schemes_and_prints_light(page: str) -> None:
-    assert "prefers-color-scheme: dark" in page
-    assert "@media print" in page
-    assert 'name="viewport"' in page
-    assert page.index("prefers-color-scheme: dark") < page.index("@media print")
-
-
 def test_page_has_every_colour_of_its_figures(page: str) -> None:
     used = set(re.findall(r"var\((--[a-z0-9]+)", page))
     assert used <= set(re.findall(r"(--[a-z0-9]+): #", page))
-
-
-def test_page_draws_each_figure_for_desktop_and_phone() -> None:
-    page = report.render(FULL)
-    assert 'width="720"' in page
-    assert 'width="360"' in page
-
-
-def test_table_cells_are_written_and_highlighted() -> None:
-    page = report.render(FULL)
-    assert '<td class="right best short">0.12</td>' in page
-    assert '<td class="right short">–</td>' in page
-    assert '<th scope="col" class="right">mean</th>' in page
-
-
-def test_contents_are_listed_where_there_are_many() -> None:
-    four = {"title": "a", "sections": [{"title": f"part {i}"} for i in range(4)]}
-    assert '<a href="#section-4">part 3</a>' in report.render(four)
-    assert "<nav" not in report.render(FULL)
 
 
 def test_evaluation_report_shows_every_measure_segment_and_convention() -> None:
@@ -278,12 +251,12 @@ def test_evaluation_report_shows_every_measure_segment_and_convention() -> None:
 
 
 def test_evaluation_plots_only_shares_on_one_axis() -> None:
-    (figure,) = report.evaluation_report(EVALUATION)["sections"][0]["figures"]
+    (figure,) = evaluation_report(EVALUATION)["sections"][0]["figures"]
     assert [row["label"] for row in figure["rows"]] == ["pap@10", "pap@10 (pooled)"]
 
 
 def test_comparison_report_claims_only_what_a_test_shows() -> None:
-    page = report.comparison_report(COMPARISON)
+    page = comparison_report(COMPARISON)
     shown, not_shown = page["summary"]
     assert shown == (
         "linear has the best mean pap@10, 0.3200. It is significantly better than popularity "
@@ -297,19 +270,9 @@ def test_comparison_report_claims_only_what_a_test_shows() -> None:
 
 
 def test_comparison_report_marks_what_a_test_shows() -> None:
-    section = report.comparison_report(COMPARISON)["sections"][1]
+    section = comparison_report(COMPARISON)["sections"][1]
     assert section["tables"][0]["highlight"] == [(1, 1)]
     assert section["tables"][0]["rows"][1][3:] == ["0.0004"] * 2
-
-
-def test_comparison_report_explains_letters() -> None:
-    measures = COMPARISON["measures"]
-    lettered = {name: {**r, "letters": dict.fromkeys(RUNS, "a")} for name, r in measures.items()}
-    means = report.comparison_report({**COMPARISON, "pairs": "all", "measures": lettered})
-    (table,) = means["sections"][0]["tables"]
-    assert table["columns"][2] == "letters"
-    assert table["rows"][0][2] == "a"
-    assert "Runs with a letter in common do not" in means["sections"][1]["notes"][-1]
 
 
 def test_comparison_report_shows_ranges_over_judgements() -> None:
@@ -317,13 +280,13 @@ def test_comparison_report_shows_ranges_over_judgements() -> None:
     measure = COMPARISON["measures"]["pap@10"]
     tests = [measure["differences"][0], {**measure["differences"][1], "unjudged": unjudged}]
     with_range = {**COMPARISON, "measures": {"pap@10": {**measure, "differences": tests}}}
-    table, _ = report.comparison_report(with_range)["sections"][1]["tables"]
+    table, _ = comparison_report(with_range)["sections"][1]["tables"]
     assert table["columns"][-2:] == ["unjudged", "labels"]
     assert table["rows"][1][-2:] == ["[-0.0200, +0.0600]", "12"]
 
 
 def test_comparison_report_gives_a_run_one_colour() -> None:
-    sections = report.comparison_report(COMPARISON)["sections"]
+    sections = comparison_report(COMPARISON)["sections"]
     figures = [figure for section in sections for figure in section["figures"]]
     assert report.figures.colour_numbers(figures) == {run: i for i, run in enumerate(RUNS)}
 
@@ -346,26 +309,3 @@ def test_write_leaves_nothing_where_rendering_fails(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="kind"):
         report.write(broken, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
-
-
-def test_write_leaves_nothing_where_writing_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("older", encoding="utf-8")
-
-    def full(self: Path, target: Path) -> Path:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        report.write(FULL, path)
-    assert list(tmp_path.iterdir()) == [path]
-    assert path.read_text(encoding="utf-8") == "older"
-
-
-def test_without_jinja2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    _page._template.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[report\]'"):
-        report.render(FULL)

@@ -13,7 +13,6 @@ from tests.report.test_page import Outline
 
 import podium
 from podium import report, sampled
-from podium.errors import PodiumError
 from podium.evaluation import details
 from podium.report.pictures import decided
 from podium.report.pictures.measured import means
@@ -181,34 +180,13 @@ def test_curves_are_of_the_users_of_all_runs() -> None:
         assert line["y"][line["x"].index(2)] == expected
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: measured({"user": [], "item": []}, RUN, "ndcg@2"),
-        lambda: compared(TRUTH, RUN),
-        lambda: measured(TRUTH, {"user": [9], "item": [1], "score": [1.0]}, "ndcg@2"),
-    ],
-    ids=["zero users", "one model", "no common user"],
-)
-def test_what_cannot_be_measured_is_an_error_in_a_sentence(make: Callable[[], Result]) -> None:
-    with pytest.raises(PodiumError, match=r"^[A-Z r].*\.$"):
-        make()
-
-
-@pytest.mark.parametrize("method", ["naive", "mle"])
-def test_report_of_a_biased_estimate_has_the_meaning_that_is_printed(method: str) -> None:
-    drawn = np.random.default_rng(0).geometric(0.1, 200).clip(max=100)
-    ranks = sampled.SampledRanks(drawn, 99, 999)
-    options: dict[str, Any] = {"estimator": method, "bounds": False, "n_bootstrap": 5}
-    one = sampled.evaluate(ranks, "recall@10", **options)
-    two = sampled.compare_all({"a": ranks, "b": ranks}, "recall@10", **options)
-    biased = f"{method} is biased: its intervals are for its expectation over users and samples"
-    for found in (one, two):
-        summary = " ".join(found.to_report()["summary"])
-        assert biased in summary
-        assert biased in " ".join(str(found).split())
-        assert "of the ranking of all items is estimated at" not in summary
-        assert "the probability that its sign is right" not in summary
+def test_users_without_a_list_are_not_the_worst_served() -> None:
+    truth = {"user": [1, 2, 3], "item": [7, 7, 7]}
+    run = {"user": [1, 2], "item": [7, 8], "score": [1.0, 1.0]}
+    result = podium.measure(truth, run, "rr", missing="zero", keep_lists=True)
+    served = details.of_evaluation(result)["users"]
+    assert [user["user"] for user in served["users"]] == ["2", "1"]
+    assert served["n_without_list"] == 1
 
 
 @pytest.mark.parametrize("first", ["exact", "drawn"])
@@ -230,12 +208,3 @@ def test_notes_of_a_comparison_are_those_of_all_models(first: str) -> None:
     assert "Means over users, estimated for a ranking of all items." in unbiased
     assert "has the sign of the exact difference." in unbiased
     assert "is assumed, because samples hardly distinguish them. It affects rr." in unbiased
-
-
-def test_users_without_a_list_are_not_the_worst_served() -> None:
-    truth = {"user": [1, 2, 3], "item": [7, 7, 7]}
-    run = {"user": [1, 2], "item": [7, 8], "score": [1.0, 1.0]}
-    result = podium.measure(truth, run, "rr", missing="zero", keep_lists=True)
-    served = details.of_evaluation(result)["users"]
-    assert [user["user"] for user in served["users"]] == ["2", "1"]
-    assert served["n_without_list"] == 1

@@ -15,17 +15,6 @@ from podium.report.narrowing import narrow
 NAN = float("nan")
 
 
-def test_text_aligns_numbers_right_and_words_left() -> None:
-    table = {"columns": ["run", "p"], "rows": [["a", "<0.001"], ["bbb", "0.2"], ["c", "-"]]}
-    assert tables.to_text(table).split("\n") == [
-        "run       p",
-        "---  ------",
-        "a    <0.001",
-        "bbb     0.2",
-        "c         -",
-    ]
-
-
 def test_text_counts_wide_characters_twice() -> None:
     lines = tables.to_text({"columns": ["a", "b"], "rows": [["線形", "x"], ["abcd", "y"]]}).split(
         "\n"
@@ -88,15 +77,6 @@ def test_csv_reads_back() -> None:
 def test_csv_keeps_every_digit() -> None:
     table = {"columns": ["a", "b", "c"], "rows": [[1 / 3, None, NAN]], "digits": 2}
     assert tables.to_csv(table) == f"a,b,c\n{1 / 3!r},,\n"
-
-
-@pytest.mark.parametrize(
-    "write", [tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv]
-)
-def test_table_without_rows_has_its_columns(write: Any) -> None:
-    written = write({"columns": ["run", "mean"], "rows": []})
-    assert "run" in written
-    assert "mean" in written
 
 
 def test_alignment_can_be_given() -> None:

@@ -73,10 +73,6 @@ def test_runs_have_a_letter_in_common_if_they_do_not_differ(measure: str) -> Non
     assert letters["fair"] == letters["also fair"]
 
 
-def test_only_all_pairs_have_letters() -> None:
-    assert podium.compare(truth(), RUNS, "rr").letters == {}
-
-
 def test_a_segment_is_compared_as_if_it_were_all_users() -> None:
     comparison = podium.compare(truth(), RUNS, "ndcg@3", by="country", users=USERS)
     is_uk = USERS["country"] == "UK"
@@ -136,13 +132,6 @@ def test_splits_have_their_own_truths_and_users() -> None:
     assert {label.split("/")[1] for label in weak.labels[uk.mask]} == {
         str(u) for u in range(0, N, 3)
     }
-
-
-def test_a_run_of_one_file_is_compared_with_several_seeds() -> None:
-    seeds = several(2.0, range(3))
-    once = podium.compare(truth(), {"a": RUNS["weak"], "b": seeds}, "rr")
-    repeated = podium.compare(truth(), {"a": [RUNS["weak"]] * 3, "b": seeds}, "rr")
-    assert repr(once.difference("rr", "b")) == repr(repeated.difference("rr", "b"))
 
 
 @pytest.mark.parametrize("pairs", ["first", "all"])
@@ -257,15 +246,6 @@ def test_labels_settle_the_sign_of_a_difference() -> None:
     assert not settled.unjudged.can_reverse
 
 
-def test_ranges_of_runs_with_ids_of_two_kinds_are_equal() -> None:
-    runs = {"a": short_run(1), "b": short_run(2)}
-    text = {**runs, "b": {**runs["b"], "user": [str(u) for u in runs["b"]["user"]]}}
-    [d], [mixed] = (
-        podium.compare(sparse_truth(), r, "rr", unjudged="bounds").differences for r in (runs, text)
-    )
-    assert mixed.unjudged == d.unjudged
-
-
 def test_bounds_need_one_truth() -> None:
     runs = {"a": [RUNS["weak"]] * 2, "b": RUNS["good"]}
     with raises(ArgumentError, "unjudged"):
@@ -324,21 +304,6 @@ def test_runs_apart_are_refused_with_the_right_call(runs: tuple[Any, ...]) -> No
         podium.compare(truth, *runs, ["rr"])
 
 
-def test_counts_of_queries_are_headed_as_in_the_input() -> None:
-    truth = {"qid": [1, 2], "item": [7, 8]}
-    run = {"qid": [1, 2], "item": [7, 7], "score": [1.0, 1.0]}
-    other = {**run, "item": [7, 8]}
-    for result in (
-        podium.measure(truth, run, "rr"),
-        podium.compare(truth, {"a": run, "b": other}, "rr"),
-        podium.gate(truth, run, other, "rr"),
-    ):
-        lines = str(result).splitlines()
-        heads = [word for line in lines if line.startswith("measure") for word in line.split()]
-        assert "queries" in heads
-        assert "users" not in heads
-
-
 def test_bounds_without_a_measure_of_relevance_have_no_range() -> None:
     truth = {"user": [1, 2], "item": [1, 2]}
     a = {"user": [1, 2], "item": [1, 2], "score": [1.0, 1.0]}
@@ -358,3 +323,7 @@ def test_ties_that_a_package_leaves_open_can_be_passed() -> None:
     for ties, value in orders:
         result = podium.measure(truth, run, "rr@2", like="ir_measures", ties=ties)
         assert result.values["rr@2"].tolist() == [value]
+
+
+def test_only_all_pairs_have_letters() -> None:
+    assert podium.compare(truth(), RUNS, "rr").letters == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +111,3 @@ def test_errors_name_lines_of_the_whole_file(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("\n".join(["user,item,relevance", *rows]))
     with pytest.raises(DataError, match="line 32"):
         of_some_users(tmp_path / "truth.csv", "truth", (USER, ITEM, RELEVANCE), {}, 1)
-
-
-def test_command_audits_some_users(tmp_path: Path, podium: Callable[..., Any]) -> None:
-    paths = list(map(str, written(tmp_path, tables()).values()))
-    result = podium("audit", *paths, "--memory", SMALL, "--fail-on", "never")
-    assert result.status == 0
-    assert "some-users" in result.out
-    assert "some-users" not in podium("audit", *paths, "--fail-on", "never").out
-    refused = podium("audit", *paths, "--memory", "lots")
-    assert refused.status == 2

@@ -119,11 +119,6 @@ def test_users_without_a_value_give_no_pass() -> None:
     assert (none.decision, none.primary.n_users) == ("cannot tell", 0)
 
 
-def test_a_sequential_look_is_tested(tmp_path: Path) -> None:
-    look = gate(TRUTH, BASE, BASE, "ndcg@5", sequential=True, state=tmp_path / "gate.state")
-    assert look.decision == "cannot tell"
-
-
 @pytest.mark.parametrize("ids", ["{}", "u{}"])
 def test_parts_and_memory_agree(tmp_path: Path, ids: str) -> None:
     n = 4 * N

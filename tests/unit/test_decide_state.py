@@ -42,10 +42,6 @@ def test_looks_count_the_users(folder: Path) -> None:
     assert [file.name for file in folder.iterdir()] == ["s"]
 
 
-def test_gate_used_once_has_no_look() -> None:
-    assert gate(TRUTH, BASE, CANDIDATE).look is None
-
-
 @pytest.mark.parametrize("horizon", [None, 60])
 def test_same_users_again_change_nothing(folder: Path, horizon: int | None) -> None:
     look(FIRST, horizon=horizon)
@@ -69,15 +65,6 @@ def test_cumulative_tables_are_those_of_new_users(folder: Path, horizon: int | N
     )
     assert new == cumulative
     assert (folder / "new").read_bytes() == (folder / "all").read_bytes()
-
-
-def test_means_are_those_of_all_users() -> None:
-    look(FIRST)
-    last = look(SECOND | THIRD).primary
-    whole = gate(TRUTH, BASE, CANDIDATE, "ndcg@5").primary
-    assert (last.base, last.candidate) == pytest.approx((whole.base, whole.candidate))
-    assert last.std_error == pytest.approx(whole.std_error)
-    assert last.n_users == N
 
 
 def test_order_of_rows_does_not_matter() -> None:
@@ -206,20 +193,6 @@ def test_other_rules_are_refused_by_name(options: dict[str, Any], pattern: str) 
     )
 
 
-def test_other_horizon_or_weight_is_refused_by_name() -> None:
-    users = {**USERS, "w": [1.0] * N}
-    look(FIRST, horizon=50, users=users, weight="visits")
-    refused_look("begun with horizon 50, but this look has 60", SECOND, horizon=60)
-    refused_look(
-        "begun with weight 'visits', but this look has 'w'",
-        SECOND,
-        horizon=50,
-        users=users,
-        weight="w",
-    )
-    refused_look("begun with weight 'visits', but this look has None", SECOND, horizon=50)
-
-
 def test_horizon_is_the_end() -> None:
     look(FIRST, horizon=40)
     last = look(SECOND, horizon=40)
@@ -249,9 +222,3 @@ def test_novelty_needs_a_horizon() -> None:
         look(FIRST, **novelty)
     look(FIRST, horizon=N, **novelty)
     assert look(set(range(N)), horizon=N, **novelty).claims[1].n_users == N
-
-
-def test_state_is_a_path_or_a_text(folder: Path) -> None:
-    look(FIRST, state=folder / "s")
-    assert podium.gate is gate
-    assert look(SECOND, state=str(folder / "s")).look is not None

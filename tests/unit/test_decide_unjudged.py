@@ -131,59 +131,6 @@ def test_users_of_one_run_have_no_effect() -> None:
     assert gate(truth, base, CANDIDATE, "rr", **options).claims == decided("rr").claims
 
 
-SENTENCES: dict[str, tuple[Table, str, int]] = {
-    "reverse": (
-        run((0,), (0,), (9, 0)),
-        (
-            "Judging the 3 unjudged items could reverse the order: the difference in precision@1 "
-            "lies between -0.3333 and +0.6667. 1 label would settle it, if the item turns out not "
-            "relevant."
-        ),
-        1,
-    ),
-    "same order": (
-        run((0,), (0,), (0,)),
-        (
-            "No judgement of the 3 unjudged items can reverse the order: the difference in "
-            "precision@1 lies between +0.0000 and +0.6667."
-        ),
-        0,
-    ),
-    "equal": (
-        run((7,), (8,), (0,)),
-        (
-            "The runs are equal if the 3 unjudged items are not relevant: the difference in "
-            "precision@1 lies between +0.0000 and +0.0000."
-        ),
-        0,
-    ),
-}
-
-
-@pytest.mark.parametrize(("candidate", "sentence", "n_labels"), SENTENCES.values(), ids=SENTENCES)
-def test_sentence_states_what_judgements_could_change(
-    candidate: Table, sentence: str, n_labels: int
-) -> None:
-    result = gate(TRUTH, BASE, candidate, "precision@1", unjudged="bounds")
-    assert sentence in " ".join(str(result).split())
-    assert result.as_json()["unjudged"] == {
-        "n_items": 3,
-        "n_labels": n_labels,
-        "sentence": sentence,
-    }
-
-
-def test_sentences_of_runs_without_unjudged_items_or_users() -> None:
-    judged = run((0, 1), (0,), (0,))
-    result = gate(TRUTH, judged, judged, "rr", unjudged="bounds")
-    assert "\nThe lists contain no unjudged items.\n" in str(result)
-    irrelevant = {**TRUTH, "relevance": [0, 0, 0, 0]}
-    with pytest.warns(PodiumWarning):
-        result = gate(irrelevant, BASE, CANDIDATE, "rr", unjudged="bounds")
-    assert "\nNo user has a value of rr, so unjudged items have no effect.\n" in str(result)
-    assert result.as_json()["claims"][0]["unjudged"]["low"] is None
-
-
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "sequential": (
         {"sequential": True, "state": "s", "horizon": 9},
@@ -205,3 +152,14 @@ def test_what_has_no_range_is_refused(options: dict[str, Any], pattern: str) -> 
     arguments: dict[str, Any] = {"measure": "rr", "unjudged": "bounds", **options}
     with pytest.raises(ArgumentError, match=pattern):
         gate("none.csv", "none.csv", "none.csv", **arguments)
+
+
+def test_sentences_of_runs_without_unjudged_items_or_users() -> None:
+    judged = run((0, 1), (0,), (0,))
+    result = gate(TRUTH, judged, judged, "rr", unjudged="bounds")
+    assert "\nThe lists contain no unjudged items.\n" in str(result)
+    irrelevant = {**TRUTH, "relevance": [0, 0, 0, 0]}
+    with pytest.warns(PodiumWarning):
+        result = gate(irrelevant, BASE, CANDIDATE, "rr", unjudged="bounds")
+    assert "\nNo user has a value of rr, so unjudged items have no effect.\n" in str(result)
+    assert result.as_json()["claims"][0]["unjudged"]["low"] is None

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.raised import raises
-from tests.unit.gate_tables import BASE, CANDIDATE, TRUTH, USERS, N, Table, values, without
+from tests.unit.gate_tables import BASE, CANDIDATE, TRUTH, USERS, N, Table, values
 
 import podium
 from podium.decide import gate
-from podium.errors import ArgumentError
 from podium.evaluation.stats import clustered_mean
 
 
@@ -66,18 +64,6 @@ def test_comparison_pairs_users_whose_ids_are_numbers_and_text() -> None:
     mixed = podium.compare(TRUTH, {"a": BASE, "b": with_text_ids(CANDIDATE)}, "ndcg@5")
     assert mixed.difference("ndcg@5", "b").test.std_error == pytest.approx(expected.std_error)
     assert mixed.difference("ndcg@5", "b").test.wins == expected.wins
-
-
-def test_users_that_a_run_lacks_follow_the_convention() -> None:
-    short = without(CANDIDATE, {0, 1, 2})
-    with raises(ArgumentError, "missing"):
-        gate(TRUTH, BASE, short)
-    assert gate(TRUTH, BASE, short, missing="zero").primary.n_users == N
-    skipped = gate(TRUTH, BASE, short, missing="skip").primary
-    judged, base = without(TRUTH, {0, 1, 2}), without(BASE, {0, 1, 2})
-    there = gate(judged, base, short).primary
-    assert skipped.n_users == there.n_users == N - 3
-    assert skipped.interval == pytest.approx(there.interval)
 
 
 def test_undefined_users_are_counted_or_filled() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.raised import raises
 
-from podium.errors import ArgumentError, PodiumWarning, UnsettledError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import Evaluation, evaluate, stats
 from podium.metrics import parse
 from podium.ranking import Ranking
@@ -66,35 +66,7 @@ def test_undefined_groups_can_be_refused(ranking: Ranking) -> None:
     assert evaluate(defined, "rr", undefined="error").means == {"rr": (1 + 1 / 3) / 2}
 
 
-def test_summary_is_that_of_stats_with_the_evaluations_level(ranking: Ranking) -> None:
-    e = evaluate(ranking, "rr", level=0.8)
-    cut = stats.summarize([1, 1 / 3, np.nan], level=0.8, bounds=(0, 1))
-    assert e.summary("rr") == cut
-    w = evaluate(ranking, "rr", interval="wilson")
-    expected = stats.summarize([1, 1 / 3, np.nan], method="wilson", bounds=(0, 1))
-    assert w.summary("rr") == expected
-    b = evaluate(ranking, "rr", interval="bootstrap", seed=3)
-    assert b.summary("rr") == stats.summarize([1, 1 / 3, np.nan], method="bootstrap", seed=3)
-
-
-def test_aliases_find_what_was_evaluated(ranking: Ranking) -> None:
-    e = evaluate(ranking, "map@2")
-    assert e.summary("ap(norm=n_pos)@2") == e.summary(parse("ap@2"))
-
-
-def test_a_single_defined_group_has_a_mean_and_no_interval() -> None:
-    s = evaluate(Ranking.from_scores([2.0, 1.0], [1, 0]), "rr").summary("rr")
-    assert s.mean == 1
-    assert np.isnan([s.std_error, *s.interval]).all()
-
-
 # --- Pooled -------------------------------------------------------------------------------------
-
-
-def test_pooled_pap_is_correct_pairs_over_pairs(ranking: Ranking) -> None:
-    pooled = evaluate(ranking, "pap@2").pooled("pap@2")
-    assert pooled.mean == (4 + 0) / (2 * 2 + 1 * 2)
-    assert (pooled.n_groups, pooled.n_undefined) == (2, 1)
 
 
 @NOTHING_TO_FIND
@@ -143,15 +115,6 @@ def segments(e: Evaluation) -> dict[str, list[bool]]:
     return {s.name: s.mask.tolist() for s in e.segments}
 
 
-def test_engagement_divides_by_the_smallest_cutoff(ranking: Ranking) -> None:
-    e = evaluate(ranking, ["ndcg@3", "pap@1"]).segmented("engagement")
-    assert segments(e) == {"n_pos <= 1": [False, True, True], "n_pos > 1": [True, False, False]}
-    assert segments(evaluate(ranking, "rr").segmented("engagement", k=2)) == {
-        "n_pos <= 2": [True, True, True],
-        "n_pos > 2": [False, False, False],
-    }
-
-
 def test_engagement_needs_a_cutoff(ranking: Ranking) -> None:
     with raises(ArgumentError, "by"):
         evaluate(ranking, "rr").segmented("engagement")
@@ -173,22 +136,6 @@ def test_n_pos_segments_hold_every_group_that_has_positives_once(n_pos: list[int
     assert all(m.any() for m in masks)
 
 
-def test_n_pos_segments_are_quarters() -> None:
-    sizes = np.repeat([1, 2, 3, 4, 5, 6, 7, 8], 9)
-    relevance = np.concatenate([np.arange(9) < p for p in range(1, 9)]).astype(float)
-    e = evaluate(Ranking.from_scores(-np.arange(72), relevance, sizes), "rr").segmented("n_pos")
-    assert {s.name: int(s.mask.sum()) for s in e.segments} == {
-        "n_pos 1-2": 2, "n_pos 3-4": 2, "n_pos 5-6": 2, "n_pos 7-8": 2,
-    }  # fmt: skip
-
-
-def test_each_value_of_a_key_is_a_segment(ranking: Ranking) -> None:
-    e = evaluate(ranking, "rr").segmented("country", ["UK", "DE", "UK"]).segmented("n_pos")
-    assert [(s.by, s.name) for s in e.segments][:2] == [("country", "DE"), ("country", "UK")]
-    assert e.segments[1].mask.tolist() == [True, False, True]
-    assert {s.by for s in e.segments} == {"country", "n_pos"}
-
-
 def test_segments_are_in_the_order_of_numbers_in_their_names(ranking: Ranking) -> None:
     for key in ([10, 0.5, 0.25], ["10 to 20", "5 to 9", "5 to 10"], [5, None, 10]):
         segments = evaluate(ranking, "rr").segmented("age", np.array(key, object)).segments
@@ -203,11 +150,6 @@ def test_segments_are_in_the_order_of_numbers_in_their_names(ranking: Ranking) -
 def test_a_key_has_one_value_per_group(ranking: Ranking) -> None:
     with pytest.raises(ArgumentError, match=r"key must have one value per group, got shape \(2,\)"):
         evaluate(ranking, "rr").segmented("country", ["UK", "DE"])
-
-
-def test_an_unknown_division_suggests_the_nearest(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match=r"got 'engagment'\. Did you mean 'engagement'\?"):
-        evaluate(ranking, "rr").segmented("engagment")
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -234,11 +176,6 @@ def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
         "interval": "t",
         "seed": 0,
     }
-
-
-def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
-    e = evaluate(ranking, "rr").segmented("age", np.array([3, 4, 3]))
-    assert [s["name"] for s in json.loads(json.dumps(e.as_json()))["segments"]] == ["3", "4"]
 
 
 # --- Streams ------------------------------------------------------------------------------------
@@ -271,12 +208,6 @@ def test_a_stream_must_hold_each_group_once(ranking: Ranking) -> None:
         evaluate([ranking, ranking], "rr")
     with pytest.raises(ArgumentError, match="rankings must hold at least one Ranking"):
         evaluate([], "rr")
-
-
-def test_undefined_groups_of_a_stream_are_counted_over_all_blocks(ranking: Ranking) -> None:
-    other = Ranking.from_scores([1.0], [0], [0])
-    with raises(ArgumentError, "undefined"):
-        evaluate([ranking, other], "rr", undefined="error")
 
 
 # --- Errors -------------------------------------------------------------------------------------
@@ -350,17 +281,6 @@ def test_undefined_or_small_values_warn_with_the_reason(
     evaluate([Ranking.from_scores(SCORES, RELEVANCE, QID), *block], ["rr", "pap@1"])
 
 
-def test_a_measure_that_was_not_evaluated_is_named(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match=r"ndcg@3 was not evaluated\. Evaluated measures: rr"):
-        evaluate(ranking, "rr").summary("ndcg@3")
-
-
-def test_unsettled_lists_stop_an_evaluation() -> None:
-    short = Ranking.from_scores([1.0], [0], unretrieved=([1], [0]))
-    with pytest.raises(UnsettledError, match="does not hold for 1 of 1 groups"):
-        evaluate(short, "pap@2")
-
-
 def test_engagement_divides_at_the_k_of_pap() -> None:
     r = Ranking.from_scores([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
     names = [s.name for s in evaluate(r, ["hit_rate@1", "pap@2"]).segmented("engagement").segments]
@@ -378,12 +298,3 @@ def test_segments_keep_groups_without_a_value() -> None:
         "30.0": [True, False, True],
         "unknown": [False, True, False],
     }
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
-def test_seed_must_be_an_integer(seed: Any) -> None:
-    r = Ranking.from_scores([1.0], [1])
-    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
-        evaluate(r, "rr", seed=seed)
-    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
-        Ranking.from_scores([1.0], [1], ties="random", seed=seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.evaluation.shown import shown_values
 from podium.evaluation.stats import clustered_mean, paired
-from podium.metrics import REGISTRY, SHOWN, Measure, gini, parse_all
+from podium.metrics import Measure, gini, parse_all
 
 Table = dict[str, Any]
 Lists = dict[Any, list[Any]]
@@ -62,10 +61,6 @@ def measures(*texts: str) -> list[Measure]:
     return parse_all(texts or MEASURES)
 
 
-def jaccard(a: set[str], b: set[str]) -> float:
-    return 1 - len(a & b) / len(a | b)
-
-
 def cosine(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     product = sum(p * q for p, q in zip(a, b, strict=True))
     return 1 - product / math.hypot(*a) / math.hypot(*b)
@@ -78,59 +73,8 @@ def mean_distance(items: list[Any], known: dict[Any, Any], distance: Any) -> flo
     return sum(distances) / len(distances) if distances else math.nan
 
 
-def gini_by_pairs(counts: list[int]) -> float:
-    total = sum(abs(a - b) for a, b in itertools.combinations(counts, 2))
-    return total / (len(counts) * sum(counts))
-
-
-def expected(lists: Lists, past: Table, table: Table, n_items: int) -> dict[str, list[float]]:
-    """Return the values by user, and for coverage and gini the measure alone."""
-    cut = {user: items[:K] for user, items in lists.items()}
-    n_past: Counter[int] = Counter(past["item"])
-    times_shown = Counter(i for items in cut.values() for i in items)
-    counts = [*times_shown.values(), *[0] * (n_items - len(times_shown))]
-    bits = {i: -math.log2((n_past[i] or 0.5) / len(past["item"])) for i in range(n_items)}
-    known = {
-        item: set(text.split("|")) - {""}
-        for item, text in zip(table["item"], table["genres"], strict=True)
-    }
-    return {
-        f"coverage@{K}": [len(times_shown) / n_items],
-        f"gini@{K}": [gini_by_pairs(counts)],
-        f"novelty@{K}": [mean([bits[i] for i in items]) for items in cut.values()],
-        f"popularity@{K}": [mean([n_past[i] for i in items]) for items in cut.values()],
-        f"diversity@{K}": [mean_distance(items, known, jaccard) for items in cut.values()],
-    }
-
-
 def mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else math.nan
-
-
-def all_items(past: Table, *lists: Lists) -> int:
-    return len({*past["item"], *(i for one in lists for items in one.values() for i in items)})
-
-
-@pytest.mark.filterwarnings("ignore:diversity@4. The items table lacks")
-@pytest.mark.parametrize("as_text", [False, True])
-def test_values_are_those_of_the_definitions(as_text: bool) -> None:
-    """The catalogue is that of both runs; neither row order nor the kind of ids matters."""
-    runs, past, table = {"a": lists_of(0), "b": lists_of(1)}, catalogue(), genres()
-    n_items = all_items(past, *runs.values())
-    assert n_items > all_items(past, runs["a"]) or n_items > all_items(past, runs["b"])
-    given = {name: run_of(lists, order=7) for name, lists in runs.items()}
-    if as_text:
-        given = {n: {**t, "item": [str(i) for i in t["item"]]} for n, t in given.items()}
-    found = shown_values(given, measures(), np.arange(N_USERS), catalogue=past, items=table)
-    for name, lists in runs.items():
-        for measure, values in expected(lists, past, table, n_items).items():
-            actual = found[name][measure]
-            assert actual.shape == (N_USERS,)
-            if len(values) == 1:
-                assert actual.mean() == pytest.approx(values[0], abs=1e-14)
-            else:
-                np.testing.assert_allclose(actual, values, rtol=1e-12, atol=1e-12)
-                assert np.isnan(actual[0])
 
 
 def test_features_have_cosine_distances() -> None:
@@ -192,17 +136,6 @@ def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:
     assert values.mean() == pytest.approx(gini(items, 90), abs=1e-14)
 
 
-def test_error_of_gini_over_clusters_is_about_that_of_deleting_each_cluster() -> None:
-    n_users, n_clusters = 600, 100
-    users, items = random_lists(n_users, 4)
-    clusters = np.arange(n_users) % n_clusters
-    values = gini_values(users, items, n_users, 90)
-    deleted = np.array([gini(items[clusters[users] != c], 90) for c in range(n_clusters)])
-    variance = (n_clusters - 1) / n_clusters * ((deleted - deleted.mean()) ** 2).sum()
-    error = clustered_mean(values, clusters=clusters).std_error
-    assert error == pytest.approx(math.sqrt(variance), rel=0.05)
-
-
 def test_error_of_coverage_is_that_of_deleting_each_user() -> None:
     users, items = random_lists(N_USERS, 5)
     values = coverage_values(users, items, N_USERS, 90)
@@ -243,17 +176,6 @@ def measured(*texts: str, **options: Any) -> podium.Evaluation:
     return podium.measure(truth, run_of(lists), texts, **options)
 
 
-def test_segments_and_users_leave_out_what_is_no_mean() -> None:
-    evaluation = measured("coverage@2", "gini@2", "arp@2", "rr", catalogue=catalogue())
-    divided = evaluation.segmented("half", np.arange(N_USERS - 1) % 2)
-    result = divided.as_json()
-    assert list(result["measures"]) == ["coverage@2", "gini@2", "arp@2", "rr"]
-    assert [list(s["measures"]) for s in result["segments"]] == [["arp@2", "rr"]] * 2
-    assert divided.per_user().columns == ["user", "n_pos", "arp@2", "rr"]
-    with pytest.raises(ArgumentError, match=r"^gini@2 is not a mean over groups.* these groups"):
-        divided.summary("gini@2", divided.segments[0].mask)
-
-
 def test_intervals_are_in_the_bounds() -> None:
     evaluation = measured("coverage@6", "gini@1", catalogue={"user": [1], "item": [0]})
     for measure in evaluation.measures:
@@ -275,19 +197,6 @@ def test_a_run_that_shows_nothing_to_the_users() -> None:
     assert found["coverage@4"].tolist() == [0, 0]
     for name in ("gini@4", "novelty@4", "popularity@4", "diversity@4"):
         assert np.isnan(found[name]).all()
-
-
-def test_undefined_users_follow_the_rule() -> None:
-    truth = {"user": [1, 2], "item": [5, 5]}
-    run = {"user": [1, 2, 2], "item": [5, 5, 6], "score": [1.0, 2.0, 1.0]}
-    items = {"item": [5, 6], "genre": ["war", "noir"]}
-    means = {
-        rule: podium.measure(truth, run, "diversity@2", items=items, undefined=rule).means
-        for rule in ("skip", "zero")
-    }
-    assert means == {"skip": {"diversity@2": 1.0}, "zero": {"diversity@2": 0.5}}
-    with pytest.raises(ArgumentError, match=r"^diversity@2 is undefined for 1 of 2 groups"):
-        podium.measure(truth, run, "diversity@2", items=items, undefined="error")
 
 
 @pytest.mark.parametrize(
@@ -340,13 +249,6 @@ def test_interval_that_needs_bounds_is_refused_before_tables_are_read(text: str)
     assert "gini@2" in str(bounded)
 
 
-def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
-    ranking = podium.Ranking.from_scores([1.0], [1], [1])
-    for text in MEASURES:
-        with pytest.raises(ArgumentError, match=rf"^{text} measures the items shown.* Use it in"):
-            podium.evaluate(ranking, text)
-
-
 def test_separators_blanks_and_repeats_of_categories() -> None:
     items = {"item": [0, 1], "genre": [" war |drama||war", "drama|war"]}
     run = {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]}
@@ -355,13 +257,6 @@ def test_separators_blanks_and_repeats_of_categories() -> None:
     numbers = {"item": [0, 1], "kind": [3, 4], "year": [1990, 1990]}
     means = podium.measure(truth, run, ["ild(column=kind)@2", "ild(column=year)@2"], items=numbers)
     assert list(means.means.values()) == [1.0, 0.0]
-
-
-def test_names_differ_from_those_of_metrics_of_relevance() -> None:
-    of_relevance = {name.removesuffix("@k") for name in [*REGISTRY, *REGISTRY.aliases]}
-    assert not of_relevance & {*SHOWN, *SHOWN.aliases}
-    assert {m.reads for m in SHOWN.values()} == {"catalogue", "items"}
-    assert {m.reads for m in REGISTRY.values()} == {"relevance"}
 
 
 def test_titles_are_not_categories() -> None:
@@ -377,3 +272,10 @@ def test_titles_are_not_categories() -> None:
         for table in (features, {**titles, **features})
     ]
     assert values[0] == values[1] > 0
+
+
+def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
+    ranking = podium.Ranking.from_scores([1.0], [1], [1])
+    for text in MEASURES:
+        with pytest.raises(ArgumentError, match=rf"^{text} measures the items shown.* Use it in"):
+            podium.evaluate(ranking, text)

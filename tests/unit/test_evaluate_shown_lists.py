@@ -61,13 +61,6 @@ def test_options_of_scores_change_what_is_shown(
         assert not np.array_equal(found.values[measure], without.values[measure], equal_nan=True)
 
 
-def test_lists_without_an_item_above_the_score_show_nothing() -> None:
-    truth, run, given = tables()
-    means = podium.measure(truth, run, MEASURES, score_above=9.0, **given).means
-    assert means["coverage@4"] == means["precision@4"] == 0
-    assert all(np.isnan(means[f"{name}@4"]) for name in SHOWN if name != "coverage")
-
-
 def test_removed_items_remain_in_the_catalogue() -> None:
     run = {"user": [1, 1], "item": ["a", "b"], "score": [1.0, -1.0]}
     truth, past = {"user": [1], "item": ["a"]}, {"user": [1], "item": ["a"]}

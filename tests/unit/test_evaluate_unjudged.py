@@ -12,7 +12,6 @@ from tests.raised import raises
 from podium import data
 from podium.errors import ArgumentError
 from podium.evaluation import (
-    align,
     difference_bounds,
     judgement_bounds,
     labels_to_settle,
@@ -51,16 +50,6 @@ def test_bounds_are_those_of_segments_and_follow_undefined() -> None:
         "low": None,
         "high": None,
     }
-
-
-def test_common_users_keep_their_bounds() -> None:
-    options: Any = {"unjudged": "bounds", "missing": "skip"}
-    one_user = {name: column[:2] for name, column in RUN.items()}
-    runs = {
-        name: measure(TRUTH, run, "rr", **options) for name, run in (("a", RUN), ("b", one_user))
-    }
-    aligned = align(runs)
-    assert [ends.tolist() for ends in aligned["a"].bounds["rr"]] == [[0.5], [1.0]]
 
 
 def test_users_without_a_list_have_the_worst_value_and_nothing_to_judge() -> None:
@@ -170,11 +159,3 @@ def test_a_pool_refuses_users_of_one_run_and_other_rules() -> None:
     assert data.pool_unjudged(TRUTH, RUN, one_user, missing="skip").labels.tolist() == ["u"]
     with pytest.raises(ArgumentError, match="unjudged must be"):
         data.pool_unjudged(TRUTH, RUN, RUN, unjudged="skip")
-
-
-def test_runs_without_unjudged_items_have_no_range() -> None:
-    judged = {"user": ["u", "v"], "item": [1, 1], "score": [1, 1]}
-    pool = data.pool_unjudged(TRUTH, judged, judged)
-    for name, bounds in difference_bounds(pool, ["rr", "ap", "ndcg", "recall"]).items():
-        assert bounds.low.tolist() == bounds.high.tolist() == [0.0, 0.0], name
-    assert labels_to_settle(pool, "ap")["item"].tolist() == []

@@ -12,25 +12,11 @@ from tests.raised import raises
 import podium
 from podium import presets
 from podium.data import ranking, read_run, read_truth
-from podium.decide.explain.grid import SEPARATED_BY
 from podium.decide.explain.lists import Lists
+from podium.decide.explain.search import distinct, search
 from podium.decide.explain.table import ValueTable, changes
 from podium.errors import ArgumentError, DataError
 from podium.metrics import parse
-
-MEASURES = (
-    "ndcg@5",
-    "ap@5",
-    "recall@5",
-    "precision@5",
-    "rr@5",
-    "hit_rate",
-    "err(max_grade=3)@4",
-    "pap@2",
-    "bpref",
-    "judged@3",
-    "f1@3",
-)
 
 
 def tables(seed: int, n_users: int = 60) -> tuple[Any, Any]:
@@ -52,56 +38,19 @@ def value_table(truth: Any, run: Any, measure: str) -> ValueTable:
     return ValueTable(read_truth(truth), read_run(run), parse(measure))
 
 
-def measured(truth: Any, run: Any, table: ValueTable, choice: dict[str, Any]) -> float:
-    """Measure under the same conventions through podium.measure."""
-    own = table.measure.metric.options
-    options = {name: value for name, value in choice.items() if name in own}
-    options = {**dict(table.measure.options), **options}
-    inside = ",".join(f"{name}={str(value).lower()}" for name, value in options.items())
-    text = f"{table.measure.name}({inside})" if inside else table.measure.name
-    text += "" if table.measure.k is None else f"@{table.measure.k}"
-    rules = {
-        n: v for n, v in choice.items() if n not in options and n not in ("pooled", "undefined")
-    }
-    evaluation = podium.measure(truth, run, text, undefined=choice["undefined"], **rules)
-    if choice.get("pooled"):
-        return evaluation.pooled(text).mean
-    return evaluation.means[text]
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-@pytest.mark.parametrize("measure", MEASURES)
-def test_values_are_those_of_measure(measure: str) -> None:
-    truth, run = tables(1)
-    table = value_table(truth, run, measure)
-    rng = np.random.default_rng(2)
-    for _ in range(40):
-        choice = {
-            axis.name: axis.values[rng.integers(len(axis.values))] for axis in table.conventions
-        }
-        try:
-            expected = measured(truth, run, table, choice)
-        except ArgumentError:
-            with pytest.raises(ArgumentError):
-                table.mean(choice)
-            continue
-        assert table.mean(choice) == pytest.approx(expected, abs=1e-12, nan_ok=True), choice
-
-
 @pytest.mark.parametrize("measure", ["ndcg@5", "ap@5", "recall@5"])
 def test_planted_conventions_are_found(measure: str) -> None:
     truth, run = tables(3)
     table = value_table(truth, run, measure)
     default = table.mean(table.defaults)
     axes = [axis for axis in table.conventions if axis.name not in table.without_effect()]
-    n_found = 0
+    matches, n_found = distinct(table), 0
     for first, second in itertools.combinations(axes, 2):
         choice = {**table.defaults, first.name: first.values[-1], second.name: second.values[-1]}
         value = table.mean(choice)
         if f"{value:.4f}" == f"{default:.4f}":
             continue
-        found = podium.explain(truth, run, measure, value=f"{value:.4f}").search
-        assert found is not None
+        found = search(table, f"{value:.4f}", matches)
         fits = [match for match in found.matches if match.value == pytest.approx(value, abs=1e-11)]
         assert len(fits) == 1
         assert fits[0].n_changes <= len(changes(choice, table.defaults))
@@ -212,15 +161,6 @@ def test_lists_are_whole_as_in_ranking(
     assert found.n_items.tolist() == expected.n_items.tolist()
 
 
-def test_option_of_another_package_has_data_that_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(SEPARATED_BY, "gain")  # as if podium did not know the option
-    truth, run = tables(5)
-    truth["relevance"] = np.minimum(truth["relevance"], 1.0)
-    found = podium.explain(truth, run, "ndcg@3", value="0.9999").search
-    assert found is not None
-    assert found.without_effect["gain"] == "lists whose value depends on gain"
-
-
 def test_scores_beyond_single_precision_stay_double() -> None:
     truth, run = tables(6)
     run["score"] = run["score"] * 1e39
@@ -231,8 +171,3 @@ def test_scores_beyond_single_precision_stay_double() -> None:
     found = podium.explain(truth, run, "ap@5", value="0.9999").search
     assert found is not None
     assert "single_precision" not in found.nearest.changes[0]
-
-
-def test_unknown_package_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"like must be .*recbole"):
-        podium.explain(*tables(5), "ndcg@5", like="recbol")

@@ -58,6 +58,9 @@ def test_means_and_tests_of_values_whose_squares_overflow() -> None:
     )
     same = ("t_p_value", "randomisation_p_value", "effect_size", "wins", "losses")
     assert [getattr(test, n) for n in same] == pytest.approx([getattr(unit, n) for n in same])
+    assert stats.paired(values, b=others) == stats.paired(b=others, a=values) == test
+    bounded = stats.summarize(values=values, bounds=(0.0, 6e200))
+    assert (bounded.mean, bounded.interval) == (large.mean, (0.0, 6e200))
     weighted = stats.pooled(values, [1, 1, 2])
     assert weighted.mean == pytest.approx(3.5e200)
     assert weighted.std_error == pytest.approx(1e200 * stats.pooled([1, 3, 5], [1, 1, 2]).std_error)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import log2
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from tests.raised import raises
 
 import podium
-from podium import data, presets
+from podium import data
 from podium.catalogue import rank_all
 from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import evaluate, judgement_bounds
@@ -22,34 +21,6 @@ RUN = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "score": [3.0, 2.0, 1.0, 1.0]
 # User 1 ranks the grades 3, 5, 4. User 2 has no grade of at least 4.
 ZEROED = (5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3))
 KEPT = (3 + 5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3) + 3 / log2(4))
-
-
-def test_low_grades_count_as_zero_if_a_threshold_is_passed() -> None:
-    result = podium.measure(TRUTH, RUN, ["ndcg", "recall@2"], min_relevance=4)
-    assert result.values["ndcg"] == pytest.approx([ZEROED, np.nan], nan_ok=True)
-    assert result.conventions["low_grades"] == "zero"
-    undefined = {name: np.isnan(values).tolist() for name, values in result.values.items()}
-    assert undefined["ndcg"] == undefined["recall@2"]  # the same users have relevant items
-
-
-def test_low_grades_keep_their_gains_without_a_threshold_or_on_request() -> None:
-    for options in ({}, {"min_relevance": 4, "low_grades": "keep"}):
-        result = podium.measure(TRUTH, RUN, "ndcg", **options)
-        assert result.values["ndcg"] == pytest.approx([KEPT, 1.0])
-
-
-@pytest.mark.parametrize(
-    ("measure", "value"),
-    [
-        ("dcg(gain=exp2)@2", 31 / log2(3)),
-        ("err(max_grade=5)@2", 31 / 32 / 2),
-        ("topk_loss@1", 1.0),
-        ("ndcg(gain=binary)@2", 1 / log2(3) / (1 + 1 / log2(3))),
-    ],
-)
-def test_every_graded_measure_ignores_low_grades(measure: str, value: float) -> None:
-    result = podium.measure(TRUTH, RUN, measure, min_relevance=4)
-    assert result.values[measure][0] == pytest.approx(value)
 
 
 def test_a_threshold_above_all_grades_is_named() -> None:
@@ -65,17 +36,6 @@ def test_fractional_grades_below_the_default_threshold_keep_their_gains() -> Non
     assert evaluate(ranking, "dcg").means["dcg"] == pytest.approx(1 / log2(3))
 
 
-def test_compare_and_gate_apply_the_rule_of_measure() -> None:
-    truth = {name: values * 8 for name, values in TRUTH.items()}
-    truth["user"] = [u + 10 * i for i in range(8) for u in TRUTH["user"]]
-    worse = {"user": truth["user"], "item": truth["item"], "score": [3.0, 2.0, 1.0, 1.0] * 8}
-    better = {**worse, "score": [1.0, 3.0, 2.0, 1.0] * 8}
-    compared = podium.compare(truth, {"a": worse, "b": better}, "ndcg", min_relevance=4)
-    assert compared.differences[0].test.difference == pytest.approx(1 - ZEROED)
-    decided = podium.gate(truth, worse, better, "ndcg", min_relevance=4)
-    assert decided.primary.difference == pytest.approx(1 - ZEROED)
-
-
 def test_a_catalogue_applies_the_rule() -> None:
     scores, truth = [[3.0, 2.0, 1.0]], csr_array([[3.0, 5.0, 4.0]])
     for depth in (None, 3):
@@ -83,32 +43,6 @@ def test_a_catalogue_applies_the_rule() -> None:
         assert evaluate(ranking, "ndcg").means["ndcg"] == pytest.approx(ZEROED)
         kept = rank_all(scores, truth, min_relevance=4, low_grades="keep", depth=depth)
         assert evaluate(kept, "ndcg").means["ndcg"] == pytest.approx(KEPT)
-
-
-def test_bounds_judge_items_by_grades_that_count() -> None:
-    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
-    run = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
-    ranking = data.ranking(truth, run, min_relevance=4, unjudged="bounds")
-    low, high = judgement_bounds(ranking, "ndcg@2", grades=[2, 5])
-    # Item 9 has grade 0 or 5; grade 2 counts as 0.
-    assert low == pytest.approx([1 / log2(3)])
-    assert high == pytest.approx([1.0])
-
-
-def test_a_difference_is_bounded_by_grades_that_count() -> None:
-    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
-    base = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
-    candidate = {"user": [1, 1], "item": [2, 9], "score": [2.0, 1.0]}
-    pool = data.pool_unjudged(truth, base, candidate, min_relevance=4)
-    assert pool.base.ideal.tolist() == [5.0]
-    bounds = podium.evaluation.difference_bounds(pool, "ndcg@2")["ndcg@2"]
-    assert bounds.low == pytest.approx([0.0])  # item 9 has grade 5 as well
-    assert bounds.high == pytest.approx([1 - 1 / log2(3)])
-
-
-@pytest.mark.parametrize("package", presets.PACKAGES)
-def test_packages_keep_low_grades(package: str) -> None:
-    assert presets.get(package).conventions.low_grades == "keep"
 
 
 def test_a_package_decides_the_rule() -> None:
@@ -147,3 +81,13 @@ def test_the_line_of_conventions_reproduces_the_rule() -> None:
         text = " ".join(str(podium.measure(TRUTH, RUN, "ndcg", **dict(options))).split())
         assert words in text
         assert ("--min-relevance" in text) == bool(options)
+
+
+def test_bounds_judge_items_by_grades_that_count() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
+    run = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
+    ranking = data.ranking(truth, run, min_relevance=4, unjudged="bounds")
+    low, high = judgement_bounds(ranking, "ndcg@2", grades=[2, 5])
+    # Item 9 has grade 0 or 5; grade 2 counts as 0.
+    assert low == pytest.approx([1 / log2(3)])
+    assert high == pytest.approx([1.0])

@@ -15,7 +15,7 @@ from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, computable, t
 
 import podium
 from podium.errors import ArgumentError, DataError, UnsettledError
-from podium.evaluation import Evaluation, compare_evaluations, measure_part, merge
+from podium.evaluation import Evaluation, measure_part, merge
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
 
@@ -105,22 +105,6 @@ def test_lists_of_absent_users_are_whole_if_the_caller_says_so(whole: bool) -> N
     else:
         with pytest.raises(ArgumentError, match=f"that of user {users[1]} has others"):
             parts_of(frames["truth"], run, measures, lists_whole=True, **options)
-
-
-def test_compared_parts_are_compared_whole_tables() -> None:
-    frames = tables("text")
-    options: dict[str, Any] = {"missing": "skip"}
-    runs = {name: frames[name] for name in ("a", "b")}
-    expected = podium.compare(frames["truth"], runs, FEW, **options)
-    parts = {name: parts_of(frames["truth"], run, FEW, **options) for name, run in runs.items()}
-    assert compare_evaluations(parts).differences == expected.differences
-
-
-def test_users_are_named_as_in_the_truth() -> None:
-    truth = pa.table({"who": ["a", "b"], "item": [1, 2]})
-    run = pa.table({"user": ["a", "b"], "item": [1, 2], "rank": [1, 1]})
-    part = measure_part(truth, run, "rr", lowest=1, user="who")
-    assert part.per_user().to_pydict() == {"who": ["a", "b"], "n_pos": [1, 1], "rr": [1.0, 1.0]}
 
 
 TRUTH = pa.table({"user": [1, 2], "item": [7, 7], "relevance": [1, 2]})

@@ -13,16 +13,12 @@ import podium
 from podium.errors import ArgumentError
 from podium.metrics import (
     REGISTRY,
-    SHOWN,
     Measure,
     Metric,
-    choices,
-    get,
     parse,
     parse_all,
-    register,
 )
-from podium.testing.strategies import all_measures
+from podium.metrics.measures import choices
 
 
 def values_of(metric: Metric, option: str) -> st.SearchStrategy[Any]:
@@ -58,13 +54,6 @@ def test_text_parses_back_to_the_same_measure(text: str) -> None:
     assert parse(measure.canonical) == measure
     assert parse(measure.canonical).canonical == measure.canonical
     assert " " not in measure.canonical
-
-
-@pytest.mark.parametrize("measure", all_measures(), ids=str)
-def test_every_measure_of_the_registry_parses_back(measure: Measure) -> None:
-    assert parse(str(measure)) == measure
-    assert parse(measure) is measure
-    assert get(measure.name, k=measure.k, **dict(measure.options)) == measure
 
 
 @pytest.mark.parametrize(
@@ -194,13 +183,6 @@ def test_results_have_the_text_that_was_given_and_are_found_by_every_equivalent_
     assert other.difference("ap@2", "b").measure == "map_cut_2"
 
 
-def test_names_that_differ_only_in_case_are_one_name() -> None:
-    names = [*REGISTRY, *REGISTRY.aliases, *SHOWN, *SHOWN.aliases]
-    assert len({name.lower() for name in names}) == len(names)
-    with pytest.raises(ArgumentError, match="'nDCG' is taken by podium"):
-        register("nDCG", cutoff="none")(lambda ranking: ranking.n_pos + 0.0)
-
-
 def test_aliases_stand_for_metrics_and_hide_none() -> None:
     assert set(REGISTRY.aliases.values()) <= set(REGISTRY)
     assert not set(REGISTRY.aliases) & {name.removesuffix("@k") for name in REGISTRY}
@@ -245,12 +227,6 @@ def test_wrong_text_raises_with_advice(text: Any, message: str) -> None:
         parse(text)
 
 
-def test_several_measures_parse_in_order() -> None:
-    assert [str(m) for m in parse_all(["map@5", Measure("rr")])] == ["map@5", "rr"]
-    assert [str(m) for m in parse_all("map@5")] == ["map@5"]
-    assert parse_all(Measure("rr")) == [Measure("rr")]
-
-
 @pytest.mark.parametrize(
     ("measures", "message"),
     [
@@ -275,13 +251,3 @@ def test_several_measures_must_be_some_and_different() -> None:
         parse_all([])
     with pytest.raises(ArgumentError, match=r"measures names map\(norm=n_pos\)@5 twice"):
         parse_all(["ap@5", "map(norm=n_pos)@5"])
-
-
-def test_registry_declares_bounds_that_hold_the_worst_and_the_best() -> None:
-    for metric in REGISTRY.values():
-        low, high = metric.bounds
-        assert low < high
-        ends = (
-            (metric.worst, metric.best) if metric.higher_is_better else (metric.best, metric.worst)
-        )
-        assert ends == metric.bounds

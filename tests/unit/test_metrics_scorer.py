@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from tests.raised import raises
 
@@ -63,14 +63,6 @@ def test_scorer_reads_probabilities_where_there_is_no_decision_function(data: An
 
 
 @pytest.mark.usefixtures("routing")
-def test_scorer_reads_the_decision_function_of_a_classifier(data: Any) -> None:
-    X, y = data
-    model = LogisticRegression().fit(X, y)
-    ranking = Ranking.from_scores(model.decision_function(X), y, QID)
-    assert make_scorer("auc")(model, X, y, qid=QID) == np.nanmean(parse("auc")(ranking))
-
-
-@pytest.mark.usefixtures("routing")
 def test_scorer_flips_the_sign_of_a_loss(data: Any) -> None:
     X, y = data
     model = Ridge().fit(X, y)
@@ -89,12 +81,6 @@ def test_scorer_is_nan_where_no_group_is_defined() -> None:
     X = np.zeros((2, 1))
     model = Ridge().fit(X, [0.0, 0.0])
     assert np.isnan(make_scorer("rr", one_group=True)(model, X, np.zeros(2)))
-
-
-def test_scikit_learn_refuses_qid_without_routing(data: Any) -> None:
-    X, y = data
-    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
-        make_scorer("rr")(Ridge().fit(X, y), X, y, qid=QID)
 
 
 def test_scorer_refuses_an_unknown_measure_at_once() -> None:
@@ -119,29 +105,3 @@ def test_grid_search_passes_qid_to_the_scorer_and_groups_to_the_split(data: Any)
         )
     first = [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)]
     np.testing.assert_allclose(first, expected, rtol=1e-12)
-
-
-@pytest.mark.usefixtures("routing")
-def test_several_measures_in_one_search(data: Any) -> None:
-    X, y = data
-    scoring = {name: make_scorer(name) for name in ("pap@2", "ndcg@3")}
-    search = GridSearchCV(
-        Ridge(), {"alpha": [1.0]}, scoring=scoring, refit="pap@2", cv=GroupKFold(3)
-    )
-    search.fit(X, y, qid=QID, groups=QID)
-    assert {"mean_test_pap@2", "mean_test_ndcg@3"} <= set(search.cv_results_)
-
-
-@pytest.mark.usefixtures("routing")
-def test_cross_validation_takes_qid_as_a_parameter(data: Any) -> None:
-    X, y = data
-    scores = cross_val_score(
-        Ridge(),
-        X,
-        y,
-        scoring=make_scorer("auc"),
-        cv=GroupKFold(3),
-        params={"qid": QID, "groups": QID},
-    )
-    assert scores.shape == (3,)
-    assert np.all((scores > 0.5) & (scores <= 1))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from podium.metrics import parse
 from podium.ranking import Ranking
-from podium.testing.oracles import Listing, brute_force
 
 LABELS = {
     "f1": (0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0),
@@ -58,28 +56,3 @@ def ranking(*columns: str) -> Ranking:
 @each_entry
 def test_table_1_is_the_nearest_float_to_each_fraction(text: str, column: str) -> None:
     assert parse(text)(ranking(column)).tolist() == [float(ENTRIES[text, column])]
-
-
-@each_entry
-def test_table_1_by_brute_force_is_each_fraction(text: str, column: str) -> None:
-    measure = parse(text)
-    listing = Listing(tuple(range(11, 0, -1)), LABELS[column], n_items=11)
-    arguments = measure.metric.options | ({} if measure.k is None else {"k": measure.k})
-    assert brute_force(measure.metric.name, listing, **arguments) == ENTRIES[text, column]
-
-
-def test_table_1_is_the_same_in_one_batch() -> None:
-    batch = ranking(*LABELS)
-    for (text, column), value in ENTRIES.items():
-        assert parse(text)(batch)[list(LABELS).index(column)] == float(value)
-
-
-@pytest.mark.parametrize("text", ["pap@2", "pap@6"])
-def test_table_1_needs_only_the_top_of_each_list(text: str) -> None:
-    k = parse(text).k or 0
-    for column, labels in LABELS.items():
-        top, rest = labels[: 2 * k - 1], labels[2 * k - 1 :]
-        cut = Ranking.from_scores(
-            -np.arange(len(top)), top, unretrieved=(rest, np.zeros(len(rest), int))
-        )
-        np.testing.assert_array_equal(parse(text)(cut), parse(text)(ranking(column)))

@@ -56,26 +56,6 @@ def test_measure_says_how_many_lists_and_between_which_values() -> None:
     assert "150 of 200 lists" in report
 
 
-@pytest.mark.parametrize("ties", ["worst", "best", "id", "average", "random"])
-def test_a_chosen_order_is_not_mentioned(ties: Any) -> None:
-    truth, tied, other = runs(40, 30)
-    assert "ties" not in str(
-        podium.measure(truth, tied, "precision@1", ties=ties).as_json()["measures"]
-    )
-    podium.compare(truth, {"a": tied, "b": other}, "precision@1", ties=ties)
-    assert podium.gate(truth, tied, other, "precision@1", ties=ties).ties is None
-
-
-@pytest.mark.parametrize(("n_tied", "is_said"), [(0, False), (9, False), (10, True)])
-def test_few_lists_are_not_mentioned(n_tied: int, is_said: bool) -> None:
-    truth, tied, _ = runs(1000, n_tied)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = podium.measure(truth, tied, "precision@1")
-    assert bool(caught) == is_said
-    assert ("ties" in result.as_json()["measures"]["precision@1"]) == is_said
-
-
 def random_tables(seed: int, n_users: int = 60, n_items: int = 12) -> tuple[Table, Table]:
     rng = np.random.default_rng(seed)
     user, item = np.repeat(np.arange(n_users), n_items), np.tile(np.arange(n_items), n_users)
@@ -188,11 +168,3 @@ def test_a_look_that_depends_on_ties_does_not_pass(tmp_path: Path) -> None:
         looks = [podium.gate(t, tied, other, "precision@1", **options) for t in (early, truth)]
         assert [look.passed for look in looks] == [bool(ties)] * 2
     assert podium.gate(truth, tied, other, "precision@1", **options).passed
-
-
-@pytest.mark.filterwarnings(f"ignore:.*{SAID}")
-def test_a_package_that_defines_the_order_is_a_choice() -> None:
-    truth, tied, other = runs(500, 373)
-    assert podium.gate(truth, tied, other, "precision@1", like="trec_eval").ties is None
-    open_order = podium.gate(truth, tied, other, "precision@1", like="ranx")
-    assert open_order.decision == "cannot tell"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import pkgutil
 import re
-import sys
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -21,7 +19,7 @@ from tests.unit.test_results_shown import HOSTILE, ITEM, RESULTS, TRUTH, USER, r
 
 import podium
 from podium import plots, sampled
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError
 from podium.report.pictures import picture
 from podium.report.results import Result
 from podium.tuning import Search, Trial
@@ -82,34 +80,6 @@ def test_picture_is_a_figure_of_its_own(name: str, kind: str, width: int) -> Non
     assert "No values" not in words(ax)
     assert "\x1b" not in plots.to_svg(ax)
     assert plt.get_fignums() == windows
-
-
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_picture_is_drawn_on_given_axes(name: str, kind: str) -> None:
-    figure = Figure(figsize=(10, 4))
-    left, right = figure.subplots(1, 2)
-    box, size = right.get_position().bounds, tuple(figure.get_size_inches())
-    assert result(name).plot(kind, ax=right) is right
-    assert right.get_position().bounds == box
-    assert tuple(figure.get_size_inches()) == size
-    assert not left.has_data()
-    assert figure.axes == [left, right]
-    figure.draw_without_rendering()
-
-
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_text_stays_beside_its_axes_if_a_layout_moves_them(name: str, kind: str) -> None:
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    ax = figure.subplots()
-    result(name).plot(kind, ax=ax)
-    figure.draw_without_rendering()
-    inside = figure.bbox.padded(2)
-    for text in [*ax.texts, ax.title]:
-        box = text.get_window_extent()
-        assert inside.x0 <= box.x0, text
-        assert inside.y0 <= box.y0, text
-        assert box.x1 <= inside.x1, text
-        assert box.y1 <= inside.y1, text
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])
@@ -188,24 +158,6 @@ def test_measure_is_chosen_by_any_of_its_texts() -> None:
     assert "rr" in means
     assert "ap@5" not in means
     assert "rr: difference" in words(result("comparison").plot(measure="mrr"))
-
-
-def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = result("evaluation")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[plots\]'"):
-        one.plot()
-    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[plots\]'"):
-        sampled.RankDistribution([0.5, 0.5]).plot()
-
-
-def test_new_figures_are_freed() -> None:
-    gc.collect()
-    before = sum(issubclass(type(thing), Figure) for thing in gc.get_objects())
-    for _ in range(3):
-        result("gate").plot()
-    gc.collect()
-    assert sum(issubclass(type(thing), Figure) for thing in gc.get_objects()) <= before
 
 
 def test_numbers_are_those_of_the_result() -> None:
@@ -304,25 +256,6 @@ def test_one_user_and_everything_undefined(n_users: int, positive: int) -> None:
             assert positive or "ndefined" in said or "No values" in said or "without" in said
 
 
-def test_zero_users_and_no_measures() -> None:
-    empty = np.empty(0, np.int64)
-    nobody = podium.evaluation.Evaluation(empty, empty, {"rr": np.empty(0)})
-    assert "No values" in words(nobody.plot())
-    assert "No values" in words(nobody.plot("distribution"))
-    with pytest.raises(ArgumentError, match="no numbers to draw"):
-        podium.evaluation.Evaluation(empty, empty, {}).plot()
-
-
-def test_200_runs_are_the_best_ones() -> None:
-    runs = {f"run {i}": run(0.1 * i, i) for i in range(200)}
-    compared = podium.compare(TRUTH, runs, ["rr", "ndcg@5"], n_permutations=20)
-    for kind in compared._pictures(None):
-        said = words(compared.plot(kind))
-        assert kind in ("users", "gains") or said.count("run 1") < 41
-    assert "the baseline and the best 19 of 200 runs" in words(compared.plot("means", measure="rr"))
-    assert "run 0" in words(compared.plot("means"))  # the baseline
-
-
 def test_unjudged_items_are_bounds() -> None:
     truth = {name: values[USER < 15] for name, values in TRUTH.items()}
     truth = {name: values[::2] for name, values in truth.items()}
@@ -337,12 +270,6 @@ def test_unjudged_items_are_bounds() -> None:
     assert "all differences over judgements" in words(compared.plot())
 
 
-def test_limit_of_a_gate_is_drawn() -> None:
-    gate = podium.gate(TRUTH, run(0), run(1), "ndcg@5", margin=0.03, guards={"rr": -0.1})
-    assert "limit −0.03" in words(gate.plot())
-    assert "rr" in words(gate.plot(measure="rr"))
-
-
 @pytest.mark.parametrize("name", PICTURES)
 def test_page_lists_the_pictures_of_each_result(name: str) -> None:
     kind = type(result(name)).__name__
@@ -352,3 +279,16 @@ def test_page_lists_the_pictures_of_each_result(name: str) -> None:
     for listed in PICTURES[name]:
         group, _, part = listed.rpartition(" ")  # by n_pos, steps to ranx
         assert f'`"{group} ' in cells if part and group else f'`"{listed}"`' in cells
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_picture_is_drawn_on_given_axes(name: str, kind: str) -> None:
+    figure = Figure(figsize=(10, 4))
+    left, right = figure.subplots(1, 2)
+    box, size = right.get_position().bounds, tuple(figure.get_size_inches())
+    assert result(name).plot(kind, ax=right) is right
+    assert right.get_position().bounds == box
+    assert tuple(figure.get_size_inches()) == size
+    assert not left.has_data()
+    assert figure.axes == [left, right]
+    figure.draw_without_rendering()

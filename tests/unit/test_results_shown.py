@@ -20,7 +20,6 @@ from podium import sampled
 from podium._text import columns
 from podium.errors import ArgumentError
 from podium.report.results import Result
-from podium.report.views import MOST_ROWS
 from podium.tuning import Search, Trial
 
 HOSTILE = "<script>alert('x')</script>\n\x1b[31m&"
@@ -256,16 +255,6 @@ def test_zero_users() -> None:
     assert empty.to_dict()["rr.n_groups"] == 0
     assert empty.per_user().height == 0
     assert "undefined, or not available" in empty._repr_html_()
-
-
-def test_many_runs_stay_short_and_the_rest_is_counted() -> None:
-    runs = {f"run {i}": run(0.1, i) for i in range(200)}
-    comparison = podium.compare(TRUTH, runs, "rr", n_permutations=20)
-    assert len(str(comparison).splitlines()) < 100
-    left_out = 200 + 199 - 2 * MOST_ROWS  # means and differences, as to_frame() has
-    assert f"{left_out} more rows are not shown. to_frame() has all of them." in str(comparison)
-    assert comparison._repr_html_().count("<tr>") == 3 * (MOST_ROWS + 1)
-    assert comparison.to_frame().height == 200
 
 
 def test_results_that_are_no_verdicts_have_no_truth_value() -> None:

@@ -36,22 +36,6 @@ def brute_force(values: NDArray[Any], weights: NDArray[Any], clusters: NDArray[A
     return math.sqrt((n - 1) / n * sum((other - mean) ** 2 for other in without))
 
 
-def test_without_clusters_it_is_the_usual_standard_error() -> None:
-    estimate, usual = clustered_mean(VALUES), stats.summarize(VALUES)
-    assert estimate.mean == pytest.approx(usual.mean)
-    assert estimate.std_error == pytest.approx(usual.std_error)
-    assert estimate.n_clusters == pytest.approx(N)
-    assert estimate.interval(0.9) == pytest.approx(stats.summarize(VALUES, level=0.9).interval)
-
-
-def test_equal_clusters_give_the_error_of_their_means() -> None:
-    clusters = np.arange(N) % (N // 4)
-    means = VALUES.reshape(4, -1).mean(axis=0)
-    estimate, of_means = clustered_mean(VALUES, clusters=clusters), clustered_mean(means)
-    same(estimate, of_means)
-    assert estimate.n_clusters == pytest.approx(N / 4)
-
-
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("is_clustered", [False, True])
 def test_error_is_that_of_deleting_each_cluster(is_weighted: bool, is_clustered: bool) -> None:
@@ -64,35 +48,6 @@ def test_error_is_that_of_deleting_each_cluster(is_weighted: bool, is_clustered:
     assert estimate.std_error == pytest.approx(brute_force(VALUES, weights, clusters))
     heavy = np.array([weights[clusters == label].sum() for label in np.unique(clusters)])
     assert estimate.n_clusters == pytest.approx(heavy.sum() ** 2 / (heavy**2).sum())
-
-
-def test_integer_weights_are_repeated_rows_of_a_cluster() -> None:
-    times = WEIGHTS.astype(int)
-    repeated = clustered_mean(np.repeat(VALUES, times), clusters=np.repeat(CLUSTERS, times))
-    same(clustered_mean(VALUES, WEIGHTS, CLUSTERS), repeated)
-    by_row = clustered_mean(np.repeat(VALUES, times), clusters=np.repeat(np.arange(N), times))
-    same(clustered_mean(VALUES, WEIGHTS), by_row)
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1e-6, 3.0, 1e12, 1e307])
-def test_scale_of_weights_has_no_effect(factor: float) -> None:
-    same(
-        clustered_mean(VALUES, factor * WEIGHTS, CLUSTERS),
-        clustered_mean(VALUES, WEIGHTS, CLUSTERS),
-    )
-
-
-def test_equal_weights_are_no_weights() -> None:
-    same(clustered_mean(VALUES, np.full(N, 0.5), CLUSTERS), clustered_mean(VALUES, None, CLUSTERS))
-
-
-def test_order_and_names_of_clusters_have_no_effect() -> None:
-    order = RNG.permutation(N)
-    names = np.array([f"c{label}" for label in CLUSTERS])
-    same(
-        clustered_mean(VALUES[order], WEIGHTS[order], names[order]),
-        clustered_mean(VALUES, WEIGHTS, CLUSTERS),
-    )
 
 
 def test_undefined_values_and_those_without_weight_are_left_out() -> None:

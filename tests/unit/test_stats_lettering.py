@@ -75,18 +75,6 @@ def test_the_best_system_has_a_and_the_order_of_systems_does_not_matter(
         assert texts[int(np.argmax(means))].startswith("a")
 
 
-def test_a_chain_in_which_only_distant_systems_differ() -> None:
-    differs = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) > 2
-    assert letters([5, 4, 3, 2, 1], differs) == ["a", "ab", "abc", "bc", "c"]
-    assert letters([1, 2, 3, 4, 5], differs) == ["c", "bc", "abc", "ab", "a"]
-
-
-def test_none_differ_or_all_do() -> None:
-    assert letters([0.1, 0.3, 0.2], table(3)) == ["a", "a", "a"]
-    assert letters([0.1, 0.3, np.nan], table(3, (0, 1), (0, 2), (1, 2))) == ["b", "a", "c"]
-    assert letters([], []) == []
-
-
 def test_after_z_comes_a2() -> None:
     n = 30
     texts = letters(-np.arange(n), ~np.eye(n, dtype=np.bool_))

@@ -173,7 +173,7 @@ class Claim:
         values = {name: value for name, value in vars(self).items() if name != "is_equal"}
         return {
             **plain(values),
-            "unjudged": None if self.unjudged is None else _range(self.unjudged),
+            "unjudged": None if self.unjudged is None else self.unjudged.as_json(),
             "place": self.place,
             "verdict": self.verdict,
             "users_needed": self.users_needed,
@@ -188,11 +188,6 @@ class Claim:
 
     def _oriented(self, difference: float) -> float:
         return difference if self.higher_is_better else -difference
-
-
-def _range(unjudged: UnjudgedRange) -> dict[str, Any]:
-    """Return the JSON form of a range; nan becomes None."""
-    return {**plain(vars(unjudged)), "can_reverse": unjudged.can_reverse}
 
 
 def _rounded_up(n: int) -> int:

@@ -18,10 +18,11 @@ from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
 from podium.decide.ties import ties_of, with_relevant_first
-from podium.decide.unjudged import read_ranges, read_tables
+from podium.decide.unjudged import read_ranges
 from podium.errors import ArgumentError, arg
-from podium.evaluation import BUILT_IN, check_tables
+from podium.evaluation import BUILT_IN
 from podium.evaluation.same_lists import read_same_lists
+from podium.evaluation.shown import check_tables, read_tables
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Progress, Undefined
@@ -194,11 +195,12 @@ def gate(
     tables = truth, base, candidate
     kind = kind_of(*tables)
     options = with_shared_names(options, (*tables, users, catalogue, items))
+    runs = {"base": base, "candidate": candidate}
     if has_bounds:
-        runs = {"base": base, "candidate": candidate}
         refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
     if has_bounds or any(map(is_read_once, tables)):
-        tables = read_tables(*tables, options)
+        judged, lists = read_tables(truth, runs, options)
+        tables = judged, lists["base"], lists["candidate"]
     pairs = read_pairs(
         *tables,
         rules.measures,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
+from podium.evaluation import BUILT_IN, Evaluation, divide, fill
+from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.open_ties import differs
 from podium.evaluation.stats import weighted_mean
 from podium.metrics import Measure
@@ -110,17 +111,35 @@ class Pairs:
         name = str(measure)
         return ~(np.isnan(self.base[name]) | np.isnan(self.candidate[name]))
 
-    def rows(self, index: NDArray[np.int64] | Mask | slice) -> Pairs:
-        """Return some of the users."""
+    def columns(self) -> dict[str, Any]:
+        """Return all arrays by name: "base ndcg@10", "segment country", "cluster" and so on."""
+        plain = {"labels": self.labels, "cluster": self.cluster, "weight": self.weight}
+        named = {"base": self.base, "candidate": self.candidate, "segment": self.segments}
+        return {name: column for name, column in plain.items() if column is not None} | {
+            f"{kind} {name}": column
+            for kind, columns in named.items()
+            for name, column in columns.items()
+        }
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Pairs:
+        """Return the users of other arrays with the same names, without `best`."""
+
+        def of(kind: str, names: Iterable[str]) -> dict[str, Any]:
+            return {name: columns[f"{kind} {name}"] for name in names}
+
         return Pairs(
-            self.labels[index],
-            {name: values[index] for name, values in self.base.items()},
-            {name: values[index] for name, values in self.candidate.items()},
-            {name: names[index] for name, names in self.segments.items()},
-            None if self.cluster is None else self.cluster[index],
-            None if self.weight is None else self.weight[index],
+            columns["labels"],
+            of("base", self.base),
+            of("candidate", self.candidate),
+            of("segment", self.segments),
+            columns.get("cluster"),
+            columns.get("weight"),
             self.conventions,
         )
+
+    def rows(self, index: NDArray[np.int64] | Mask | slice) -> Pairs:
+        """Return some of the users."""
+        return self.with_columns({name: c[index] for name, c in self.columns().items()})
 
 
 def read_pairs(
@@ -163,7 +182,7 @@ def read_pairs(
     )
     first = evaluations["base"]
     values = {
-        name: {m: fill(v, evaluation.undefined_rule(m)) for m, v in evaluation.values.items()}
+        name: {m: evaluation.filled(m) for m in evaluation.measures}
         for name, evaluation in evaluations.items()
     }
     pairs = Pairs(

@@ -9,10 +9,10 @@ from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.ties import Decision, Ties, decision_of
 from podium.decide.unjudged import Unjudged
-from podium.report import Report, Table, gate
+from podium.report import Report, gate
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View, headed
+from podium.report.views import Forms
 from podium.types import Labels
 
 
@@ -49,6 +49,7 @@ class Gate(Result):
     origin: Origin = NO_FRAMES
     ties: Ties | None = None
 
+    _forms: ClassVar[Forms] = Forms(gate.view, gate.flat_table, gate.numbers)
     _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
 
     @property
@@ -124,19 +125,6 @@ class Gate(Result):
         result = self.as_json()
         name = chosen_measure([claim.measure for claim in self.claims], measure)
         return {"claims": decided.claims(result, name)}
-
-    def _view(self) -> View:
-        return headed(gate.view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        return gate.flat_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return gate.numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def _is_open(claim: Claim) -> bool:

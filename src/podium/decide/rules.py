@@ -109,15 +109,8 @@ class Rules:
 
     def as_json(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
-        return {
-            "measures": [measure.canonical for measure in self.measures],
-            "limits": list(self.limits),
-            "level": self.level,
-            "looks": self.looks,
-            "horizon": self.horizon,
-            "cluster": self.cluster,
-            "weight": self.weight,
-        }
+        measures = [measure.canonical for measure in self.measures]
+        return {**vars(self), "measures": measures, "limits": list(self.limits)}
 
 
 def width(measure: Measure) -> float:
@@ -144,12 +137,9 @@ def read_guards(texts: Sequence[str]) -> dict[str, float]:
     """
     guards: dict[str, float] = {}
     for text in texts:
-        measure, colon, limit = text.rpartition(":")
-        try:
-            value = float(limit) if colon else math.nan
-        except ValueError:
-            value = math.nan
-        if not measure or not math.isfinite(value):
+        measure, _, limit = text.rpartition(":")
+        value = _finite(limit)
+        if not measure or value is None:
             raise ArgumentError(
                 f"{arg.guard} must be MEASURE:LIMIT, such as recall@50:-0.005, got {text!r}."
             )
@@ -171,16 +161,22 @@ def _guard_limits(guards: Any) -> dict[str, float]:
 
 
 def _limit(measure: Any, value: Any) -> float:
-    try:
-        limit = float(value)
-    except (TypeError, ValueError):
-        limit = math.nan
-    if not math.isfinite(limit):
+    limit = _finite(value)
+    if limit is None:
         raise ArgumentError(
             f"{arg.guards} must have a number as the limit of {measure}, such as -0.005, got "
             f"{value!r}."
         )
     return limit + 0.0  # -0.0 becomes 0.0
+
+
+def _finite(value: Any) -> float | None:
+    """Return a finite number, or None if the value is not one."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _refuse_twice(measures: Sequence[Measure]) -> None:

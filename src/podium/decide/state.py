@@ -79,7 +79,8 @@ class State:
             "by": list(self.pairs.segments),
             "looks": list(self.looks),
         }
-        write_arrays(path, _KIND, _FORMAT, _arrays(self.pairs), header)
+        arrays = {_canonical(name): column for name, column in self.pairs.columns().items()}
+        write_arrays(path, _KIND, _FORMAT, arrays, header)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], rules: Rules, pairs: Pairs) -> State:
@@ -95,7 +96,7 @@ class State:
         header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
         try:
             _refuse_other(Path(path), header, rules, pairs)
-            return cls(rules, _pairs(arrays, rules, pairs), tuple(map(int, header["looks"])))
+            return cls(rules, _pairs(arrays, pairs), tuple(map(int, header["looks"])))
         except ArgumentError:
             raise
         except (KeyError, TypeError, ValueError) as error:
@@ -140,11 +141,11 @@ class State:
 
 def _kept(pairs: Pairs) -> dict[str, Labels | PerGroup]:
     """Return the columns that may not change; a user stays in the segments of the first look."""
-    columns = {"cluster": pairs.cluster, "weight": pairs.weight}
+    named = ((name.partition(" "), column) for name, column in pairs.columns().items())
     return {
-        **{f"{name} of base": values for name, values in pairs.base.items()},
-        **{f"{name} of candidate": values for name, values in pairs.candidate.items()},
-        **{name: column for name, column in columns.items() if column is not None},
+        f"{name} of {kind}" if name else kind: column
+        for (kind, _, name), column in named
+        if kind not in ("labels", "segment")
     }
 
 
@@ -182,47 +183,18 @@ def _shuffled(pairs: Pairs, look: int) -> Pairs:
 
 
 def _joined(first: Pairs, second: Pairs) -> Pairs:
-    def join(a: Any, b: Any) -> Any:
-        return None if a is None else np.concatenate([a, b])
-
-    labels = first.labels, second.labels
-    if labels[0].dtype.kind != labels[1].dtype.kind:  # the same ids, some of them not numbers
-        labels = labels[0].astype(np.str_), labels[1].astype(np.str_)
-    return Pairs(
-        join(*labels),
-        {name: join(values, second.base[name]) for name, values in first.base.items()},
-        {name: join(values, second.candidate[name]) for name, values in first.candidate.items()},
-        {name: join(names, second.segments[name]) for name, names in first.segments.items()},
-        join(first.cluster, second.cluster),
-        join(first.weight, second.weight),
-        first.conventions,
-    )
+    new = second.columns()
+    joined = {name: np.concatenate([c, new[name]]) for name, c in first.columns().items()}
+    if first.labels.dtype.kind != second.labels.dtype.kind:  # the same ids, some not numbers
+        joined["labels"] = np.concatenate([p.labels.astype(np.str_) for p in (first, second)])
+    return first.with_columns(joined)
 
 
-def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
-    columns: dict[str, Labels | PerGroup | None] = {
-        "labels": pairs.labels,
-        "cluster": pairs.cluster,
-        "weight": pairs.weight,
-        **_columns_of("base", pairs.base),
-        **_columns_of("candidate", pairs.candidate),
-        **{f"segment {name}": names for name, names in pairs.segments.items()},
-    }
-    return {name: column for name, column in columns.items() if column is not None}
+def _canonical(column: str) -> str:
+    """Return the name of a column in the file, where equivalent texts of a measure are one."""
+    kind, _, name = column.partition(" ")
+    return f"{kind} {parse(name).canonical}" if kind in ("base", "candidate") else column
 
 
-def _columns_of(run: str, values: Mapping[str, PerGroup]) -> dict[str, PerGroup]:
-    return {f"{run} {parse(name).canonical}": column for name, column in values.items()}
-
-
-def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:
-    names = {str(measure): measure.canonical for measure in rules.measures}
-    return Pairs(
-        arrays["labels"],
-        {name: arrays[f"base {key}"] for name, key in names.items()},
-        {name: arrays[f"candidate {key}"] for name, key in names.items()},
-        {name: arrays[f"segment {name}"] for name in now.segments},
-        None if rules.cluster is None else arrays["cluster"],
-        None if rules.weight is None else arrays["weight"],
-        now.conventions,
-    )
+def _pairs(arrays: Mapping[str, NDArray[Any]], now: Pairs) -> Pairs:
+    return now.with_columns({name: arrays[_canonical(name)] for name in now.columns()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,6 @@ from podium.decide.pairs import Pairs
 from podium.decide.state import State
 from podium.evaluation.open_ties import OpenTies
 from podium.metrics import Measure
-from podium.types import PerGroup
 
 Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
@@ -122,14 +121,14 @@ def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
 
     place = user_positions(state.pairs.labels, pairs.labels)
 
-    def chosen(
-        stored: Mapping[str, PerGroup], first: Mapping[str, PerGroup]
-    ) -> dict[str, PerGroup]:
-        return {n: np.where(place < 0, values, first[n][place]) for n, values in stored.items()}
-
-    base = chosen(state.pairs.base, best.base)
-    candidate = chosen(state.pairs.candidate, best.candidate)
-    return replace(state, pairs=replace(state.pairs, base=base, candidate=candidate))
+    first = best.columns()
+    columns: dict[str, Any] = {
+        name: np.where(place < 0, column, first[name][place])
+        if name.startswith(("base ", "candidate "))
+        else column
+        for name, column in state.pairs.columns().items()
+    }
+    return replace(state, pairs=state.pairs.with_columns(columns))
 
 
 def _matters(pairs: Pairs, measures: Sequence[Measure]) -> bool:

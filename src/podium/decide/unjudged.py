@@ -18,9 +18,8 @@ from podium.evaluation import (
     UnjudgedRange,
     difference_bounds,
     labels_to_settle,
-    range_of_mean,
 )
-from podium.evaluation.shown import RUN_COLUMNS
+from podium.evaluation.unjudged import range_of_mean
 from podium.metrics import Measure
 from podium.types import Labels, PerGroup, Undefined
 
@@ -122,19 +121,6 @@ class Ranges:
         if reach is not None and reach.can_reverse and abs(primary.difference) >= _ROUNDING:
             labels = labels_to_settle(self.pool, primary.measure, weights=self.weight)
         return Unjudged(int(self.pool.n_unjudged.sum()), labels)
-
-
-def read_tables(truth: Any, base: Any, candidate: Any, options: Any) -> tuple[Any, Any, Any]:
-    """Read the tables once, because both the values and the ranges use them."""
-    from podium import data
-
-    names = {name: options.get(name) for name in ("user", "item", "relevance")}
-    columns = {name: options.get(name) for name in RUN_COLUMNS}
-    return (
-        data.read_truth(truth, **names),
-        data.read_run(base, **columns),
-        data.read_run(candidate, **columns),
-    )
 
 
 def read_ranges(

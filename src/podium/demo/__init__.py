@@ -23,7 +23,7 @@ from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
 
-__all__ = ["Demo", "run", "run_file"]
+__all__ = ["Demo", "run"]
 
 _N_STEPS = 6 + len(RANKERS)
 

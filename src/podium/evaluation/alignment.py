@@ -33,12 +33,8 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     (baseline, first), *others = evaluations.items()
     common = first.labels
     for name, compared in others:
-        if compared.values.keys() != first.values.keys():
-            raise ArgumentError(
-                f"evaluations must have the same measures, got {', '.join(first.values)} in "
-                f"{baseline} and {', '.join(compared.values)} in {name}."
-            )
-        _refuse_other_values(baseline, first, name, compared)
+        stated = (first.conventions.keys() & compared.conventions.keys()) - _OF_MEANS
+        _refuse_different("evaluations", {baseline: first, name: compared}, stated)
         if not np.array_equal(common, compared.labels):
             common = np.intersect1d(common, compared.labels, assume_unique=True)
     if not common.size:
@@ -46,17 +42,6 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
             "runs have no user in common. Check that their ids are of the same kind."
         )
     return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
-
-
-def _refuse_other_values(baseline: str, first: Evaluation, name: str, compared: Evaluation) -> None:
-    """Raise if conventions that change the values of a user differ."""
-    for rule in (first.conventions.keys() & compared.conventions.keys()) - _OF_MEANS:
-        values = first.conventions[rule], compared.conventions[rule]
-        if values[0] != values[1]:
-            raise ArgumentError(
-                f"evaluations must have the same conventions, got {rule}={values[0]!r} in "
-                f"{baseline} and {values[1]!r} in {name}. Measure both runs alike."
-            )
 
 
 def merge(parts: Iterable[Evaluation]) -> Evaluation:
@@ -98,7 +83,7 @@ def merge(parts: Iterable[Evaluation]) -> Evaluation:
     for part in parts:
         if first is None:
             first = replace(_rows(part, np.empty(0, np.int64)), segments=(), tables=None)
-        _refuse_different(first, part)
+        _refuse_different("parts", {"the first": first, "another": part}, first.conventions)
         for name, column in _columns(part).items():
             columns.setdefault(name, []).append(column)
         del part  # an iterator may have no other reference to it
@@ -152,18 +137,20 @@ def _with_columns(
     return replace(evaluation, **plain, **measured, bounds=bounds)
 
 
-def _refuse_different(first: Evaluation, part: Evaluation) -> None:
-    """Raise if two parts have other measures or conventions."""
-    if list(part.values) != list(first.values):
+def _refuse_different(what: str, two: Mapping[str, Evaluation], stated: Iterable[str]) -> None:
+    """Raise if two evaluations have other measures, or differ in a stated convention."""
+    (one, first), (other, second) = two.items()
+    if first.values.keys() != second.values.keys():
         raise ArgumentError(
-            f"parts must have the same measures, got {', '.join(first.values)} and "
-            f"{', '.join(part.values)}."
+            f"{what} must have the same measures, got {', '.join(first.values)} in {one} and "
+            f"{', '.join(second.values)} in {other}."
         )
-    for name, value in first.conventions.items():
-        if part.conventions.get(name) != value:
+    for rule in stated:
+        values = first.conventions[rule], second.conventions.get(rule)
+        if values[0] != values[1]:
             raise ArgumentError(
-                f"parts must have the same conventions, got {name}={value!r} and "
-                f"{part.conventions.get(name)!r}."
+                f"{what} must have the same conventions, got {rule}={values[0]!r} in {one} and "
+                f"{values[1]!r} in {other}. Measure both alike."
             )
 
 

@@ -15,16 +15,17 @@ from podium.data.frames import Origin
 from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
-from podium.evaluation.evaluation import Evaluation, fill, user_frame
+from podium.evaluation.evaluation import Evaluation, user_frame
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, comparison_report, measured
+from podium.report import Report, measured
+from podium.report.measured_pages import comparison_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View, headed
+from podium.report.views import Forms
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -81,13 +82,8 @@ class Difference:
         if not parse(self.measure).metric.is_mean:
             result |= dict.fromkeys(("wins", "losses", "equal"))
         if self.unjudged is not None:
-            result["unjudged"] = {
-                "low": plain(self.unjudged.low),
-                "high": plain(self.unjudged.high),
-                "exact": self.unjudged.exact,
-                "can_reverse": self.unjudged.can_reverse,
-                "n_labels": None if self.labels is None else int(self.labels["user"].size),
-            }
+            n_labels = None if self.labels is None else int(self.labels["user"].size)
+            result["unjudged"] = {**self.unjudged.as_json(), "n_labels": n_labels}
         return result
 
 
@@ -109,6 +105,7 @@ class Comparison(Result):
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
 
+    _forms: ClassVar[Forms] = measured.COMPARISON
     _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
@@ -148,27 +145,14 @@ class Comparison(Result):
 
         These are the `labels` of all differences over all groups.
         """
-        parts = [
-            {
-                **{
-                    name: np.full(d.labels["user"].size, text)
-                    for name, text in (
-                        ("measure", d.measure),
-                        ("baseline", d.baseline),
-                        ("run", d.run),
-                    )
-                },
-                **d.labels,
-            }
-            for d in self.differences
-            if d.labels is not None
-        ]
-        names = ("measure", "baseline", "run", "user", "item")
-        empty = np.empty(0, np.str_)
-        return {
-            name: np.concatenate([part[name] for part in parts]) if parts else empty
-            for name in names
+        labelled = [(d, d.labels) for d in self.differences if d.labels is not None]
+        columns = {
+            name: [np.full(labels["user"].size, vars(d)[name]) for d, labels in labelled]
+            for name in ("measure", "baseline", "run")
         }
+        columns |= {name: [labels[name] for _, labels in labelled] for name in ("user", "item")}
+        empty = [np.empty(0, np.str_)]
+        return {name: np.concatenate(parts or empty) for name, parts in columns.items()}
 
     @property
     def letters(self) -> dict[str, dict[str, str]]:
@@ -208,15 +192,7 @@ class Comparison(Result):
             "pairs": self.pairs,
             "splits": 1 if first.splits is None else int(np.unique(first.splits).size),
             "measures": self._measures(None),
-            "segments": [
-                {
-                    "by": segment.by,
-                    "name": segment.name,
-                    "n_groups": int(segment.mask.sum()),
-                    "measures": self._measures(segment),
-                }
-                for segment in first.segments
-            ],
+            "segments": [s.as_json(self._measures(s)) for s in first.segments],
             "conventions": dict(first.conventions),
         }
 
@@ -231,22 +207,9 @@ class Comparison(Result):
         return pictures.of_comparison(self, measure)
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> Origin:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The kind of frames that came in, and the name of the column of users."""
         return self.evaluations[self.baseline].origin
-
-    def _view(self) -> View:
-        return headed(measured.comparison_view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        return measured.comparison_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return measured.comparison_numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
@@ -371,18 +334,17 @@ def _paired(
     """
     metric = parse(name).metric
     rows = slice(None) if segment is None else segment.mask
-    of_a, of_b = a.values[name][rows], b.values[name][rows]
     test = stats.paired(
-        fill(of_a, a.undefined_rule(name)),
-        fill(of_b, b.undefined_rule(name)),
+        a.filled(name)[rows],
+        b.filled(name)[rows],
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,
         bounds=metric.bounds,
-        users=None if a.users is None else a.users[rows],
-        splits=None if a.splits is None else a.splits[rows],
+        **a.levels(None if segment is None else segment.mask),
     )
-    test = replace(test, n_undefined=int(np.isnan(of_a - of_b).sum()))
+    n_undefined = int(np.isnan((a.values[name] - b.values[name])[rows]).sum())
+    test = replace(test, n_undefined=n_undefined)
     if not metric.is_mean:  # its values are not those of single groups
         zero = dict.fromkeys(("wins", "losses", "equal"), 0)
         undefined = dict.fromkeys(("randomisation_p_value", "effect_size"), np.nan)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from podium._json import plain
 from podium.errors import PodiumError
 from podium.evaluation import stats
-from podium.evaluation.segments import by_quantile
+from podium.evaluation.segments import BUILT_IN, by_quantile
 from podium.evaluation.served import worst_served
 from podium.metrics import Measure, parse
 from podium.report.figures import bin_values
@@ -161,8 +161,7 @@ def of_comparison(comparison: Comparison, titles: Any = None) -> dict[str, Any]:
 
 def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
     """Return the bins of the values of users, their mean, and the number of undefined ones."""
-    values = filled(evaluation, measure)
-    return _bins(values, evaluation.summary(measure).mean)
+    return _bins(evaluation.filled(measure), evaluation.summary(measure).mean)
 
 
 def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
@@ -191,13 +190,13 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     """Return the differences of a run from the baseline: counts, distribution, segments."""
     first = comparison.evaluations[comparison.baseline]
     difference = stats.differences(
-        filled(first, measure), filled(comparison.evaluations[run], measure)
+        first.filled(measure), comparison.evaluations[run].filled(measure)
     )
     test = comparison.difference(measure, run).test
     sign = parse(measure).metric.sign
     segments: list[dict[str, Any]] = [
         {
-            "name": segment.name if segment.by in ("engagement", "n_pos") else _named(segment),
+            "name": segment.name if segment.by in BUILT_IN else f"{segment.by} {segment.name}",
             "n_groups": int(segment.mask.sum()),
             **_mean(first, difference, segment.mask),
         }
@@ -209,32 +208,16 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
         "run": run,
         "baseline": comparison.baseline,
         "higher_is_better": parse(measure).metric.higher_is_better,
-        **{name: getattr(test, name) for name in ("wins", "losses", "equal")},
+        **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
         "histogram": _bins(difference, test.difference),
         "segments": sorted(known, key=lambda segment: -sign * segment["mean"]),
     }
 
 
-def _named(segment: Any) -> str:
-    return f"{segment.by} {segment.name}"
-
-
 def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
-    summary = stats.summarize(
-        values[mask],
-        level=evaluation.level,
-        users=None if evaluation.users is None else evaluation.users[mask],
-        splits=None if evaluation.splits is None else evaluation.splits[mask],
-    )
+    summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
     values_by_name = plain(vars(summary))
     return {name: values_by_name[name] for name in ("mean", "interval")}
-
-
-def filled(evaluation: Evaluation, measure: str) -> PerGroup:
-    """Return the values of users that the mean is taken over."""
-    from podium.evaluation.evaluation import fill
-
-    return fill(evaluation.values[measure], evaluation.undefined_rule(measure))
 
 
 def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
@@ -321,17 +304,3 @@ def _mean_at(
     values = fill(values, undefined)
     is_refused = undefined == "error" and np.isnan(values).any()
     return None if is_refused or np.isnan(values).all() else float(np.nanmean(values))
-
-
-__all__: Sequence[str] = [
-    "KeptTables",
-    "best_runs",
-    "curves",
-    "filled",
-    "gains",
-    "has_curve",
-    "histogram",
-    "leaders",
-    "of_comparison",
-    "of_evaluation",
-]

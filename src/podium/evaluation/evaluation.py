@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,11 @@ from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, evaluation_report, measured
+from podium.report import Report, measured
+from podium.report.measured_pages import evaluation_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View, headed
+from podium.report.views import Forms
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
@@ -70,6 +71,8 @@ class Evaluation(Result):
         The tables that the values came from, for the lists and curves of a report. None unless
         `keep_lists` was passed to `measure` or `compare`.
     """
+
+    _forms: ClassVar[Forms] = measured.EVALUATION
 
     labels: Labels
     n_pos: Counts
@@ -123,6 +126,10 @@ class Evaluation(Result):
             return self.undefined
         return ByMeasure(self.undefined).get(str(parse(measure)), "skip")
 
+    def filled(self, measure: str | Measure) -> PerGroup:
+        """Return the values of a measure that its mean is taken over, (n_groups,)."""
+        return fill(self.values[str(measure)], self.undefined_rule(measure))
+
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask.
 
@@ -146,10 +153,15 @@ class Evaluation(Result):
             method=self.interval if metric.is_mean else "t",
             seed=self.seed,
             bounds=metric.bounds,
-            users=self.users if mask is None or self.users is None else self.users[mask],
-            splits=self.splits if mask is None or self.splits is None else self.splits[mask],
+            **self.levels(mask),
         )
         return replace(result, n_undefined=n_undefined)
+
+    def levels(self, mask: Mask | None = None) -> dict[str, Any]:
+        """Return the users and the splits of all groups or a mask, for the errors of means."""
+        rows: Any = slice(None) if mask is None else mask
+        columns = {"users": self.users, "splits": self.splits}
+        return {name: None if c is None else c[rows] for name, c in columns.items()}
 
     def bounds_of_mean(
         self, measure: str | Measure, mask: Mask | None = None
@@ -198,8 +210,7 @@ class Evaluation(Result):
             self.weights[name],
             level=self.level,
             bounds=bounds,
-            users=self.users,
-            splits=self.splits,
+            **self.levels(),
         )
 
     def segmented(
@@ -253,15 +264,7 @@ class Evaluation(Result):
         """Return the JSON form (docs/schemas/evaluation.json); nan becomes None."""
         return {
             "measures": self._measures(None, pooled=pooled),
-            "segments": [
-                {
-                    "by": segment.by,
-                    "name": segment.name,
-                    "n_groups": int(segment.mask.sum()),
-                    "measures": self._measures(segment.mask),
-                }
-                for segment in self.segments
-            ],
+            "segments": [s.as_json(self._measures(s.mask)) for s in self.segments],
             "conventions": dict(self.conventions),
         }
 
@@ -305,19 +308,6 @@ class Evaluation(Result):
 
     def _pictures(self, measure: Any) -> Pictures:
         return pictures.of_evaluation(self, measure)
-
-    def _view(self) -> View:
-        return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        return measured.evaluation_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return measured.evaluation_numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def per_user_columns(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:

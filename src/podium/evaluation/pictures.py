@@ -102,7 +102,7 @@ def _curve(evaluations: Mapping[str, Evaluation], measure: str) -> Figure:
 
 def _users(comparison: Comparison, measure: str) -> Figure:
     runs = comparison.baseline, _best_other(comparison, measure)
-    values = [details.filled(comparison.evaluations[run], measure) for run in runs]
+    values = [comparison.evaluations[run].filled(measure) for run in runs]
     return measured.users(values, runs, measure)
 
 

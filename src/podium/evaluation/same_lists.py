@@ -6,29 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.evaluation.conventions import tasks
-from podium.evaluation.shown import RUN_COLUMNS
+from podium.evaluation.shown import read_tables
 from podium.metrics import Measure
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
     from podium.data.storage import Storage
-
-_TO_CUTOFF = (
-    "precision",
-    "recall",
-    "f1",
-    "hit_rate",
-    "ndcg",
-    "dcg",
-    "ap",
-    "rr",
-    "err",
-    "judged",
-    "rbp",
-    "auc",
-    "topk_loss",
-)
-"""The measures of relevance that read the first k items alone."""
 
 _LISTS = ("unjudged", "single_precision", "score_above")
 """The conventions that change what a list contains."""
@@ -64,9 +46,10 @@ def read_same_lists(
     from podium.data.same_lists import have_same_lists
 
     wanted = list(_wanted(measures, like, options))
-    with in_buckets(truth, {"0": runs[0], "1": runs[1]}, options, storage) as buckets:
+    by_name = {"0": runs[0], "1": runs[1]}
+    with in_buckets(truth, by_name, options, storage) as buckets:
         parts = (
-            _whole(truth, runs, options)
+            [read_tables(truth, by_name, options)]
             if buckets is None
             else (buckets.rows.read(bucket) for bucket in range(buckets.n_buckets))
         )
@@ -102,19 +85,7 @@ def _depth(measure: Measure) -> int | None:
     """Return the number of items that determine the value of a list; None for the whole list."""
     if measure.k is None:
         return None
-    if measure.metric.reads != "relevance" or measure.name in _TO_CUTOFF:
+    if not measure.metric.half_pairs:
         return measure.k
     # Among 2k - 1 items, there are k negatives or all positives that pap@k reads.
     return 2 * measure.k - 1 if measure.name == "pap" else None
-
-
-def _whole(
-    truth: Any, runs: tuple[Any, Any], options: Mapping[str, Any]
-) -> list[tuple[Truth | None, dict[str, Run]]]:
-    """Return the whole tables as the only part."""
-    from podium import data
-
-    names = {name: options.get(name) for name in ("user", "item", "relevance")}
-    of_run = {name: options.get(name) for name in RUN_COLUMNS}
-    lists = {str(i): data.read_run(run, **of_run) for i, run in enumerate(runs)}
-    return [(data.read_truth(truth, **names), lists)]

@@ -29,6 +29,11 @@ class Segment:
     name: str
     mask: Mask
 
+    def as_json(self, measures: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON form, with the results of measures in this segment."""
+        start = {"by": self.by, "name": self.name, "n_groups": int(self.mask.sum())}
+        return {**start, "measures": measures}
+
 
 def by_engagement(n_pos: Counts, k: int) -> tuple[Segment, ...]:
     """Divide the groups into those with at most k positives, and the others."""

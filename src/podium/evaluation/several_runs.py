@@ -14,6 +14,7 @@ from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compa
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.segments import divide
+from podium.evaluation.shown import read_tables
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
 from podium.metrics import Measure, parse_all
@@ -226,7 +227,6 @@ def with_unjudged(
 
 def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storage) -> Split:
     """Read the tables of the only split, because they are used several times."""
-    from podium import data
     from podium.data.buckets import refuse_large
 
     if len(splits) > 1:
@@ -235,11 +235,7 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
             "judgement would change several splits. Compare each split alone."
         )
     refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
-    names = {name: options.get(name) for name in ("user", "item")}
-    truth = data.read_truth(splits[0].truth, **names, relevance=options.get("relevance"))
-    names |= {name: options.get(name) for name in ("score", "rank")}
-    runs = {name: data.read_run(run, **names) for name, run in splits[0].runs.items()}
-    return Split(splits[0].name, truth, runs)
+    return Split(splits[0].name, *read_tables(splits[0].truth, splits[0].runs, options))
 
 
 def _refuse_runs_apart(runs: Any, more: Sequence[Any]) -> None:

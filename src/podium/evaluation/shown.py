@@ -16,6 +16,7 @@ from podium.errors import ArgumentError, arg, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure
+from podium.metrics.shown import known_items
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ _TABLES = {
 
 RUN_COLUMNS = ("user", "item", "score", "rank")
 """The columns of a run."""
+
+
+def read_tables(
+    truth: Any, runs: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[Truth, dict[str, Run]]:
+    """Read a truth and runs, which are then used several times; `options` name their columns."""
+    from podium import data
+
+    of_truth = {name: options.get(name) for name in ("user", "item", "relevance")}
+    of_run = {name: options.get(name) for name in RUN_COLUMNS}
+    judged = data.read_truth(truth, **of_truth)
+    return judged, {name: data.read_run(run, **of_run) for name, run in runs.items()}
 
 
 def shown_values(
@@ -141,10 +154,8 @@ def shown_values(
 
 def _above(run: Run, score: float) -> Run:
     """Return the rows of a run with a higher score."""
-    lists: Any = run
     rows = np.flatnonzero(run.score > score)
-    columns = {name: getattr(lists, name)[rows] for name in ("user", "item", "score")}
-    return replace(run, **columns)
+    return replace(run, user=run.user[rows], item=run.item[rows], score=run.score[rows])
 
 
 def check_tables(measures: Sequence[Measure], catalogue: Any, items: Any) -> None:
@@ -274,12 +285,13 @@ def _gini(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> Per
     return gini_values(groups.labels[groups.index], items, shown.n_users, shown.coded.n_items)
 
 
-def _novelty(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-    return shown.of_users(groups, metrics.novelty(items, groups, shown.coded.past))
+def _mean_of_past(metric: Callable[..., PerGroup]) -> Callable[..., PerGroup]:
+    """Return the function of a mean over the past interactions of the items of each list."""
 
+    def values(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+        return shown.of_users(groups, metric(items, groups, shown.coded.past))
 
-def _popularity(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-    return shown.of_users(groups, metrics.popularity(items, groups, shown.coded.past))
+    return values
 
 
 def _diversity(shown: _Shown, measure: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
@@ -292,7 +304,7 @@ def _diversity(shown: _Shown, measure: Measure, groups: Groups, items: NDArray[A
     row_of_item[run_codes] = shown.positions
     codes = find(distinct, items)
     rows = row_of_item[codes]
-    is_known = (rows >= 0) & metrics.known_items(features)[rows]
+    is_known = (rows >= 0) & known_items(features)[rows]
     _warn_of_unknown(shown, measure, items, is_known)
     return shown.of_users(groups, metrics.diversity(rows, groups, features))
 
@@ -313,9 +325,9 @@ def _warn_of_unknown(
 
 _VALUES: dict[str, Callable[[_Shown, Measure, Groups, NDArray[Any]], PerGroup]] = {
     "coverage": _coverage,
-    "novelty": _novelty,
+    "novelty": _mean_of_past(metrics.novelty),
     "gini": _gini,
-    "popularity": _popularity,
+    "popularity": _mean_of_past(metrics.popularity),
     "diversity": _diversity,
 }
 """The function of each metric of `metrics.SHOWN`."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._json import plain
 from podium._ties import TIES
 from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
@@ -81,6 +82,10 @@ class UnjudgedRange:
         If the range is not exact, this is only a possibility.
         """
         return self.low < -_ROUNDING and self.high > _ROUNDING
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form; nan becomes None."""
+        return {**plain(vars(self)), "can_reverse": self.can_reverse}
 
 
 def range_of_mean(

@@ -19,13 +19,11 @@ from podium.metrics.judgements import bpref, judged
 from podium.metrics.measures import (
     ByMeasure,
     Measure,
-    choices,
     get,
     listed_measures,
     parse,
     parse_all,
     parse_relevance,
-    stated_options,
 )
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import (
@@ -33,7 +31,6 @@ from podium.metrics.shown import (
     coverage,
     diversity,
     gini,
-    known_items,
     novelty,
     popularity,
 )
@@ -54,7 +51,6 @@ __all__ = [
     "auc",
     "auc_at",
     "bpref",
-    "choices",
     "coverage",
     "dcg",
     "diversity",
@@ -64,7 +60,6 @@ __all__ = [
     "gini",
     "hit_rate",
     "judged",
-    "known_items",
     "listed_measures",
     "make_scorer",
     "ndcg",
@@ -82,7 +77,6 @@ __all__ = [
     "recall",
     "register",
     "rr",
-    "stated_options",
     "topk_loss",
 ]
 

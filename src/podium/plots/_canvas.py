@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from podium import _check, _text
 from podium.errors import ArgumentError
@@ -34,19 +34,35 @@ _TICK = 62  # points between the ticks of a horizontal axis
 _DARK = 0.4  # backgrounds below this luminance get the dark scheme
 
 
+class Style(TypedDict, total=False):
+    """The arguments of all plots, see `podium.plots`."""
+
+    title: str
+    width: float
+    colours: Mapping[str, int] | None
+    ax: Axes | None
+
+
 def check_installed() -> None:
     """Raise MissingExtraError if matplotlib, the extra ``plots``, is missing."""
     _check.extra("matplotlib", "plots", "A plot")
 
 
 @contextmanager
-def canvas(ax: Axes | None, width: float, title: str) -> Generator[Canvas]:
+def canvas(
+    *,
+    title: str = "",
+    width: float = 720,
+    colours: Mapping[str, int] | None = None,
+    ax: Axes | None = None,
+) -> Generator[Canvas]:
     """Open a canvas, and at the end write its title and notes and set its height."""
     check_installed()
     from podium.plots import _axes
 
     with _axes.default_settings() if ax is None else nullcontext():
         opened = Canvas(_axes.new_axes() if ax is None else ax, width, title, is_own=ax is None)
+        opened.numbers = colours
         yield opened
         opened.finish()
 
@@ -62,6 +78,8 @@ class Canvas:
         The width of the figure or of the caller's axes, and the height of the data, in points.
     paints : dict
         The colours by tone, for light or dark axes.
+    numbers : dict of str to int, or None
+        The number of each method's colour.
     description : str
         All values as text, for readers who do not see the plot.
     """
@@ -72,6 +90,7 @@ class Canvas:
         self.ax: Any = ax
         self.height = 24.0
         self.description = ""
+        self.numbers: Mapping[str, int] | None = None
         self.paints: Mapping[str, str] = colours.LIGHT if is_own else _paints(ax)
         self._title = _text.printable(title)
         self._notes: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, canvas, dot, hint, legend_label
+from podium.plots._canvas import (
+    DASHED,
+    MOST_LINES,
+    SMALL,
+    Canvas,
+    Style,
+    canvas,
+    dot,
+    hint,
+    legend_label,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +35,11 @@ def histogram(
     edges: Sequence[float],
     counts: Sequence[float],
     *,
-    title: str = "",
     axis_label: str = "",
     count_label: str = "groups",
     mean: float | None = None,
     n_undefined: int = 0,
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw the number of values in each bin.
 
@@ -42,14 +49,15 @@ def histogram(
         The rising bounds of the bins, for example from `podium.plots.bin_values`.
     counts : (n_bins,)
         The number of values in each bin, >= 0.
-    title, axis_label, count_label : str
-        The title, the quantity of the values with its unit, and the objects that are counted.
+    axis_label, count_label : str
+        The quantity of the values with its unit, and the objects that are counted.
     mean : float, optional
         The mean, marked by a dashed line.
     n_undefined : int
         The number of undefined values, which a note below the plot gives.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`. Bars have the first colour.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`. Bars have
+        the first colour.
 
     Returns
     -------
@@ -71,7 +79,7 @@ def histogram(
         raise ArgumentError(
             f"edges must have one entry more than counts, got {len(edges)} and {len(counts)}."
         )
-    with canvas(ax, width, title) as sheet:
+    with canvas(**style) as sheet:
         if n_undefined:
             sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
         if not len(counts):
@@ -141,16 +149,13 @@ class _Curve:
 def line_plot(
     series: Sequence[Mapping[str, Any]],
     *,
-    title: str = "",
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
     reference: Mapping[str, Any] | None = None,
     bounds_label: str = "bounds",
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw lines through points, with a legend in the order of their last values.
 
@@ -160,16 +165,16 @@ def line_plot(
         The lines, each with "label", and "x" and "y" of equal length (None in y breaks the line);
         optionally with "low" and "high", a band around the line, and with "lowest" and "highest",
         bounds that are drawn as thin lines.
-    title, x_label, y_label : str
-        The title, and the quantities of the axes with their units.
+    x_label, y_label : str
+        The quantities of the axes with their units.
     log_x, log_y : bool
         Whether the axis is logarithmic. All x, or all y with their bands, must then be above 0.
     reference : mapping, optional
         The "value" and "label" of a dashed horizontal line.
     bounds_label : str
         The meaning of thin lines, for the note below the plot.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`.
 
     Returns
     -------
@@ -189,8 +194,8 @@ def line_plot(
     ['linear']
     """
     logs = {"x": _check.flag(log_x, "log_x"), "y": _check.flag(log_y, "log_y")}
-    curves = [_curve(line, i, colours) for i, line in enumerate(series)]
-    with canvas(ax, width, title) as sheet:
+    with canvas(**style) as sheet:
+        curves = [_curve(line, i, sheet.numbers) for i, line in enumerate(series)]
         if not any(curve.is_defined for curve in curves):
             return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
         drawn = sheet.first(curves, "lines", MOST_LINES)
@@ -217,7 +222,7 @@ def line_plot(
 def _curve(line: Mapping[str, Any], index: int, numbers: Mapping[str, int] | None) -> _Curve:
     _check.equal_length(x=list(line["x"]), y=list(line["y"]))
     label = str(line["label"])
-    number = index if numbers is None else numbers.get(label, index)
+    number = (numbers or {}).get(label, index)
     x, y = (_values(line[name]) for name in "xy")
     name = label if np.isfinite(y).any() else f"{label} (undefined)"
     bands = (
@@ -292,12 +297,9 @@ _CELLS = 33  # of each axis, for the values of users
 def trade_off_plot(
     points: Sequence[Mapping[str, Any]],
     *,
-    title: str = "",
     x_label: str = "",
     y_label: str = "",
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw one dot per method, with a legend, for example its accuracy and its coverage.
 
@@ -306,10 +308,10 @@ def trade_off_plot(
     points : sequence of mappings
         The points, each with "label", "x" and "y" (None if undefined); optionally with "low" and
         "high", the interval of y, and "x_low" and "x_high", that of x.
-    title, x_label, y_label : str
-        The title, and the quantities of the axes with their units.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`.
+    x_label, y_label : str
+        The quantities of the axes with their units.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`.
 
     Returns
     -------
@@ -326,14 +328,14 @@ def trade_off_plot(
     labels = [_text.printable(str(point["label"])) for point in points]
     places = [tuple(_numbers.to_float(point.get(key)) for key in "xy") for point in points]
     defined = [i for i, place in enumerate(places) if all(map(math.isfinite, place))]
-    with canvas(ax, width, title) as sheet:
+    with canvas(**style) as sheet:
         texts = [_point_text(*pair) for pair in zip(labels, places, strict=True)]
         sheet.description = f"{'; '.join(texts)}."
         if not defined:
             return sheet.empty("; ".join(["No values.", *labels]))
         drawn = sheet.first(defined, "methods")
         for i in drawn:
-            number = i if colours is None else colours.get(str(points[i]["label"]), i)
+            number = (sheet.numbers or {}).get(str(points[i]["label"]), i)
             _draw_point(sheet, points[i], labels[i], texts[i], number)
         sheet.height = max(_SCATTER, 19 * len(drawn))
         sheet.ax.margins(0.08)
@@ -350,13 +352,10 @@ def user_scatter(
     x: ArrayLike,
     y: ArrayLike,
     *,
-    title: str = "",
     x_label: str = "",
     y_label: str = "",
     count_label: str = "users",
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw the values of users in two runs; a larger dot represents more users.
 
@@ -366,10 +365,11 @@ def user_scatter(
     ----------
     x, y : (n_users,)
         The values of the same users in two runs; nan if undefined.
-    title, x_label, y_label, count_label : str
-        The title, the quantities of the axes, and the objects that are counted.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`. Dots have the first colour.
+    x_label, y_label, count_label : str
+        The quantities of the axes, and the objects that are counted.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`. Dots have
+        the first colour.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def user_scatter(
     up = _check.no_infinity(_check.column(y, "y"), "y")
     _check.equal_length(x=across, y=up)
     is_defined = ~(np.isnan(across) | np.isnan(up))
-    with canvas(ax, width, title) as sheet:
+    with canvas(**style) as sheet:
         if not is_defined.any():
             return sheet.empty()
         sheet.height = min(_SQUARE, sheet.width - 70)

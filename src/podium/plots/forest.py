@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _numbers, _text
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, PHONE, SIZE, SMALL, Canvas, canvas, dot, hint
+from podium.plots._canvas import DASHED, PHONE, SIZE, SMALL, Canvas, Style, canvas, dot, hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,14 +61,12 @@ _Panel = tuple[str, str, list[_Row]]  # title, note, rows
 def interval_plot(
     rows: Sequence[Mapping[str, Any]],
     *,
-    title: str = "",
     axis_label: str = "",
     reference: Mapping[str, Any] | None = None,
     bounds_label: str = "bounds",
     digits: int | None = None,
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    sides: tuple[str, str] | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw a dot with its confidence interval for each row, and the value beside it.
 
@@ -78,16 +76,19 @@ def interval_plot(
         The rows, each with "label", "value", "low" and "high" (None if undefined); optionally
         with "series", the method that determines the colour of the row, and with "lowest" and
         "highest", bounds that are drawn as a thin line.
-    title, axis_label : str
-        The title, and the quantity of the axis with its unit.
+    axis_label : str
+        The quantity of the axis with its unit.
     reference : mapping, optional
         The "value" and "label" of a dashed line.
     bounds_label : str
         The meaning of thin lines, for the note below the plot.
     digits : int, optional
         The decimals of the written values; by default three significant digits or more.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`.
+    sides : (str, str), optional
+        The meaning of values below and above zero, if the values are differences. They are then
+        signed and drawn around a line at zero, and a dot is hollow if the interval includes zero.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`.
 
     Returns
     -------
@@ -100,91 +101,29 @@ def interval_plot(
     >>> ax = interval_plot(rows, title="pap@10")
     >>> ax.figure.savefig("means.png")  # doctest: +SKIP
     """
-    with canvas(ax, width, title) as sheet:
-        parsed_rows = _read(rows, colours, digits=digits)
-        return _draw_rows(sheet, parsed_rows, axis_label, reference, bounds_label)
-
-
-def difference_plot(
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    title: str = "",
-    axis_label: str = "",
-    low_label: str = "",
-    high_label: str = "",
-    reference: Mapping[str, Any] | None = None,
-    bounds_label: str = "bounds",
-    digits: int | None = None,
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw paired differences with their intervals around a line at zero.
-
-    A dot is hollow if the interval includes zero.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        The rows in the form of `interval_plot`; the values are differences.
-    title, axis_label : str
-        The title, and the quantity of the axis with its unit.
-    low_label, high_label : str
-        The meaning of values to the left and to the right of zero.
-    reference : mapping, optional
-        The "value" and "label" of a dashed line, such as the limit of a gate.
-    bounds_label : str
-        The meaning of thin lines, for the note below the plot.
-    digits : int, optional
-        The decimals of the written values; by default three significant digits or more.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes with the plot.
-
-    Examples
-    --------
-    >>> rows = [{"label": "linear", "value": 0.02, "low": 0.01, "high": 0.03}]
-    >>> ax = difference_plot(rows, title="pap@10", high_label="linear is better")
-    """
-    with canvas(ax, width, title) as sheet:
-        parsed_rows = _read(rows, colours, digits=digits, signed=True)
-        sides = low_label, high_label
-        return _draw_rows(sheet, parsed_rows, axis_label, reference, bounds_label, sides)
-
-
-def _draw_rows(
-    sheet: Canvas,
-    all_rows: Sequence[_Row],
-    axis_label: str,
-    reference: Mapping[str, Any] | None,
-    bounds_label: str,
-    sides: tuple[str, str] | None = None,
-) -> Axes:
-    """Draw rows, and what the sides of zero mean if they are differences."""
-    if not all_rows:
-        return sheet.empty()
-    rows, ax = sheet.first(all_rows, "rows"), sheet.ax
-    row_height = _pitch(sheet, rows)
-    sheet.height = row_height * len(rows)
-    _draw(sheet, ax, rows, row_height)
-    sheet.style_axis(ax.xaxis, axis_label, signed=sides is not None)
-    sheet.space_ticks(ax, sheet.width * (0.9 if row_height > _ROW else 0.5))
-    if reference:
-        ax.axvline(float(reference["value"]), color=sheet.paints["muted"], **DASHED)
-        label = str(reference.get("label", ""))
-        sheet.above(label, float(reference["value"]), at_value=True, ha="center")
-    if sides is not None:
-        ax.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
-        _name_sides(sheet, *sides)
-        if any(row.hollow for row in rows):
-            sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
-    _note_bounds(sheet, rows, bounds_label)
-    sheet.description = _described(all_rows)
-    return ax
+    is_signed = sides is not None
+    with canvas(**style) as sheet:
+        all_rows = _read(rows, sheet.numbers, digits=digits, signed=is_signed)
+        if not all_rows:
+            return sheet.empty()
+        drawn, axes = sheet.first(all_rows, "rows"), sheet.ax
+        row_height = _pitch(sheet, drawn)
+        sheet.height = row_height * len(drawn)
+        _draw(sheet, axes, drawn, row_height)
+        sheet.style_axis(axes.xaxis, axis_label, signed=is_signed)
+        sheet.space_ticks(axes, sheet.width * (0.9 if row_height > _ROW else 0.5))
+        if reference:
+            axes.axvline(float(reference["value"]), color=sheet.paints["muted"], **DASHED)
+            label = str(reference.get("label", ""))
+            sheet.above(label, float(reference["value"]), at_value=True, ha="center")
+        if sides is not None:
+            axes.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
+            _name_sides(sheet, *sides)
+            if any(row.hollow for row in drawn):
+                sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
+        _note_bounds(sheet, drawn, bounds_label)
+        sheet.description = _described(all_rows)
+        return axes
 
 
 def _name_sides(sheet: Canvas, low: str, high: str) -> None:
@@ -200,14 +139,11 @@ def _name_sides(sheet: Canvas, low: str, high: str) -> None:
 def grouped_intervals(
     panels: Sequence[Mapping[str, Any]],
     *,
-    title: str = "",
     axis_label: str = "",
     share_axis: bool = True,
     bounds_label: str = "bounds",
     digits: int | None = None,
-    width: int = 720,
-    colours: Mapping[str, int] | None = None,
-    ax: Axes | None = None,
+    **style: Unpack[Style],
 ) -> Axes:
     """Draw one panel of intervals per segment or measure, side by side if they fit.
 
@@ -216,8 +152,8 @@ def grouped_intervals(
     panels : sequence of mappings
         The panels, each with "title" and "rows" in the form of `interval_plot`; optionally with
         "note", a line below the title.
-    title, axis_label : str
-        The title, and the quantity of the axis with its unit.
+    axis_label : str
+        The quantity of the axis with its unit.
     share_axis : bool
         Whether all panels have the same range (for one measure). Otherwise each panel has its own
         range (for several measures).
@@ -225,8 +161,9 @@ def grouped_intervals(
         The meaning of thin lines, for the note below the plot.
     digits : int, optional
         The decimals of the written values; by default three significant digits or more.
-    width, colours, ax
-        The arguments of all plots, see `podium.plots`. Panels are drawn inside the axes.
+    **style
+        The title, width, colours and ax, as in all plots; see `podium.plots`. Panels are drawn
+        inside the axes.
 
     Returns
     -------
@@ -241,10 +178,10 @@ def grouped_intervals(
     2
     """
     all_rows = [row for panel in panels for row in panel["rows"]]
-    with canvas(ax, width, title) as sheet:
+    with canvas(**style) as sheet:
         if not all_rows:
             return sheet.empty()
-        numbers = _series_numbers(all_rows) if colours is None else colours
+        numbers = _series_numbers(all_rows) if sheet.numbers is None else sheet.numbers
         columns = _columns(panels, sheet.width)
         options: dict[str, Any] = {"digits": digits, "with_bounds": columns == 1}
         parsed: list[_Panel] = [

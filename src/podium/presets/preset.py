@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure, stated_options
+from podium.metrics import Measure
 from podium.metrics import get as get_measure
+from podium.metrics.measures import stated_options
 from podium.types import LowGrades, Ties, Undefined
 
 PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")

@@ -68,9 +68,7 @@ def render(report: Mapping[str, Any]) -> str:
         status=_check.choice(report.get("status", ""), "status", STATUS),
         conventions=dict(report.get("conventions", ())),
         draw=draw,
-        style=_style(),
-        script=_script(),
-        script_hash=_script_hash(),
+        **_assets(),
     )
 
 
@@ -156,20 +154,12 @@ def _template() -> Any:
 
 
 @cache
-def _style() -> str:
-    return "\n".join([_SCHEMES, _resource("page.css")])
-
-
-@cache
-def _script() -> str:
-    return _resource("page.js")
-
-
-@cache
-def _script_hash() -> str:
-    """Return the hash that allows exactly this script in the page's policy."""
-    digest = hashlib.sha256(_script().encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+def _assets() -> dict[str, str]:
+    """Return style and script, and the hash that allows exactly this script in the policy."""
+    script = _resource("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    style = "\n".join([_SCHEMES, _resource("page.css")])
+    return {"style": style, "script": script, "script_hash": f"sha256-{digest}"}
 
 
 def _resource(name: str) -> str:

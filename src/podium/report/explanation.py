@@ -17,15 +17,8 @@ from podium.report.views import Numbers, Tables, Text, View
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
 _OPTIONS = (
-    "ties",
-    "undefined",
-    "missing",
-    "unjudged",
-    "unretrieved",
-    "single_precision",
-    "score_above",
-    "min_relevance",
-    "low_grades",
+    *("ties", "undefined", "missing", "unjudged", "unretrieved", "single_precision"),
+    *("score_above", "min_relevance", "low_grades"),
 )
 
 

@@ -25,14 +25,9 @@ _ROUNDING = 1e-12  # relative difference of values that are equal but for the ro
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
+_PLOTS = ("grouped_intervals", "histogram", "interval_plot", "line_plot", "trade_off_plot")
 FIGURES: dict[str, Callable[..., Axes]] = {
-    "difference_plot": plots.difference_plot,
-    "grouped_intervals": plots.grouped_intervals,
-    "histogram": plots.histogram,
-    "interval_plot": plots.interval_plot,
-    "line_plot": plots.line_plot,
-    "trade_off_plot": plots.trade_off_plot,
-    "user_scatter": plots.user_scatter,
+    name: vars(plots)[name] for name in (*_PLOTS, "user_scatter")
 }
 """The figures by the "kind" in a figure's dictionary."""
 
@@ -187,6 +182,11 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
+def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return the figure of intervals, with more arguments of `podium.plots.interval_plot`."""
+    return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}
+
+
 def differences(
     title: str,
     sides: tuple[str, str],
@@ -198,9 +198,8 @@ def differences(
     `sides` are what is better below and above 0, and `bounds_label` is the meaning of bounds.
     """
     rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
-    low, high = (f"{side} better" for side in sides)
-    figure = {"kind": "difference_plot", "title": title, "low_label": low, "high_label": high}
-    return {**figure, "rows": rows, "bounds_label": bounds_label}
+    better = [f"{side} better" for side in sides]
+    return intervals(title, rows, sides=better, bounds_label=bounds_label)
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:

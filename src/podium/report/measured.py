@@ -21,7 +21,7 @@ from podium.report.cells import (
 from podium.report.conventions import GLUE, conventions_line
 from podium.report.headlines import lead
 from podium.report.tables import Columns, build, ends, flat, once
-from podium.report.views import Numbers, Tables, Text, View
+from podium.report.views import Forms, Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
 _RULES = {
@@ -31,25 +31,14 @@ _RULES = {
 }
 BOLD = "Bold: the best mean, if its difference from every other run is significant (p Holm)."
 _OF_MEAN = ("std_error", "n_groups", "n_undefined")
-_OF_TEST = (
-    *("std_error", "t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
+_TESTS = (
+    *("t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
-_SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
-_TEST = (
-    *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
-    *(
-        "holm_p_value",
-        "effect_size",
-        "relative_difference",
-        "wins",
-        "losses",
-        "equal",
-        "detectable",
-        "n_groups",
-        "n_undefined",
-    ),
-)
+_OF_TEST = ("std_error", *_TESTS)
+_ENDS = ("std_error", "low", "high", "level")
+_SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
+_TEST = ("difference", *_ENDS, *_TESTS, "n_undefined")
 
 _UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
 
@@ -342,6 +331,10 @@ def comparison_table(result: Mapping[str, Any]) -> Table:
     names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
     has_ranges = result["conventions"].get("unjudged") == "bounds"
     return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
+
+
+EVALUATION = Forms(evaluation_view, evaluation_table, evaluation_numbers)
+COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
 
 
 def comparisons(

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium import _check
+from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.report import figures, pages
 from podium.report._page import write
@@ -16,7 +17,7 @@ from podium.report._types import Provenance, Report, Table
 from podium.report.notebook import to_html
 from podium.report.pictures import Pictures, picture
 from podium.report.provenance import provenance as provenance_of
-from podium.report.views import Numbers, View, shortened, to_text
+from podium.report.views import Forms, Numbers, View, headed, shortened, to_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +29,12 @@ _NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
 class Result(ABC):
     """A result that can be printed, shown, plotted, and turned into a frame or numbers.
 
-    A subclass defines `as_json` and four methods that read this form. The command line prints the
-    same views.
+    A subclass defines `as_json`, `_pictures` and `_forms`, which read this form. The command line
+    prints the same views. A result of frames has an attribute `origin`.
     """
+
+    _forms: ClassVar[Forms]
+    origin: Origin = NO_FRAMES
 
     _test: ClassVar[str] = ""
     """What to test instead of the result itself, in a result that could be taken for a verdict."""
@@ -48,26 +52,21 @@ class Result(ABC):
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
 
-    @abstractmethod
     def _view(self) -> View:
         """Return what the result shows."""
+        return headed(self._forms.view(self.as_json()), self.origin.noun)
 
-    @abstractmethod
     def _table(self) -> Table:
         """Return all numbers as one table: that of ``--format csv``."""
+        return self._forms.table(self.as_json())
 
-    @abstractmethod
     def _numbers(self) -> Numbers:
         """Yield the names of numbers, and their values by field."""
+        return self._forms.numbers(self.as_json())
 
     @abstractmethod
     def _pictures(self, measure: Any) -> Pictures:
         """Return the pictures by name, the natural one first; of all measures if it is None."""
-
-    @property
-    def _frame_kind(self) -> str:
-        """The package of the frames that came in; "" if there were none."""
-        return ""
 
     def to_frame(self) -> Any:
         """Return all numbers as a frame, with the columns of the command line's ``--format csv``.
@@ -77,12 +76,10 @@ class Result(ABC):
         pandas.DataFrame, pyarrow.Table or polars.DataFrame
             A frame of the package whose frames came in, or else a Polars frame.
         """
-        from podium.data.frames import as_frame
-
         content = self._table()
         rows = content["rows"]
         columns = {name: [row[i] for row in rows] for i, name in enumerate(content["columns"])}
-        return as_frame(columns, self._frame_kind)
+        return as_frame(columns, self.origin.kind)
 
     def to_dict(self, *, safe_names: bool = False) -> dict[str, float]:
         """Return all numbers by name, without nesting, for a tracker of experiments.

@@ -36,7 +36,7 @@ def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> floa
     """
     top = sorted(positives, reverse=True)[:k]
     worst = sorted(negatives, reverse=True)[:k]
-    return _errors(top, worst) / (len(top) * len(worst))
+    return n_errors(top, worst) / (len(top) * len(worst))
 
 
 def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
@@ -45,7 +45,7 @@ def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> flo
     This is the risk of the partial AUC for false positive rates up to k / len(negatives).
     """
     worst = sorted(negatives, reverse=True)[:k]
-    return _errors(positives, worst) / (len(positives) * len(worst))
+    return n_errors(positives, worst) / (len(positives) * len(worst))
 
 
 RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], int], float]] = {
@@ -55,43 +55,9 @@ RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], int], float]] = {
 """The risks that a loss may declare in `upper_bounds`, by name."""
 
 
-def pap_risk_by_subsets(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
-    """Return the same risk in the form of theorem 1: a maximum of minima over subsets."""
-    beta = min(k, len(positives))
-    errors = max(
-        min(_errors(pos, neg) for pos in combinations(positives, beta))
-        for neg in combinations(negatives, k)
-    )
-    return errors / (beta * k)
-
-
-def pap_risk_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
-    """Return the expression of theorem 1 in exchanged order: a minimum of maxima."""
-    beta = min(k, len(positives))
-    errors = min(
-        max(_errors(pos, neg) for neg in combinations(negatives, k))
-        for pos in combinations(positives, beta)
-    )
-    return errors / (beta * k)
-
-
 def ramp(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
     """Return eq. (6): max over negatives, min over positives, max over orderings."""
     return _over_subsets(min, positives, negatives, k)
-
-
-def ramp_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (9): the minimum over positives moved inside the maximum over orderings.
-
-    The positives are ordered sets, as required by the averaging step after it. According to the
-    paper this equals eq. (6), but it may be smaller.
-    """
-    return _pushed_inside(permutations, positives, negatives, k)
-
-
-def ramp_exchanged_by_rank(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (9) with the positives of each set sorted by falling score, which is eq. (6)."""
-    return _pushed_inside(combinations, sorted(positives, reverse=True), negatives, k)
 
 
 def largest(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
@@ -115,7 +81,8 @@ def tight_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> 
     beta = min(k, len(ranked))
     return max(
         max(
-            sum(map(sum, pi[:beta])) - _margins(pi, ranked, neg) for pi in orderings(len(ranked), k)
+            sum(map(sum, pi[:beta])) - lost_margins(pi, ranked, neg)
+            for pi in orderings(len(ranked), k)
         )
         / (beta * k)
         for neg in combinations(negatives, k)
@@ -127,7 +94,7 @@ def tight_struct_exact(positives: Sequence[Any], negatives: Sequence[Any], k: in
     shape = len(positives), k
     beta = min(k, len(positives))
     return max(
-        max(top_errors(pi, k) - _margins(pi, positives, neg) for pi in orderings(*shape))
+        max(top_errors(pi, k) - lost_margins(pi, positives, neg) for pi in orderings(*shape))
         / (beta * k)
         for neg in combinations(negatives, k)
     )
@@ -156,7 +123,7 @@ def loose_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> 
     n_pairs = len(positives) * len(negatives)
     # A common denominator keeps Fractions exact.
     return max(
-        n_pairs * top_errors(pi, k) - beta * k * _margins(pi, positives, negatives)
+        n_pairs * top_errors(pi, k) - beta * k * lost_margins(pi, positives, negatives)
         for pi in orderings(*shape)
     ) / (beta * k * n_pairs)
 
@@ -215,22 +182,6 @@ def pap_logistic(
     return (likelihood + weight * errors) / len(chances)
 
 
-def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return the ordering that algorithm 2 computes for "avg", "max" or "tight-struct".
-
-    Rows are the positives that the algorithm pairs, by falling score. Columns are the top
-    negatives.
-    """
-    ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
-    beta = min(k, len(ranked))
-    leads: dict[str, list[Any]] = {
-        "avg": [sum(ranked) / len(ranked) - 1] * beta,
-        "max": [s - 1 for s in ranked[-beta:]],
-        "tight-struct": [s - (i < beta) for i, s in enumerate(ranked)],
-    }
-    return tuple(tuple(int(lead <= t) for t in worst) for lead in leads[surrogate])
-
-
 def top_errors(pi: Ordering, k: int) -> int:
     """Return the errors between the top min(k, n_pos) positives and top k negatives by pi.
 
@@ -255,21 +206,8 @@ def _over_subsets(
     )
 
 
-def _pushed_inside(
-    choose: Callable[[Sequence[Any], int], Iterator[Any]],
-    positives: Sequence[Any],
-    negatives: Sequence[Any],
-    k: int,
-) -> Any:
-    beta = min(k, len(positives))
-    return max(
-        min(sum(map(sum, pi)) - _margins(pi, pos, neg) for pos in choose(positives, beta))
-        for neg in combinations(negatives, k)
-        for pi in orderings(beta, k)
-    ) / (beta * k)
-
-
-def _errors(positives: Sequence[Any], negatives: Sequence[Any]) -> int:
+def n_errors(positives: Sequence[Any], negatives: Sequence[Any]) -> int:
+    """Return the number of pairs in the wrong order; ties are errors."""
     return sum(s <= t for s in positives for t in negatives)
 
 
@@ -277,11 +215,11 @@ def _structural(positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
     """Return eq. (4) for two sets: the maximum over orderings of errors minus lost margins."""
     shape = len(positives), len(negatives)
     return max(
-        sum(map(sum, pi)) - _margins(pi, positives, negatives) for pi in orderings(*shape)
+        sum(map(sum, pi)) - lost_margins(pi, positives, negatives) for pi in orderings(*shape)
     ) / (shape[0] * shape[1])
 
 
-def _margins(pi: Ordering, positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
+def lost_margins(pi: Ordering, positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
     """Return w.(phi(pi*) - phi(pi)): the score differences of the pairs in error."""
     return sum(pi[i][j] * (s - t) for i, s in enumerate(positives) for j, t in enumerate(negatives))
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from podium.metrics import REGISTRY, Measure, Metric, choices, parse
+from podium.metrics import REGISTRY, Measure, Metric, parse
+from podium.metrics.measures import choices
 from podium.ranking import Ranking
 from podium.testing.oracles import Listing
 from podium.types import LowGrades, Ties

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
-from podium.report import Report, Table, audit
+from podium.report import Report, audit
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Forms
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -21,6 +21,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 # of 0.05 to 0.06 at most. Such a fault is a note.
 _SMALL_SHARE = 0.001
 _SMALL_CHANGE = 0.1
+_IN_JSON = (
+    *("check", "severity", "run", "count", "total", "noun", "text", "examples", "effects"),
+    "remedy",
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,7 @@ class Effect:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
-        return {
-            "run": self.run,
-            "measure": self.measure,
-            "with": plain(self.with_fault),
-            "without": plain(self.without_fault),
-            "std_error": plain(self.std_error),
-        }
+        return {name.removesuffix("_fault"): value for name, value in plain(vars(self)).items()}
 
 
 @dataclass(frozen=True)
@@ -107,18 +105,9 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            "check": self.check,
-            "severity": self.severity,
-            "run": self.run,
-            "count": self.count,
-            "total": self.total,
-            "noun": self.noun,
-            "text": self.text,
-            "examples": list(self.examples),
-            "effects": [effect.as_json() for effect in self.effects],
-            "remedy": self.remedy,
-        }
+        effects = [effect.as_json() for effect in self.effects]
+        values = {**plain(vars(self)), "effects": effects}
+        return {name: values[name] for name in _IN_JSON}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,6 +133,7 @@ class Audit(Result):
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     origin: Origin = NO_FRAMES
 
+    _forms: ClassVar[Forms] = Forms(audit.view, audit.flat_table, audit.numbers)
     _test: ClassVar[str] = "audit.fails('error'), which is True if there is an error, or findings"
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -181,19 +171,6 @@ class Audit(Result):
         effects = decided.audit_effects(result)
         pictures = {"values": decided.audit_context(result)}
         return pictures if effects is None else {**pictures, "effects": effects}
-
-    def _view(self) -> View:
-        return audit.view(self.as_json())
-
-    def _table(self) -> Table:
-        return audit.flat_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return audit.numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def weigh(severity: Severity, count: int, total: int, effects: Sequence[Effect]) -> Severity:

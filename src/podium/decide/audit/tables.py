@@ -47,6 +47,10 @@ class Part:
         """The values, or 1 for every row."""
         return np.ones(self.n_rows) if self.value is None else self.value
 
+    def ids(self, noun: str) -> Ints:
+        """Return the codes of users or of items."""
+        return self.user if noun == "user" else self.item
+
     def rows(self, index: Mask | Ints) -> Part:
         """Return some of the rows."""
         return Part(
@@ -226,7 +230,7 @@ class Tables:
         """Return the tables with other codes of users or items, ``twin[code]``."""
 
         def one(part: Part) -> Part:
-            codes = twin[part.user if noun == "user" else part.item]
+            codes = twin[part.ids(noun)]
             return replace(part, user=codes) if noun == "user" else replace(part, item=codes)
 
         others = self.other_items

@@ -113,7 +113,7 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
         test, train = (present(p.user, labels.size) for p in (tables.test, tables.train))
     else:
         test, train = tables.item_in_test, tables.in_train[1]
-    has_id = _has(tables.runs[run], noun, labels.size) if run else test
+    has_id = present(tables.runs[run].ids(noun), labels.size) if run else test
     # A run lists items of training, but its users are those of the test part.
     reference = train if not run else test if noun == "user" else train | test
     lone = np.flatnonzero(has_id & ~reference)
@@ -125,10 +125,6 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
         code[lone[left]] = known[right]
     twins = _Twins(code, labels, has_id, reference)
     return twins if twins.respelled.size else None
-
-
-def _has(part: object, noun: str, size: int) -> Mask:
-    return present(getattr(part, noun), size)
 
 
 def _matches(lone: Sequence[str], known: Sequence[str]) -> Iterator[tuple[int, int]]:

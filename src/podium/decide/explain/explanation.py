@@ -19,10 +19,10 @@ from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
-from podium.report import Table, explanation
+from podium.report import explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Forms, View
 from podium.types import Mask
 
 
@@ -57,6 +57,7 @@ class Explanation(Result):
     differences: tuple[Differences, ...] = ()
     origin: Origin = NO_FRAMES
 
+    _forms: ClassVar[Forms] = Forms(explanation.view, explanation.flat_table, explanation.numbers)
     _test: ClassVar[str] = "explanation.search.matches, the conventions that give the value"
 
     def as_json(self) -> dict[str, Any]:
@@ -76,16 +77,6 @@ class Explanation(Result):
 
     def _view(self) -> View:
         return explanation.view(self.as_json())
-
-    def _table(self) -> Table:
-        return explanation.flat_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return explanation.numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def explain(

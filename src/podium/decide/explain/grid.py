@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from podium.metrics import Measure, choices
+from podium.metrics import Measure
+from podium.metrics.measures import choices
 from podium.types import PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]

@@ -69,8 +69,13 @@ class Lists:
     def users(self, mask: Mask) -> Lists:
         """Return the lists of some users whom the run has."""
         join = self._join
-        some = {name: getattr(join, name)[mask] for name in ("run_group", "truth_group", "labels")}
-        return Lists(self._truth, self._run, replace(join, **some), self._depth)
+        some = replace(
+            join,
+            run_group=join.run_group[mask],
+            truth_group=join.truth_group[mask],
+            labels=join.labels[mask],
+        )
+        return Lists(self._truth, self._run, some, self._depth)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults.
@@ -135,13 +140,13 @@ class Lists:
         rows = self._rows(_rules({}))
         listed = self._rows(_rules({"unretrieved": "drop"}))
         is_tied = self.tied(with_equal=with_equal).any()
-        counts = ("n_whole", "n_judged")
         differs = {
             "ties": is_tied,
             "single_precision": is_tied,
             "unjudged": rows.judged is None or not self._all_judged(),
             "unretrieved": rows.ideal[1].size != listed.ideal[1].size
-            or any((getattr(rows, name) != getattr(listed, name)).any() for name in counts),
+            or (rows.n_whole != listed.n_whole).any()
+            or (rows.n_judged != listed.n_judged).any(),
             "score_above": (to_single(self._run.score) <= 0).any(),
             "low_grades": (rows.ideal[1] != 1.0).any(),
         }

@@ -107,7 +107,7 @@ def search(table: ValueTable, value: str, matches: list[Match] | None = None) ->
         len(fits) - len(reported),
         min(matches, key=lambda match: abs(match.value - target)),
         table.size(),
-        {name: separated_by(name) for name in sorted(table.never_effective())},
+        {name: separated_by(name) for name in sorted(table.never_effective)},
     )
 
 

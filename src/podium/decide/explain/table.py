@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -147,8 +148,9 @@ class ValueTable:
         same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
         return same if self.lists.absent.any() else {*same, "missing"}
 
+    @cached_property
     def never_effective(self) -> set[str]:
-        """Return the conventions that change the value of no combination of the others."""
+        """The conventions that change the value of no combination of the others."""
         first: dict[tuple[Any, ...], float] = {}
         effective: set[str] = set()
         for choice, value in self.means():

@@ -10,6 +10,7 @@ import numpy as np
 from podium import presets
 from podium.decide.explain.search import package_choices
 from podium.decide.explain.table import ValueTable, changes
+from podium.evaluation import fill
 from podium.types import PerGroup
 
 _TOLERANCE = 1e-12
@@ -95,9 +96,7 @@ def waterfall(table: ValueTable, like: str) -> Waterfall:
 
 def _counted(table: ValueTable, choice: dict[str, Any]) -> PerGroup:
     """Return what each user counts in the mean, nan if nothing."""
-    values = table.values(choice).copy()
-    if choice["undefined"] != "skip":
-        values[np.isnan(values)] = 1.0 if choice["undefined"] == "one" else 0.0
+    values = fill(table.values(choice), choice["undefined"]).copy()
     if choice["missing"] == "skip":
         values[table.lists.absent] = np.nan
     return values

@@ -6,7 +6,7 @@ arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSO
 
 from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
-from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
+from podium.evaluation.stats.comparing import PairedTest, holm, paired
 from podium.evaluation.stats.crossed import crossed_mean
 from podium.evaluation.stats.intervals import Interval, differences, weighted_mean
 from podium.evaluation.stats.lettering import letters
@@ -29,7 +29,6 @@ __all__ = [
     "betting_interval",
     "clustered_mean",
     "crossed_mean",
-    "detectable",
     "differences",
     "holm",
     "letters",

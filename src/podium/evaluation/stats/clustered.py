@@ -46,6 +46,7 @@ class ClusteredMean:
         return float(np.hypot(self.std_error, widened / self.n_clusters))
 
 
+@intervals.rescaled(1)
 def clustered_mean(
     values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayLike | None = None
 ) -> ClusteredMean:
@@ -91,9 +92,6 @@ def clustered_mean(
     group_values = intervals.values(values, "values")
     group_weights = _weights(weights, group_values.size)
     _check.equal_length(values=group_values, weights=group_weights)
-    scale = intervals.scale_of(group_values)
-    if scale != 1:
-        return clustered_mean(group_values / scale, group_weights, clusters).scaled(scale)
     is_used = ~np.isnan(group_values) & (group_weights > 0)
     group_values, group_weights = group_values[is_used], group_weights[is_used]
     if not group_values.size:

@@ -13,6 +13,8 @@ from podium.evaluation.stats._resampling import sign_flip_p_value
 from podium.evaluation.stats.intervals import Interval
 from podium.types import PerGroup
 
+_SIZE, _POWER = 0.05, 0.8  # of the test by which a difference is detectable
+
 
 @dataclass(frozen=True)
 class PairedTest:
@@ -23,7 +25,7 @@ class PairedTest:
     `relative_difference` is the difference over the mean of a on the same groups, or nan if that
     mean is 0. Both are unitless. `wins`, `losses` and `equal` count the groups in which b is
     higher, lower or exactly equal. `detectable` is the smallest true mean difference that a test on
-    this many groups detects with a given probability; see `detectable`. `level` is the coverage of
+    this many groups (5 % size) detects with a probability of 80 %. `level` is the coverage of
     `interval`; p values are two-sided.
     """
 
@@ -43,14 +45,23 @@ class PairedTest:
     n_groups: int
     n_undefined: int
 
+    def scaled(self, scale: float) -> PairedTest:
+        """Return the test of values that are multiplied by a scale."""
+        return replace(
+            self,
+            difference=self.difference * scale,
+            std_error=self.std_error * scale,
+            interval=intervals.scaled(self.interval, scale),
+            detectable=self.detectable * scale,
+        )
 
+
+@intervals.rescaled(2)
 def paired(
     a: ArrayLike,
     b: ArrayLike,
     *,
     level: float = 0.95,
-    alpha: float = 0.05,
-    power: float = 0.8,
     n_permutations: int | None = 10_000,
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
@@ -65,8 +76,6 @@ def paired(
         The values of the baseline and the run, with groups in the same order; nan is undefined.
     level : float
         The coverage of the t interval of the mean difference.
-    alpha, power : float
-        The size and power of the two-sided test that `detectable` assumes.
     n_permutations : int, optional
         The number of sign patterns drawn for the randomisation test. None leaves this test out
         (nan).
@@ -117,27 +126,6 @@ def paired(
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
     bounds = _check.bounds(bounds)
-    scale = intervals.scale_of(baseline_values, run_values)
-    if scale != 1:
-        small = paired(
-            baseline_values / scale,
-            run_values / scale,
-            level=level,
-            alpha=alpha,
-            power=power,
-            n_permutations=n_permutations,
-            seed=seed,
-            bounds=(bounds[0] / scale, bounds[1] / scale),
-            users=users,
-            splits=splits,
-        )
-        return replace(
-            small,
-            difference=small.difference * scale,
-            std_error=small.std_error * scale,
-            interval=intervals.scaled(small.interval, scale),
-            detectable=small.detectable * scale,
-        )
     all_differences = intervals.differences(baseline_values, run_values)
     is_defined = ~np.isnan(all_differences)
     differences = all_differences[is_defined]
@@ -162,7 +150,7 @@ def paired(
         wins=int((differences > 0).sum()),
         losses=int((differences < 0).sum()),
         equal=int((differences == 0).sum()),
-        detectable=_detectable(estimate.std_error, estimate.n_clusters, alpha, power),
+        detectable=_detectable(estimate.std_error, estimate.n_clusters),
         n_groups=differences.size,
         n_undefined=is_defined.size - differences.size,
     )
@@ -173,27 +161,13 @@ def _relative(difference: float, baseline_values: PerGroup) -> float:
     return difference / baseline if baseline else np.nan
 
 
-def detectable(
-    std_error: float, n_groups: int, *, alpha: float = 0.05, power: float = 0.8
-) -> float:
-    """Return the smallest true mean difference that a paired t test on n_groups groups detects.
+def _detectable(std_error: float, n: float) -> float:
+    """Return the smallest true mean difference that a two-sided t test probably detects.
 
-    It is (t quantile of 1 - alpha / 2 + t quantile of power) × std_error, with n_groups - 1
-    degrees of freedom: a two-sided test of size alpha detects a difference of this size with
-    probability `power`. It has the unit of std_error, and is nan with fewer than two groups.
-
-    Examples
-    --------
-    >>> round(detectable(0.01, 1000), 4)
-    0.028
+    It is (t quantile of 1 - size / 2 + t quantile of the power) × std_error, with n - 1 degrees of
+    freedom: the test detects a difference of this size with the probability of the power.
     """
-    error = float(_check.column([std_error], "std_error")[0])
-    return _detectable(error, _check.count(n_groups, "n_groups"), alpha, power)
-
-
-def _detectable(std_error: float, n: float, alpha: float, power: float) -> float:
-    alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
-    return (intervals.t_quantile(1 - alpha / 2, n) + intervals.t_quantile(power, n)) * std_error
+    return (intervals.t_quantile(1 - _SIZE / 2, n) + intervals.t_quantile(_POWER, n)) * std_error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from podium.types import PerRow
 _PROBABILITY = 0.975  # of the quantile that the degrees of freedom reproduce exactly
 
 
+@intervals.rescaled(1)
 def crossed_mean(values: ArrayLike, users: ArrayLike, splits: ArrayLike) -> ClusteredMean:
     """Return the mean of values of users in several splits, with an error that includes both.
 
@@ -68,9 +69,6 @@ def crossed_mean(values: ArrayLike, users: ArrayLike, splits: ArrayLike) -> Clus
             raise ArgumentError(
                 f"{name} must have one label per value ({row_values.size}), got shape {shape}."
             )
-    scale = intervals.scale_of(row_values)
-    if scale != 1:
-        return crossed_mean(row_values / scale, users, splits).scaled(scale)
     by_user, by_split, by_row = (
         clustered_mean(row_values, clusters=clusters) for clusters in (users, splits, None)
     )

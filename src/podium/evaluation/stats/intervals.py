@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.types import PerGroup
 
+F = TypeVar("F", bound=Callable[..., Any])
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
 _ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
@@ -33,6 +37,36 @@ def scale_of(*columns: PerGroup) -> float:
     """
     highest = max(float(np.nanmax(np.abs(c), initial=0.0)) for c in columns)
     return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
+
+
+def rescaled(n_columns: int) -> Callable[[F], F]:
+    """Return a decorator of statistics whose squares of large values would overflow.
+
+    The first arguments are columns of values. They and `bounds` are divided by `scale_of` them, and
+    the method `scaled` of the result multiplies by it again.
+    """
+
+    def decorate(function: F) -> F:
+        names = list(inspect.signature(function).parameters)[:n_columns]
+
+        @functools.wraps(function)
+        def at_scale(*given: Any, **options: Any) -> Any:
+            for name in names[len(given) :]:  # columns that are passed by name
+                if name not in options:
+                    break
+                given = (*given, options.pop(name))
+            columns = [values(c, name) for c, name in zip(given, names, strict=False)]
+            scale = scale_of(*columns) if columns else 1.0
+            if scale == 1:
+                return function(*given, **options)
+            if "bounds" in options:
+                options["bounds"] = tuple(end / scale for end in _check.bounds(options["bounds"]))
+            small = (column / scale for column in columns)
+            return function(*small, *given[n_columns:], **options).scaled(scale)
+
+        return cast("F", at_scale)
+
+    return decorate
 
 
 def scaled(interval: Interval, scale: float) -> Interval:

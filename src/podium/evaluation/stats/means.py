@@ -33,7 +33,17 @@ class Summary:
     n_groups: int
     n_undefined: int
 
+    def scaled(self, scale: float) -> Summary:
+        """Return the summary of values that are multiplied by a scale."""
+        return replace(
+            self,
+            mean=self.mean * scale,
+            std_error=self.std_error * scale,
+            interval=intervals.scaled(self.interval, scale),
+        )
 
+
+@intervals.rescaled(1)
 def summarize(
     values: ArrayLike,
     *,
@@ -98,19 +108,6 @@ def summarize(
     """
     group_values = intervals.values(values, "values")
     bounds = _check.bounds(bounds)
-    scale = intervals.scale_of(group_values)
-    if scale != 1:
-        small = summarize(
-            group_values / scale,
-            level=level,
-            method=method,
-            n_resamples=n_resamples,
-            seed=seed,
-            bounds=(bounds[0] / scale, bounds[1] / scale),
-            users=users,
-            splits=splits,
-        )
-        return _scaled(small, scale)
     column, n_undefined = intervals.defined(group_values)
     level = _check.open_fraction(level, "level")
     mean = crossed.estimate(group_values, users, splits)
@@ -130,16 +127,6 @@ def summarize(
     return Summary(mean.mean, mean.std_error, interval, level, column.size, n_undefined)
 
 
-def _scaled(summary: Summary, scale: float) -> Summary:
-    """Return the summary of values that are multiplied by a scale."""
-    return replace(
-        summary,
-        mean=summary.mean * scale,
-        std_error=summary.std_error * scale,
-        interval=intervals.scaled(summary.interval, scale),
-    )
-
-
 def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
     low, high = bounds
     if low == high or low == -np.inf or high == np.inf:
@@ -150,6 +137,7 @@ def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
     return bounds
 
 
+@intervals.rescaled(1)
 def pooled(
     values: ArrayLike,
     weights: ArrayLike,
@@ -196,18 +184,6 @@ def pooled(
     _check.equal_length(values=group_values, weights=group_weights)
     level = _check.open_fraction(level, "level")
     bounds = _check.bounds(bounds)
-    scale = intervals.scale_of(group_values)
-    if scale != 1:
-        limits = (bounds[0] / scale, bounds[1] / scale)
-        small = pooled(
-            group_values / scale,
-            group_weights,
-            level=level,
-            bounds=limits,
-            users=users,
-            splits=splits,
-        )
-        return _scaled(small, scale)
     is_defined = ~np.isnan(group_values)
     group_values, group_weights = (
         group_values[is_defined],

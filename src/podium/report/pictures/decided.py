@@ -9,7 +9,7 @@ from podium._grammar import word
 from podium._numbers import MINUS
 from podium.report._types import Figure
 from podium.report.explanation import step_values
-from podium.report.figures import differences
+from podium.report.figures import differences, intervals
 from podium.report.pictures.measured import UNJUDGED
 
 _VALUE = "value of "
@@ -35,12 +35,8 @@ def audit_context(result: Mapping[str, Any]) -> Figure:
     """Return the values of runs and of lists without a model in an Audit's JSON form."""
     values = {n: v for n, v in result["context"].items() if n.startswith(_VALUE)}
     rows = [_row(name.removeprefix(_VALUE), value) for name, value in values.items()]
-    return {
-        "kind": "interval_plot",
-        "title": f"{result['measure']} of runs and of lists without a model",
-        "axis_label": f"mean {result['measure']}",
-        "rows": rows,
-    }
+    title = f"{result['measure']} of runs and of lists without a model"
+    return intervals(title, rows, axis_label=f"mean {result['measure']}")
 
 
 def audit_effects(result: Mapping[str, Any]) -> Figure | None:
@@ -53,12 +49,8 @@ def audit_effects(result: Mapping[str, Any]) -> Figure | None:
     ]
     if not rows:
         return None
-    return {
-        "kind": "interval_plot",
-        "title": f"{result['measure']} with each fault − without it",
-        "rows": rows,
-        "reference": {"value": 0.0, "label": "no effect"},
-    }
+    title = f"{result['measure']} with each fault − without it"
+    return intervals(title, rows, reference={"value": 0.0, "label": "no effect"})
 
 
 def packages(result: Mapping[str, Any]) -> Figure:
@@ -79,12 +71,9 @@ def steps(package: Mapping[str, Any]) -> Figure:
 
 def _beside_podium(title: str, rows: Iterable[dict[str, Any]], value: float | None) -> Figure:
     """Return the rows that have a value, with a line at podium's value if it has one."""
-    figure: dict[str, Any] = {
-        "kind": "interval_plot",
-        "title": title,
-        "rows": [row for row in rows if row["value"] is not None],
-        "bounds_label": "all values over the orders of equal scores, which the package leaves open",
-    }
+    open_order = "all values over the orders of equal scores, which the package leaves open"
+    drawn = (row for row in rows if row["value"] is not None)
+    figure = intervals(title, drawn, bounds_label=open_order)
     if value is not None:
         figure["reference"] = {"value": value, "label": "podium"}
     return figure

@@ -8,7 +8,7 @@ from typing import Any
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
-from podium.report.figures import differences, interval_row
+from podium.report.figures import differences, interval_row, intervals
 from podium.report.pictures import measured
 
 BOUNDS = "all values that the observed ranks allow"
@@ -20,12 +20,8 @@ def estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
     """Return the estimates of a SampledEvaluation's JSON form."""
     rows = {name: e for name, e in result["measures"].items() if measure in ("", name)}
     level = next(iter(result["measures"].values()))["level"]
-    return {
-        "kind": "interval_plot",
-        "title": f"Estimates, with {percentage(level)} intervals",
-        "rows": [interval_row(name, estimate) for name, estimate in rows.items()],
-        "bounds_label": BOUNDS,
-    }
+    drawn = (interval_row(name, estimate) for name, estimate in rows.items())
+    return intervals(f"Estimates, with {percentage(level)} intervals", drawn, bounds_label=BOUNDS)
 
 
 def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:

@@ -33,12 +33,10 @@ def means(result: Mapping[str, Any], measure: str = "") -> Figure:
     ]
     shares = [(name, summary) for name, summary in rows if measure or 0 <= summary["mean"] <= 1]
     level = next((percentage(s["level"]) for s in result["measures"].values()), "")
-    return {
-        "kind": "interval_plot",
-        "title": f"Means over users, with {level} intervals",
-        "rows": [interval_row(name, s) for name, s in shares or rows],
-        "bounds_label": UNJUDGED,
-    }
+    drawn = (interval_row(name, s) for name, s in shares or rows)
+    return figures.intervals(
+        f"Means over users, with {level} intervals", drawn, bounds_label=UNJUDGED
+    )
 
 
 def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str, Figure]]:
@@ -146,12 +144,7 @@ def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
     ]
     if len(panels) == 1:
         rows, name = panels[0]["rows"], panels[0]["title"]
-        return {
-            "kind": "interval_plot",
-            "title": f"{name}: {title}",
-            "rows": rows,
-            "bounds_label": UNJUDGED,
-        }
+        return figures.intervals(f"{name}: {title}", rows, bounds_label=UNJUDGED)
     return _panels(f"{title[0].upper()}{title[1:]}", panels)
 
 
@@ -190,7 +183,7 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
         UNJUDGED.replace("means", "differences"),
     )
     if is_better is None:
-        figure |= {"low_label": f"{sides[0]} higher", "high_label": f"{sides[1]} higher"}
+        figure["sides"] = [f"{side} higher" for side in sides]
     return figure
 
 

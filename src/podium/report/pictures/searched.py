@@ -8,6 +8,7 @@ from typing import Any
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
+from podium.report.figures import intervals
 
 _MOST_TRIALS = 20
 _LOG_FACTOR = 20.0  # values that differ by this factor get a logarithmic axis
@@ -28,7 +29,7 @@ def trials(measure: str, rows: Sequence[Mapping[str, Any]], level: float) -> Fig
     title = f"{measure} of {counted(len(rows), 'trials')}, with {percentage(level)} intervals"
     if len(drawn) < len(rows):
         title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
-    return {"kind": "interval_plot", "title": title, "axis_label": f"mean {measure}", "rows": drawn}
+    return intervals(title, drawn, axis_label=f"mean {measure}")
 
 
 def parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
