@@ -14,6 +14,7 @@ from tests.raised import raises
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization
+from podium.recommenders._pairs import read
 from podium.recommenders.factorization import _passes
 from podium.recommenders.factorization._descent import Factors
 from podium.recommenders.factorization._parts import Block, Part
@@ -316,3 +317,19 @@ def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
 def test_invalid_executor_is_refused(executor: Any) -> None:
     with raises(ArgumentError, "executor"):
         Factorization(2).fit(_tastes(), executor=executor)
+
+
+def test_memory_that_workers_share_is_copied_before_it_changes() -> None:
+    pairs, block = read(_tastes(), "value"), Block(np.ones((3, 4), np.float32), np.zeros(3))
+    for array in (pairs.offsets, pairs.items, pairs.weights, block.rows, block.bias):
+        array.setflags(write=False)
+    copied, own = pairs.writeable(), block.writeable()
+    for one, other in (
+        (copied.offsets, pairs.offsets),
+        (copied.items, pairs.items),
+        (copied.weights, pairs.weights),
+        (own.rows, block.rows),
+        (own.bias, block.bias),
+    ):
+        assert one.flags.writeable
+        np.testing.assert_array_equal(one, other)
