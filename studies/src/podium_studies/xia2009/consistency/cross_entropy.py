@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Out, count_of
+from podium.losses.base import Out, Target, count_of
 from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 from podium_studies import checks
@@ -25,27 +25,18 @@ Block = tuple[RowIndex, NDArray[np.float64], PerGroup]
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTarget:
+class PermutationTarget(Target):
     """The labels as prepared for `PermutationCrossEntropy`.
 
     Attributes
     ----------
-    groups : Groups
-        The groups for which the target was prepared.
     blocks : list of (rows, chances, entropy)
         One block per size of the defined groups, with m groups each: the rows (m, size), the
         probability under the grades that each set of rows remains to be placed at some point
         (m, 2 ** size), and the entropy of the grades' distribution in nats (m,).
-    defined : bool, (n_groups,)
-        Whether the loss is defined on each group.
-    share : float64, (n_groups,)
-        The weight of each group relative to the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
     blocks: list[Block]
-    defined: Mask
-    share: PerGroup
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,7 @@ class PermutationCrossEntropy(ListwiseLoss):
         defined = several_grades(scaled, groups)
         share = inputs.group_shares(weights, groups, self.name, defined)
         blocks = [_block(scaled, rows) for rows in _rows_by_size(groups, defined)]
-        return PermutationTarget(groups, blocks, defined, share)
+        return PermutationTarget(groups, share, defined, blocks)
 
     def _run(self, scores: PerRow, target: PermutationTarget, out: Out) -> None:
         values, grad, bound = out
