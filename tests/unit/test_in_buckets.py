@@ -430,7 +430,7 @@ def test_merge_joins_disjoint_users_in_any_order() -> None:
         merge([*parts, parts[0]])
     with pytest.raises(ArgumentError, match="at least one Evaluation"):
         merge([])
-    with pytest.raises(ArgumentError, match="the same conventions, got ties='worst' and 'best'"):
+    with pytest.raises(ArgumentError, match="the same conventions, got ties='worst'"):
         merge([parts[0], podium.measure(frames["truth"], frames["b"], FEW, ties="best")])
     with pytest.raises(ArgumentError, match="the same measures, got ndcg@5"):
         merge([parts[0], podium.measure(frames["truth"], frames["b"], "rr")])
