@@ -289,7 +289,11 @@ def pages() -> dict[str, str]:
         "api/podium.rst": root_page(),
         **{f"api/{name}.rst": text for name, text in references.items()},
         "commands/index.md": commands_index(),
-        **{f"commands/{n}.md": command_page(n, c) for n, c in program.commands.items()},
+        **{
+            f"commands/{name}.md": command_page(name, command)
+            for name, command in program.commands.items()
+            if not command.hidden
+        },
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 
