@@ -279,3 +279,13 @@ def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
     for text in MEASURES:
         with pytest.raises(ArgumentError, match=rf"^{text} measures the items shown.* Use it in"):
             podium.evaluate(ranking, text)
+
+
+def test_the_items_table_is_compared_with_the_run_as_it_was_read() -> None:
+    # Above 0.5 is only item 9, which the table lacks. Items 1 and 2 show that the ids are the same.
+    truth = {"user": [2, 2], "item": [1, 9]}
+    run = {"user": [2, 2, 2], "item": [9, 1, 2], "score": [0.9, 0.4, 0.3]}
+    items = {"item": [1, 2], "genre": ["a", "b"]}
+    with pytest.warns(PodiumWarning):
+        found = podium.measure(truth, run, "diversity@2", items=items, score_above=0.5)
+    assert np.isnan(found.means["diversity@2"])

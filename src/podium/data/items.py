@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
-from podium.data.ids import compared, first_repeated, share
+from podium.data.ids import as_written, compared, first_repeated, share
 from podium.data.overlap import Side, check_common
 from podium.data.role_columns import is_whole
 from podium.data.runs import Run
@@ -50,22 +50,27 @@ class ItemTable:
     columns: dict[str, pl.Series]
     whole: tuple[str, ...] = ()
 
-    def positions(self, run: Run) -> NDArray[np.int64]:
+    def positions(self, run: Run, every: Ids | None = None) -> NDArray[np.int64]:
         """Return the row of each item of a run, -1 if the table lacks it.
 
         Parameters
         ----------
         run : Run
+        every : Ids, optional
+            All items of the run as it was read, if `run` has only some of its rows.
 
         Raises
         ------
         DataError
-            If the table has none of the items.
+            If the table has none of the items of the run as it was read.
         """
         listed, items = compared(run, self, "item")
-        shared = share(listed, items)
+        shared = checked = share(listed, items)
+        if every is not None:
+            listed = as_written(every, "item" in run.whole, self.item)
+            checked = share(listed, as_written(self.item, "item" in self.whole, every))
         sides = Side("the run", run.name, listed), Side(str(arg.items()), self.name, items)
-        check_common(shared, "item", *sides, min_share=0.0)
+        check_common(checked, "item", *sides, min_share=0.0)
         order = np.argsort(shared.right, kind="stable")
         position = find(shared.right[order], shared.left)
         return np.where(position < 0, -1, order[position])

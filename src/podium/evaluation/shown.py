@@ -148,7 +148,8 @@ def shown_values(
     coded = _coded(listed, past, all_items, name=_name(catalogue))
     table = None if items is None else data.read_items(items, item=named["item"])
     return {
-        name: _Shown(run, labels, clusters, table).values(measures) for name, run in coded.items()
+        name: _Shown(run, labels, clusters, table, all_items.get(name)).values(measures)
+        for name, run in coded.items()
     }
 
 
@@ -243,6 +244,7 @@ class _Shown:
         labels: Labels,
         clusters: Labels | None,
         table: ItemTable | None,
+        all_items: Ids | None,
     ) -> None:
         from podium.data.users import user_positions
 
@@ -255,7 +257,7 @@ class _Shown:
         )
         self.positions = None
         if table is not None:  # conventions may have removed all items
-            found = table.positions(lists) if rows.any() else np.full(rows.size, -1)
+            found = table.positions(lists, all_items) if rows.any() else np.full(rows.size, -1)
             self.positions = found[rows]
 
     def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:
