@@ -155,3 +155,13 @@ def test_input_is_not_written_over(events: pl.DataFrame, tmp_path: Path) -> None
     for folder in ("file", "file/parts"):
         with pytest.raises(PodiumError):
             parts.write(tmp_path / folder)
+
+
+def test_all_missing_columns_and_values_are_named_at_once() -> None:
+    events = {"user": [1, None], "item": [None, 2], "when": [1, 2]}
+    with pytest.raises(DataError) as error:
+        split_events(events, How("random"))
+    assert "user has 1 (first at row 1), item has 1 (first at row 0)" in str(error.value)
+    with pytest.raises(DataError) as error:
+        split_events({"uid": [1], "sku": [2]}, How("time", test=0.5), user="usr")
+    assert all(name in str(error.value) for name in ("item", "timestamp", "'usr'"))
