@@ -14,7 +14,8 @@ from tests.fuzz.case import Case
 from podium.errors import PodiumError
 
 FINE, REFUSED = 0, 2  # the only exit statuses of a command that is not interrupted
-_DECIDED = (0, 1, 3)  # podium gate has a status for each decision
+_RESULTS = {"gate": (0, 1, 3), "explain": (0, 1)}
+"""The statuses of results: a gate's decision, and whether conventions give the value."""
 LONGEST = 2000  # the largest length of a message
 MEMORY = 2 * 2**30  # bytes by which one input may raise the peak memory of its process
 
@@ -89,8 +90,8 @@ def _is_documented(error: BaseException, last: tuple[Path, str]) -> bool:
 
 def _is_fine(case: Case, done: Done) -> bool:
     """Return whether the status is that of a result."""
-    is_gate = case.call is None and case.argv[:1] == ["gate"]
-    return done.status in (_DECIDED if is_gate else (FINE,))
+    command = case.argv[0] if case.argv else ""
+    return done.status in _RESULTS.get(command, (FINE,))
 
 
 def _ended(case: Case, done: Done, err: str) -> Iterator[tuple[str, str]]:
