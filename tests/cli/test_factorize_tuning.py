@@ -21,15 +21,13 @@ from podium.recommenders import Factorization
 Run = Callable[..., Any]
 SMALL = ("--set", "n_factors=4", "--set", "n_epochs=9", "--threads", "1")
 GRID = ("--grid", "l2=0.01,0.2", "--grid", "learning_rate=log(0.05,0.2)", "--budget", "3")
+TRAIN = ("train", "all pairs.csv", "--model", "factorization", *SMALL, "--out", "model")
 TUNE = (
-    *("train", "all pairs.csv", "--model", "factorization"),
-    *SMALL,
+    *TRAIN,
     "--set",
     "similarity=dot",
     "--tune",
     *GRID,
-    "--out",
-    "model",
 )
 
 
@@ -99,20 +97,7 @@ def test_printed_command_gives_the_same_model(podium: Run, options: tuple[str, .
 
 def test_options_that_are_given_are_not_searched(podium: Run) -> None:
     fixed = ("--l2", "0.025", "--set", "n_negatives=4", "--set", "item_bias=false")
-    argv = (
-        "train",
-        "--model",
-        "factorization",
-        "all pairs.csv",
-        *SMALL,
-        *fixed,
-        "--tune",
-        "--budget",
-        "2",
-        "-o",
-        "model",
-    )
-    done = podium(*argv, "--tune-table", "t.csv")
+    done = podium(*TRAIN, *fixed, "--tune", "--budget", "2", "--tune-table", "t.csv")
     assert done.status == 0, done.err
     searched = set(pl.read_csv("t.csv").columns) & set(Factorization().get_params())
     parts = tuning.default_grid(Factorization())
@@ -123,16 +108,7 @@ def test_options_that_are_given_are_not_searched(podium: Run) -> None:
 
 
 def test_time_limits_the_search(podium: Run) -> None:
-    argv = (
-        "train",
-        "--model",
-        "factorization",
-        "all pairs.csv",
-        *SMALL,
-        "--tune",
-        "--out",
-        "model",
-    )
+    argv = (*TRAIN, "--tune")
     done = podium(*argv, "--budget", "0.3s", "--tune-table", "t.csv")
     assert done.status == 0, done.err
     assert pl.read_csv("t.csv").height > 1
@@ -240,9 +216,7 @@ def test_bad_option_is_refused_before_the_file_is_read(
     podium: Run, options: tuple[str, ...], message: str
 ) -> None:
     Path("all pairs.csv").write_text("neither users,nor items\n1,2\n")
-    done = podium(
-        "train", "--model", "factorization", "all pairs.csv", *SMALL, "--out", "model", *options
-    )
+    done = podium(*TRAIN, *options)
     assert done.status == 2
     assert done.message.startswith(message)
     assert not Path("model").exists()
@@ -250,15 +224,6 @@ def test_bad_option_is_refused_before_the_file_is_read(
 
 def test_losses_are_divided_outside_parentheses(podium: Run) -> None:
     grid = ("--grid", "loss=softmax,bpr", "--tune-table", "t.csv", "--budget", "2")
-    argv = (
-        "train",
-        "--model",
-        "factorization",
-        "all pairs.csv",
-        *SMALL,
-        "--tune",
-        "--out",
-        "model",
-    )
+    argv = (*TRAIN, "--tune")
     assert podium(*argv, *grid).status == 0
     assert set(pl.read_csv("t.csv")["loss"]) == {"softmax", "bpr"}

@@ -15,6 +15,10 @@ from podium.cli._options import Written
 
 Run = Callable[..., Any]
 
+FACTORIZE = (
+    *("train", "past.csv", "--model", "factorization"),
+    *("--set", "n_factors=2", "--set", "n_epochs=1", "--out"),
+)
 READ = {  # the files of a folder --spill-dir have names of their own
     "split": {"events"},
     "measure": {"truth", "run", "users", "catalogue", "items", "spill_dir"},
@@ -58,18 +62,7 @@ def files(podium: Run, learnable: Callable[[int], str]) -> None:
     Path("rows.svmlight").write_text(learnable(0))
     for argv in (
         ("train", "rows.csv", "--loss", "logistic", "--out", "ranker"),
-        (
-            "train",
-            "--model",
-            "factorization",
-            "past.csv",
-            "--set",
-            "n_factors=2",
-            "--set",
-            "n_epochs=1",
-            "--out",
-            "factors",
-        ),
+        (*FACTORIZE, "factors"),
     ):
         assert podium(*argv).status == 0
 
@@ -168,29 +161,18 @@ def test_old_result_is_replaced(podium: Run) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
 def test_model_may_go_to_a_pipe(podium: Run) -> None:
-    argv = (
-        "train",
-        "--model",
-        "factorization",
-        "past.csv",
-        "--set",
-        "n_factors=2",
-        "--set",
-        "n_epochs=1",
-        "--out",
-    )
-    assert podium(*argv, "m").status == 0
+    assert podium(*FACTORIZE, "m").status == 0
     before = _bytes()
     os.mkfifo("pipe")
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert podium(*argv, "pipe").status == 0
+        assert podium(*FACTORIZE, "pipe").status == 0
         assert os.read(reader, 2**20) == before["m"]
     finally:
         os.close(reader)
     assert Path("pipe").is_fifo()
     assert _bytes() == before
-    done = podium(*argv, "pipe", "--resume")
+    done = podium(*FACTORIZE, "pipe", "--resume")
     assert done.message.startswith(
         "--resume needs a checkpoint beside --out, but pipe is not a file"
     )

@@ -56,7 +56,10 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
         "tuning.md",
-        "$ podium train past.csv --model factorization --tune --budget 10m --out model",
+        (
+            "$ podium train past.csv --model factorization --tune --budget 10m "
+            "--tune-table trials.parquet --out model"
+        ),
     ): "it takes ten minutes: tests/cli/test_factorize_tuning.py",
     (
         "tuning.md",
