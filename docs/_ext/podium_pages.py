@@ -35,7 +35,6 @@ GUIDES = {
     "explain": ("Why two numbers differ", "explain.md"),
     "train": ("Train a ranker", "train.md"),
     "rank": ("The model and its lists", "train.md#the-model-and-its-lists"),
-    "factorize": ("Factorization", "factorization.md#on-the-command-line"),
     "recommend": ("Factorization", "factorization.md#on-the-command-line"),
     "estimate": ("Sampled metrics", "sampled.md#on-the-command-line"),
     "plan": ("Planning", "sampled.md#planning"),
