@@ -233,6 +233,7 @@ NOT_SMOOTH = {
     "pap-tight-struct-exact": 1.0,
     "pap-struct": 1.0,
     "pauc-hinge": 1.0,
+    "prec-avg": 1.0,
     "pairwise-hinge": 1.0,
     "lambdarank": 0.0,
     "sl": 0.0,
@@ -241,6 +242,7 @@ NOT_SMOOTH = {
 # For losses that do not bound pAp@k's risk: scores and k at which they lie below it.
 NOT_A_BOUND = {
     "pap-avg": ([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3),
+    "prec-avg": ([0.0], [0.0, 0.0], 2),
     "logistic": ([0.0], [0.0], 1),
     "group-logistic": ([0.0], [0.0], 1),
     "listmle": ([0.0], [0.0], 1),

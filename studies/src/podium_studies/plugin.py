@@ -11,7 +11,6 @@ _BASELINES = "podium_studies.hiranandani2020.baselines"
 
 REGISTRY.register_at("rankboost", "podium_studies.xia2009.rankboost", "RankBoost")
 REGISTRY.register_at("svm-pauc", _BASELINES, "SVMpAUC")
-REGISTRY.register_at("sgd-at-k", _BASELINES, "SGDAtK")
 REGISTRY.register_at("greedy-pap", _BASELINES, "GreedyPAp")
 REGISTRY.register_at("select-pap", _BASELINES, "SelectPAp")
 

@@ -22,9 +22,6 @@ def rankers() -> fits.Entries:
     yield from fits.with_losses("podium_studies")
     baselines = names.baselines
     yield fits.fit(baselines.SVMpAUC, {"k": 3, "max_iter": 30})
-    for solver in ("subgradient", "stochastic"):
-        options = {"k": 3, "max_iter": 12, "solver": solver}
-        yield fits.fit(baselines.SGDAtK, options, validate=True)
     yield fits.fit(baselines.GreedyPAp, {"k": 3})
     yield fits.fit(baselines.SelectPAp, {"k": 3, "max_rounds": 4})
     for per in ("pair", "group"):

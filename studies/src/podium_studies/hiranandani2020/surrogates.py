@@ -1,4 +1,4 @@
-"""Losses that only the paper's tables need: the loose surrogate of pAp@k, and SVM-pAUC's."""
+"""Losses that only the paper's tables need: a loose surrogate of pAp@k, and those of baselines."""
 
 from __future__ import annotations
 
@@ -104,3 +104,57 @@ class PAUCHinge(PairLoss):
         target = super()._target(grades, groups, weights)
         n_pos = np.where(target.defined, np.diff(target.bounds)[0::2], 0)
         return replace(target, n_top=n_pos)
+
+
+@register
+@dataclass(frozen=True)
+class PrecisionAverage(PApLoss):
+    """The average surrogate of precision at k.
+
+    The value of a group is ``max_{k'} [K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j)] / k``.
+    The maximum is over the numbers k' of positives in a list of K = min(k, n_pos) items,
+    ``D = (K - k') / (n_pos - k')``, and s and t are the scores of positives and negatives in
+    descending order. Each group has its own k'.
+
+    Parameters
+    ----------
+    k : int
+        The cutoff in items, at least 1.
+    clip : bool
+        Whether to train on groups with fewer than k negatives too.
+    min_relevance : float
+        The least relevance of a positive.
+
+    Notes
+    -----
+    The loss is convex. A value beyond the range of float64 is inf. Gradients are finite at any
+    finite score. The loss is K / k if all scores are equal. It is never below
+    ``K / k - prec@k``, the difference between the best precision at k and the actual one, with
+    ties counted as errors. The source states it for k <= n_pos, for which this difference is
+    1 - prec@k.
+
+    References
+    ----------
+    kar2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PrecisionAverage(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([0.5, 0.0, 0.0]), target)
+    (array([0.75]), array([-0.5,  1. , -0.5]))
+    """
+
+    name: ClassVar[str] = "prec-avg"
+    convex: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = None
+
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
+        from podium_studies.hiranandani2020.precision_kernels import precision_average
+
+        values, grad, curvature = out
+        precision_average(scores, target.tops, self.k, values, grad)
+        if curvature.size:
+            curvature[:] = 2.0 * np.abs(grad)  # kinks smoothed over one score unit, as in pAp@k

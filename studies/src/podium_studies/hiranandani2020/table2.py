@@ -23,7 +23,8 @@ from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import times
 from podium.ranking import Ranking
 from podium_studies.cells import generator, key, mean, repeats
-from podium_studies.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
+from podium_studies.hiranandani2020.baselines import SVMpAUC
+from podium_studies.hiranandani2020.surrogates import PrecisionAverage
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 

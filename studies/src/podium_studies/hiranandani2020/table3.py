@@ -22,7 +22,7 @@ from podium.types import PerRow
 from podium_studies import checks, views
 from podium_studies.cells import generator, key, mean, methods, product, repeats, seed_of
 from podium_studies.hiranandani2020 import behance, citation, movielens
-from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
+from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.splits import (
     NOTE,
     PERCENT,
@@ -32,7 +32,7 @@ from podium_studies.hiranandani2020.splits import (
     gains,
     tested,
 )
-from podium_studies.hiranandani2020.surrogates import PAUCHinge
+from podium_studies.hiranandani2020.surrogates import PAUCHinge, PrecisionAverage
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study

@@ -30,8 +30,8 @@ from podium_studies.folds import (
     scored,
     tuned,
 )
-from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
-from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge
+from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp
+from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge, PrecisionAverage
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study

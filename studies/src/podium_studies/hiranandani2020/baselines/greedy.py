@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from podium.errors import ArgumentError
-from podium.metrics import Measure
 from podium.rankers.content import by_content
 from podium.rankers.logistic import Classifier, require_both_classes
-from podium.rankers.objective import times
-from podium.types import PerRow, Progress, RowIndex
+from podium.rankers.objective import Parameters, times
+from podium.types import PerRow, Progress
 from podium_studies import checks
-from podium_studies.hiranandani2020.baselines.linear import Coefficients, LinearBaseline, Task
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,21 +26,25 @@ class Candidate:
         The coefficients.
     scores : float64, (n_eval_rows,)
         The scores of the rows on which the measure is computed.
-    value : float
-        The mean measure of the scores; higher is better.
     shares : float64, (n_base,)
         The weight of each base classifier in the coefficients.
+    value : float
+        The mean measure of the scores; higher is better.
     """
 
-    coef: Coefficients
+    coef: Parameters
     scores: PerRow
+    shares: Parameters
     value: float
-    shares: Coefficients
+
+    def mixed(self, other: Candidate, a: float, b: float, task: Task) -> Candidate:
+        """Return a times this candidate plus b times the other."""
+        scores = a * self.scores + b * other.scores
+        coef, shares = a * self.coef + b * other.coef, a * self.shares + b * other.shares
+        return Candidate(coef, scores, shares, task.evaluate(scores))
 
 
-_FINEST = 1_000_000  # largest number of points of the grid, which bounds memory
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class GreedyPAp(LinearBaseline):
     """Greedy-pAp@k: base classifiers that are combined one after the other to maximise pAp@k.
 
@@ -61,7 +63,7 @@ class GreedyPAp(LinearBaseline):
     C : float
         The inverse of the penalty of the base classifiers, > 0, as in `LogisticRanker`.
     n_grid : int
-        The number of values of a, from 0 to 1; at least 2 and at most 1,000,000.
+        The number of values of a, from 0 to 1; at least 2.
     eval_metric : str or Measure, optional
         The measure that is maximised and that `score` returns. The default is pap@k.
     clip : bool
@@ -108,75 +110,43 @@ class GreedyPAp(LinearBaseline):
 
     length_parameter: ClassVar[str] = "n_base"
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        n_base: int = 5,
-        C: float = 1.0,
-        n_grid: int = 20,
-        eval_metric: str | Measure | None = None,
-        clip: bool = False,
-        min_relevance: float = 1.0,
-        random_state: int = 0,
-        one_group: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_base = n_base
-        self.C = C
-        self.n_grid = n_grid
-        self.eval_metric = eval_metric
-        self.clip = clip
-        self.min_relevance = min_relevance
-        self.random_state = random_state
-        self.one_group = one_group
+    n_base: int = 5
+    C: float = 1.0
+    n_grid: int = 20
+    random_state: int = 0
 
-    def _learn(self, task: Task, progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> Parameters:
         n_base = checks.cutoff(self.n_base, name="n_base")
         seed = checks.integer(self.random_state, "random_state")
-        grid = _grid(self.n_grid)
-        classifier = Classifier(C=self.C)
+        grid = np.linspace(0.0, 1.0, checks.integer(self.n_grid, "n_grid", low=2)).tolist()
         require_both_classes(task.positive, task.weights, self.min_relevance)
         bases: list[Candidate] = []
         for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):
-            coef, *_ = classifier.fit(task.rows.features, task.positive, weights)
-            scores = times(task.eval_features, coef)
-            bases.append(Candidate(coef, scores, task.evaluate(scores), np.eye(n_base)[i]))
+            coef, *_ = Classifier(C=self.C).fit(task.rows.features, task.positive, weights)
+            scores = times(task.measured.features, coef)
+            bases.append(Candidate(coef, scores, np.eye(n_base)[i], task.evaluate(scores)))
             progress(i + 1, 2 * n_base - 1, f"base classifier, {bases[-1].value:.4f}")
         best_base, *other_bases = sorted(bases, key=lambda base: -base.value)
-        merged = [best_base]
-        for other_base in other_bases:
-            merged.append(_merged(merged[-1], other_base, grid, task.evaluate))
+        merged, mixtures = [best_base], [*((a, 1.0) for a in grid), *((1.0, a) for a in grid)]
+        for other in other_bases:
+            candidates = [merged[-1].mixed(other, a, b, task) for a, b in mixtures]
+            # The first of equal ones: the combination so far, if none is better.
+            merged.append(max(merged[-1], *candidates, key=lambda candidate: candidate.value))
             n_done = n_base + len(merged) - 1
             progress(n_done, 2 * n_base - 1, f"merged, {merged[-1].value:.4f}")
-        self.coef_, self.intercept_, self.weights_ = merged[-1].coef, 0.0, merged[-1].shares
+        self.weights_ = merged[-1].shares
         self.history_ = {"measure": np.array([step.value for step in merged])}
-
-
-def _merged(
-    one: Candidate, other: Candidate, grid: PerRow, evaluate: Callable[[PerRow], float]
-) -> Candidate:
-    """Return the best of a * one + other and one + a * other, or one itself if none is better."""
-    mixtures = [(float(a), 1.0) for a in grid] + [(1.0, float(a)) for a in grid]
-    values = [evaluate(a * one.scores + b * other.scores) for a, b in mixtures]
-    best = int(np.argmax(values))
-    if values[best] <= one.value:
-        return one
-    a, b = mixtures[best]
-    return Candidate(
-        a * one.coef + b * other.coef,
-        a * one.scores + b * other.scores,
-        values[best],
-        a * one.shares + b * other.shares,
-    )
+        return merged[-1].coef
 
 
 def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow | None]:
     """Yield n row weights: first as given, then multiplied by the draws of the row's group."""
+    rows = task.rows
     row_weights = np.ones(task.positive.size) if task.weights is None else task.weights
-    n_groups = task.rows.groups.n_groups
-    unit_of_row = task.rows.groups.index if n_groups > 1 else _content_positions(task)
-    n_units = n_groups if n_groups > 1 else row_weights.size
+    unit_of_row, n_units = rows.groups.index, rows.groups.n_groups
+    if n_units == 1:  # the rows of one group are drawn, by their positions when sorted by content
+        by_position = by_content(rows.features, rows.relevance, rows.groups).order
+        unit_of_row, n_units = np.argsort(by_position), row_weights.size
     yield task.weights
     for _ in range(n - 1):
         draw_counts = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)
@@ -184,20 +154,3 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
         sampled_positives = task.positive[weights > 0]
         # A sample with one class cannot be learned from, so it is replaced by all rows.
         yield weights if sampled_positives.any() and not sampled_positives.all() else task.weights
-
-
-def _content_positions(task: Task) -> RowIndex:
-    """Return the position of each row of one group if its rows are sorted by content."""
-    rows = task.rows
-    positions = np.empty(rows.relevance.size, np.int64)
-    positions[by_content(rows.features, rows.relevance, rows.groups).order] = np.arange(
-        positions.size
-    )
-    return positions
-
-
-def _grid(n_grid: Any) -> PerRow:
-    n = checks.cutoff(n_grid, name="n_grid")
-    if not 2 <= n <= _FINEST:
-        raise ArgumentError(f"n_grid must be an integer from 2 to {_FINEST}, got {n}.")
-    return np.linspace(0.0, 1.0, n)

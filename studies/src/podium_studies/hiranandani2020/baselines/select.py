@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from podium.errors import ArgumentError
 from podium.losses import PApRamp
-from podium.losses.inputs import group_weights
 from podium.losses.pap import PApTarget
-from podium.metrics import Measure
 from podium.rankers.logistic import Classifier, require_both_classes
-from podium.rankers.objective import times
+from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
-from podium_studies.hiranandani2020.baselines.linear import Coefficients, LinearBaseline, Task
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SelectPAp(LinearBaseline):
     """Select-pAp@k: repeated logistic regression on a pool of the current top rows.
 
@@ -87,73 +86,38 @@ class SelectPAp(LinearBaseline):
 
     length_parameter: ClassVar[str] = "max_rounds"
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        C: float = 1.0,
-        start: str = "logistic",
-        max_rounds: int = 20,
-        eval_metric: str | Measure | None = None,
-        clip: bool = False,
-        min_relevance: float = 1.0,
-        random_state: int = 0,
-        one_group: bool = False,
-    ) -> None:
-        self.k = k
-        self.C = C
-        self.start = start
-        self.max_rounds = max_rounds
-        self.eval_metric = eval_metric
-        self.clip = clip
-        self.min_relevance = min_relevance
-        self.random_state = random_state
-        self.one_group = one_group
+    C: float = 1.0
+    start: str = "logistic"
+    max_rounds: int = 20
+    random_state: int = 0
 
-    def _learn(self, task: Task, progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> Parameters:
         n_rounds = checks.cutoff(self.max_rounds, name="max_rounds")
+        seed = checks.integer(self.random_state, "random_state")
+        target = task.target(PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance))
+        require_both_classes(task.positive, task.weights, self.min_relevance)
+        rows = task.rows.features, task.positive, task.weights
         classifier = Classifier(C=self.C)
-        target = self._target(task)
-        coef, values, seen_pools = (
-            self._start_coefficients(task, classifier),
-            list[float](),
-            set[bytes](),
-        )
-        best_coef, self.stop_reason_ = coef, "max_rounds"
+        if checks.choice(self.start, "start", ("logistic", "normal")) == "logistic":
+            coef, *_ = classifier.fit(*rows)
+        else:
+            coef = np.random.default_rng(seed).standard_normal(int(rows[0].shape[1]))
+        coefs, values = list[Parameters](), list[float]()
+        pools, self.stop_reason_ = set[bytes](), "max_rounds"
         while len(values) < n_rounds:
-            pool = top_rows(times(task.rows.features, coef), target)
-            if pool.tobytes() in seen_pools:
+            pool = top_rows(times(rows[0], coef), target)
+            if pool.tobytes() in pools:
                 self.stop_reason_ = "repeated"
                 break
-            seen_pools.add(pool.tobytes())
-            coef, *_ = classifier.fit(task.rows.features, task.positive, task.weights, pool)
+            pools.add(pool.tobytes())
+            coef, *_ = classifier.fit(*rows, pool)
+            coefs.append(coef)
             values.append(task.evaluate_coef(coef))
-            best_coef = coef if values[-1] > max(values[:-1], default=-np.inf) else best_coef
             progress(len(values), n_rounds, f"measure {values[-1]:.4f}")
         progress(n_rounds, n_rounds, self.stop_reason_)
-        self.coef_, self.intercept_ = best_coef, 0.0
         self.best_iteration_, self.n_iter_ = int(np.argmax(values)), len(values)
         self.history_ = {"measure": np.array(values)}
-
-    def _target(self, task: Task) -> PApTarget:
-        """Return the target with the numbers of rows per group in a pool."""
-        loss = PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance)
-        require_both_classes(task.positive, task.weights, self.min_relevance)
-        group_weights(task.weights, task.rows.groups, f"Select-pAp@{loss.k}")  # only a check
-        target = loss.prepare(task.rows.relevance, task.rows.groups)
-        if not target.defined.any():
-            n_groups = task.rows.groups.n_groups
-            reason = loss.why_undefined(target).replace(loss.name, f"Select-pAp@{loss.k}", 1)
-            raise ArgumentError(f"None of the {n_groups} groups can be trained on: {reason}")
-        return target
-
-    def _start_coefficients(self, task: Task, classifier: Classifier) -> Coefficients:
-        """Return the coefficients that score the first pool."""
-        start = checks.choice(self.start, "start", ("logistic", "normal"))
-        seed = checks.integer(self.random_state, "random_state")
-        if start == "logistic":
-            return classifier.fit(task.rows.features, task.positive, task.weights)[0]
-        return np.random.default_rng(seed).standard_normal(int(task.rows.features.shape[1]))
+        return coefs[self.best_iteration_]
 
 
 def top_rows(scores: PerRow, target: PApTarget) -> RowIndex:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from podium.errors import ConvergenceWarning, warn
-from podium.metrics import Measure
 from podium.rankers import fitting
-from podium.rankers.objective import LinearObjective, dot
-from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
+from podium.rankers.objective import LinearObjective, Parameters, dot
+from podium.rankers.solvers import History, Settings, Solution
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 from podium_studies import checks
@@ -18,6 +19,7 @@ from podium_studies.hiranandani2020.surrogates import PAUCHinge
 _CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SVMpAUC(LinearBaseline):
     """SVM-pAUC, tight: a linear ranker that maximises pAUC over the k best negatives per group.
 
@@ -73,7 +75,10 @@ class SVMpAUC(LinearBaseline):
     `PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
     in the paper is subgradient descent on the same sum. If the classes overlap strongly, the
     minimum is at zero coefficients, and the last iterate is close to it. Pass an eval_set to keep
-    the best of the earlier iterates.
+    the best of the earlier iterates. Unlike the solver "bundle", the fit returns the last iterate
+    and not the one with the lowest objective. If the minimum is at zero, that iterate is a short
+    vector that still ranks. Cost: two products with the features and a dense quadratic programme
+    per iteration.
 
     References
     ----------
@@ -90,126 +95,51 @@ class SVMpAUC(LinearBaseline):
     (array([1.]), 1.0)
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        C: float = 1.0,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-        patience: int | None = None,
-        eval_metric: str | Measure | None = None,
-        clip: bool = False,
-        min_relevance: float = 1.0,
-        one_group: bool = False,
-    ) -> None:
-        self.k = k
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.patience = patience
-        self.eval_metric = eval_metric
-        self.clip = clip
-        self.min_relevance = min_relevance
-        self.one_group = one_group
+    C: float = 1.0
+    tol: float = 1e-4
+    max_iter: int = 500
+    patience: int | None = None
 
-    def _learn(self, task: Task, progress: Progress) -> None:
-        settings = self._settings()
-        loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
-        rows = task.rows
-        target = loss.prepare(rows.relevance, rows.groups, weights=task.weights)
-        l2 = 1.0 / checks.positive(self.C, "C")
-        objective = LinearObjective(rows.features, loss, target, l2)
-        fitting.require_trainable(loss, target, rows.groups)
-        validate = None if task.eval_rows is None else task.evaluate_coef
-        solution = cutting_plane(objective, settings, validate, progress)
-        self._set_attributes(solution)
-        problem = fitting.warning_text(solution, settings, "bundle")
-        if problem:
-            warn(f"SVMpAUC {problem}", ConvergenceWarning)
-
-    def _settings(self) -> Settings:
+    def _learn(self, task: Task, progress: Progress) -> Parameters:
         patience = self.patience
-        return Settings(
+        settings = Settings(
             learning_rate=1.0,  # unused: the planes determine the steps
             max_iter=checks.cutoff(self.max_iter, name="max_iter"),
             tol=checks.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else checks.cutoff(patience, name="patience"),
         )
-
-    def _set_attributes(self, solution: Solution) -> None:
-        history = solution.history
-        self.coef_, self.intercept_ = solution.parameters, 0.0
+        loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
+        l2 = 1.0 / checks.positive(self.C, "C")
+        objective = LinearObjective(task.rows.features, loss, task.target(loss), l2)
+        validate = None if task.measured is task.rows else task.evaluate_coef
+        history = History("last" if validate is None else "best")
+        planes = Planes(objective.n_features, objective.n_parameters, l2, _CAPACITY)
+        zero = np.zeros(objective.n_parameters)
+        planes.add(zero, 0.0)  # the slack is never negative
+        model, bound, excess, reason = Model(zero, 0.0), 0.0, np.inf, None
+        while reason is None:
+            point = objective.evaluate(model.parameters)
+            history.add(point, validate)
+            progress(len(history.objectives), settings.max_iter, history.note())
+            # What the most violated constraint, the plane that touches the loss, exceeds the slack.
+            excess = point.objective - model.lower_bound
+            converged = excess <= settings.tol
+            reason = "converged" if converged else history.stop_reason(settings)
+            if reason is None:
+                slope = point.grad - objective.penalty(point.parameters)[1]
+                planes.add(slope, point.loss - dot(slope, point.parameters))
+                minimum = planes.minimise()
+                if minimum is None:
+                    reason = "stalled"
+                else:
+                    model, bound = minimum, max(bound, minimum.lower_bound)
+        progress(settings.max_iter, settings.max_iter, history.note())
+        kept = history.choose(objective)
+        remaining = f"the last ordering exceeds the slack by {excess:.2g} > tol={settings.tol:g}"
+        solution = Solution(kept.parameters, kept.objective, reason, history, remaining, bound)
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.best_iteration_, self.n_iter_ = history.kept_at, len(history.objectives)
-        self.stop_reason_ = solution.stop_reason
-        self.history_ = history.arrays()
-
-
-def cutting_plane(
-    objective: LinearObjective,
-    settings: Settings,
-    validate: Validate | None,
-    progress: Progress,
-) -> Solution:
-    """Minimise a loss >= 0 with l2 > 0 by cutting planes, and return the last or best iterate.
-
-    Each iterate minimises the planes so far. Each iteration adds the most violated constraint,
-    the plane that touches the loss at the iterate, and solves the quadratic programme again. The
-    solver has converged if the loss exceeds the slack, its value by the planes, by at most `tol`.
-    Unlike the solver "bundle", it returns that iterate and not the one with the lowest objective.
-    If the minimum is at zero, the iterate is a short vector that still ranks.
-
-    Parameters
-    ----------
-    objective : LinearObjective
-        The loss with its penalty.
-    settings : Settings
-        The maximum number of iterations, the tolerance and the patience.
-    validate : callable, optional
-        The measure of coefficients. With it, the best iterate by this measure is returned.
-    progress : callable (done, total, note)
-        The function that is called after each iteration.
-
-    Returns
-    -------
-    Solution
-
-    Notes
-    -----
-    Cost: two products with the features and a dense quadratic programme per iteration.
-
-    References
-    ----------
-    joachims2009, algorithm 3.
-    """
-    history = History("last" if validate is None else "best")
-    planes = Planes(objective.n_features, objective.n_parameters, objective.l2, _CAPACITY)
-    planes.add(np.zeros(objective.n_parameters), 0.0)  # the slack is never negative
-    model, bound = Model(np.zeros(objective.n_parameters), 0.0), 0.0
-    excess, reason = np.inf, None
-    while reason is None:
-        point = objective.evaluate(model.parameters)
-        history.add(point, validate)
-        n_planes = len(history.objectives)
-        progress(n_planes, settings.max_iter, history.note())
-        excess = point.objective - model.lower_bound
-        reason = _stop_reason(history, settings, excess)
-        if reason is None:
-            slope = point.grad - objective.penalty(point.parameters)[1]
-            planes.add(slope, point.loss - dot(slope, point.parameters))
-            minimum = planes.minimise()
-            if minimum is None:
-                reason = "stalled"
-            else:
-                model, bound = minimum, max(bound, minimum.lower_bound)
-    progress(settings.max_iter, settings.max_iter, history.note())
-    selected = history.choose(objective)
-    remaining = f"the last ordering exceeds the slack by {excess:.2g} > tol={settings.tol:g}"
-    return Solution(selected.parameters, selected.objective, reason, history, remaining, bound)
-
-
-def _stop_reason(history: History, settings: Settings, excess: float) -> StopReason | None:
-    if excess <= settings.tol:
-        return "converged"
-    return history.stop_reason(settings)
+        self.stop_reason_, self.history_ = reason, history.arrays()
+        if problem := fitting.warning_text(solution, settings, "bundle"):
+            warn(f"SVMpAUC {problem}", ConvergenceWarning)
+        return solution.parameters
