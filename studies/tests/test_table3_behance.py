@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from podium.errors import DataError
 from podium_studies.hiranandani2020 import behance
 
 WIDTH, DIMENSIONS, N_IMAGES = 6, 3, 900
@@ -14,7 +15,9 @@ LIKES = {"u1": 60, "u2": 61, "u3": 59, "u4": 171, "u5": 64}  # u3 and u4 are too
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(behance, "WIDTH", WIDTH)
+    monkeypatch.setattr(behance, "DIMENSIONS", DIMENSIONS)
     rng = np.random.default_rng(0)
     record = np.dtype([("item", "S8"), ("features", "<f4", (WIDTH,))])
     images = np.empty(N_IMAGES, record)
@@ -32,10 +35,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(folder: Path, seed: int = 0) -> behance.Rows:
-    return behance.read(folder, seed=seed, width=WIDTH, dimensions=DIMENSIONS)
-
-
 def liked(folder: Path) -> dict[str, list[str]]:
     """Return each user's first likes in order of time, by a plain loop."""
     lines = [line.split() for line in (folder / behance.LIKES).read_text().splitlines()]
@@ -48,7 +47,7 @@ def liked(folder: Path) -> dict[str, list[str]]:
 
 
 def test_users_positives_and_negatives(folder: Path) -> None:
-    rows = read(folder)
+    rows = behance.read(folder)
     assert np.unique(rows.qid).tolist() == ["u1", "u2", "u5"]
     for user, n in (("u1", 60), ("u2", 61), ("u5", 64)):
         y = rows.y[rows.qid == user]
@@ -57,9 +56,9 @@ def test_users_positives_and_negatives(folder: Path) -> None:
 
 
 def test_features_of_user_image_and_products(folder: Path) -> None:
-    items, features = behance.read_images(folder, width=WIDTH, dimensions=DIMENSIONS)
+    items, features = behance.read_images(folder)
     of = dict(zip(items.tolist(), features, strict=True))
-    rows, likes = read(folder), liked(folder)["u5"]
+    rows, likes = behance.read(folder), liked(folder)["u5"]
     mine = rows.take(rows.qid == "u5")
     user, image, product = np.split(mine.X, 3, axis=1)
     assert np.allclose(user, np.mean([of[item] for item in likes[:50]], axis=0), atol=1e-5)
@@ -71,12 +70,13 @@ def test_features_of_user_image_and_products(folder: Path) -> None:
     assert len(drawn) == np.count_nonzero(mine.y == 0)
 
 
-def test_components_are_those_of_the_singular_value_decomposition() -> None:
-    rng = np.random.default_rng(3)
-    features = (rng.normal(size=(5000, 8)) * np.arange(1, 9)).astype(np.float32)
-    actual = behance.principal_components(features, 4)
+def test_components_are_those_of_the_singular_value_decomposition(folder: Path) -> None:
+    record = np.dtype([("item", "S8"), ("features", "<f4", (WIDTH,))])
+    images = np.sort(np.fromfile(folder / behance.IMAGES, record), order="item")
+    actual = behance.read_images(folder)[1]
+    features = images["features"].astype(np.float64)
     left, sizes, _ = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
-    expected = left[:, :4] * sizes[:4]
+    expected = left[:, :DIMENSIONS] * sizes[:DIMENSIONS]
     signs = np.sign(np.sum(actual * expected, axis=0))
     assert np.allclose(actual, expected * signs, atol=1e-3)
 
@@ -89,4 +89,14 @@ def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:
     _, reduced = behance.read_images(folder)
     assert behance.reduction(folder) == "from image_features.npz"
     assert np.array_equal(reduced[0], features[-1])
-    assert read(folder).X.shape[1] == 6
+    assert behance.read(folder).X.shape[1] == 6
+
+
+@pytest.mark.parametrize("name", [behance.IMAGES, behance.LIKES])
+def test_other_files_are_refused(folder: Path, name: str) -> None:
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1] + b" x x x x x\n")
+    with pytest.raises(DataError):
+        behance.read(folder)
+    (folder / name).unlink()
+    with pytest.raises(DataError):
+        behance.read(folder)

@@ -6,16 +6,15 @@ CitationDataset_Train.pkl, CitationDataset_Val.pkl and CitationDataset_Test.pkl.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.errors import DataError
+from podium_studies import checks
 from podium_studies.archive import members, required
-from podium_studies.hiranandani2020.pickled import read_pickled
 from podium_studies.rows import Parts, Rows
 
 URL = "https://github.com/gaurush-hiranandani/pap-k"
@@ -31,7 +30,12 @@ DIMENSIONS = 50  # length of a paper's embedding
 FEWEST_POSITIVES = 3
 LEAST_SHARE = 0.1  # smallest share of positives among a user's rows
 
-_WRITER, _PAPER, _LABEL = "u_id", "paper_id_written", "label"
+_CALLED = {
+    *("DataFrame", "BlockManager", "new_block", "_unpickle_block", "ndarray", "dtype", "scalar"),
+    *("Index", "Int64Index", "RangeIndex", "_new_Index", "_reconstruct", "_frombuffer"),
+    *("slice", "bytes", "encode"),
+}
+"""The names in pickled tables of numbers and texts, of pandas, NumPy and Python."""
 
 
 def read(path: Path) -> Parts:
@@ -53,7 +57,7 @@ def read(path: Path) -> Parts:
     Raises
     ------
     DataError
-        If a file or a column is absent, a feature is missing, or a label is not 0 or 1.
+        If a file is absent, or is not a pickled table with these columns.
 
     Notes
     -----
@@ -65,45 +69,43 @@ def read(path: Path) -> Parts:
     hiranandani2020, section 7.3.1; budhiraja2020.
     """
     archive = members(path, "the citation data", URL)
-    files = [required(archive, name, path, URL) for name in FILES]
-    tables: list[tuple[str, Mapping[str, NDArray[Any]]]] = []
-    for file in files:
-        with file.open() as stream:
-            tables.append((file.name, read_pickled(stream, file.name)))
-    return Parts(*(_rows(table, name) for name, table in tables))
+    parts: list[Rows] = []
+    for file in [required(archive, name, path, URL) for name in FILES]:
+        try:
+            with file.open() as stream:
+                parts.append(_rows(read_pickled(stream)))
+        except Exception as error:  # damaged pickles raise errors of many types
+            raise DataError(
+                f"{file.name} must be a table as published ({error}). Download it again from {URL}"
+            ) from None
+    return Parts(*parts)
 
 
-def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
-    columns = [*SIDE, *(str(i) for i in range(2 * DIMENSIONS)), _LABEL]
-    try:
-        pairs = zip(table[_WRITER], table[_PAPER], strict=True)
-        qid = np.array([f"{writer}_{paper}" for writer, paper in pairs], str)
-        numbers = np.stack([table[column].astype(np.float64) for column in columns], axis=1)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} must have {_WRITER}, {_PAPER} and numbers in {', '.join(SIDE)}, '0' to "
-            f"'{2 * DIMENSIONS - 1}' and {_LABEL}: {error}. Pass the file as published."
-        ) from error
-    relevance = numbers[:, -1]
-    if not np.isfinite(numbers).all() or not np.isin(relevance, (0, 1)).all():
-        raise DataError(f"{name}: all features must be finite, and {_LABEL} must be 0 or 1.")
-    selected_rows = _rows_with_enough_positives(qid, relevance)
-    if not selected_rows.size:
-        raise DataError(
-            f"{name}: no group of an author and a paper has at least {FEWEST_POSITIVES} positives "
-            f"that make up at least {LEAST_SHARE:.0%} of its rows. Pass the file as published."
-        )
-    numbers = numbers[selected_rows, :-1]
-    embeddings = numbers[:, len(SIDE) :]
+def read_pickled(stream: IO[bytes]) -> Any:
+    """Return a pickled DataFrame of numbers and texts; another name in the file is an error."""
+    compat: Any = checks.extra("pandas.compat.pickle_compat", "citation", "The citation data")
+
+    class Tables(compat.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            package = module.partition(".")[0]
+            if name not in _CALLED or package not in (
+                *("pandas", "numpy", "builtins", "__builtin__", "_codecs"),
+            ):
+                raise pickle.UnpicklingError(f"it names {module}.{name}")
+            return super().find_class(module, name)
+
+    return Tables(stream).load()
+
+
+def _rows(table: Any) -> Rows:
+    table = table.rename(columns=str)
+    columns = [*SIDE, *(str(i) for i in range(2 * DIMENSIONS))]
+    y, features = table["label"].to_numpy(np.float64), table[columns].to_numpy(np.float64)
+    pairs = zip(table["u_id"], table["paper_id_written"], strict=True)
+    qid = np.array([f"{writer}_{paper}" for writer, paper in pairs], str)
+    embeddings = features[:, len(SIDE) :]
     products = embeddings[:, :DIMENSIONS] * embeddings[:, DIMENSIONS:]
-    X = np.concatenate([numbers, products], axis=1)
-    return Rows(X, relevance[selected_rows], qid[selected_rows])
-
-
-def _rows_with_enough_positives(
-    qid: NDArray[Any], positive: NDArray[np.float64]
-) -> NDArray[np.int64]:
     _, codes, sizes = np.unique(qid, return_inverse=True, return_counts=True)
-    n_positives = np.bincount(codes, weights=positive, minlength=sizes.size)
+    n_positives = np.bincount(codes, weights=y, minlength=sizes.size)
     is_kept = (n_positives >= FEWEST_POSITIVES) & (n_positives >= LEAST_SHARE * sizes)
-    return np.flatnonzero(is_kept[codes])
+    return Rows(np.concatenate([features, products], axis=1), y, qid).take(is_kept[codes])
