@@ -27,13 +27,11 @@ def test_movielens_takes_folder_archive_and_file(tmp_path: Path, kind: str) -> N
     (folder / name).write_text(content)
     packed = tmp_path / f"{name}.gz"
     packed.write_bytes(gzip.compress(content.encode()))
-    places = [folder, folder / name, packed]
-    for inner, data in ((name, content.encode()), (f"{name}.gz", packed.read_bytes())):
-        places.append(tmp_path / f"{inner}.zip")
-        with zipfile.ZipFile(places[-1], "w") as archive:
-            archive.writestr("ml/README.txt", "not this")
-            archive.writestr(f"ml/{inner}", data)
-    for place in places:
+    zipped = tmp_path / "ml.zip"
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("ml/README.txt", "not this")
+        archive.writestr(f"ml/{name}", content)
+    for place in (folder, folder / name, packed, zipped):
         ratings = movielens(place, kind)
         columns = ratings.user, ratings.item, ratings.value, ratings.timestamp
         rows = np.stack([np.asarray(column) for column in columns], axis=1)

@@ -2,79 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeVar, cast
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.data import Interactions
-from podium.data.files import DAMAGED, error_line, open_bytes, unpacked
+from podium.data.files import DAMAGED, broken, open_bytes, unpacked
 from podium.errors import DataError
 from podium_studies.recipe import DataFile, DataSet, Recipe
-
-_BLOCK = 1 << 20
-
-
-def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return the path of each data set by its name, and the checksum of each of its files.
-
-    The path is ``data / folder`` if that exists, else `data` itself: a folder, an archive or
-    the file. Files may be compressed as .gz; checksums are of the decompressed content.
-
-    Raises
-    ------
-    DataError
-        If a data set is absent (the message has its address and licence), or if a file is not
-        the one that the recipe was made for.
-    """
-    places: dict[str, Path] = {}
-    checksums: dict[str, str] = {}
-    for data_set in recipe.data:
-        if data is None or not data.exists():
-            problem = "" if data is None else f"{data} does not exist. "
-            raise DataError(
-                f"{problem}{recipe.name} needs {_described(data_set)} Download it and pass "
-                "data=PATH, the folder that contains it."
-            )
-        inner = data / data_set.folder
-        place = places[data_set.folder] = inner if inner.exists() else data
-        files = members(place, data_set.title, data_set.url) if data_set.files else []
-        for file in data_set.files:
-            member = pick(files, [file.name, *file.also])
-            if member is None:
-                raise DataError(
-                    f"{place} does not contain {file.name}. {recipe.name} needs "
-                    f"{_described(data_set)}"
-                )
-            checksums[f"{data_set.folder}/{file.name}"] = _checksum(member, file, data_set)
-    return places, checksums
-
-
-def _checksum(member: Member, file: DataFile, data_set: DataSet) -> str:
-    digest = hashlib.sha256()
-    with member.open() as stream:
-        for block in iter(lambda: stream.read(_BLOCK), b""):
-            digest.update(block)
-    checksum = digest.hexdigest()
-    if file.sha256 and checksum != file.sha256:
-        raise DataError(
-            f"{member.name} differs from the {file.name} that the recipe needs: its sha256 is "
-            f"{checksum[:12]}…, not {file.sha256[:12]}…. Download it again from {data_set.url}"
-        )
-    return checksum
-
-
-def _described(data_set: DataSet) -> str:
-    files = f" ({', '.join(file.name for file in data_set.files)})" if data_set.files else ""
-    return f"{data_set.title}{files}, {data_set.url} (licence: {data_set.licence})."
-
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
@@ -94,6 +37,53 @@ class Member:
     open: Callable[[], IO[bytes]]
 
 
+def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the path of each data set by its name, and the checksum of each of its files.
+
+    The path is ``data / folder`` if that exists, else `data` itself: a folder, an archive or
+    the file. Files may be compressed as .gz; checksums are of the decompressed content.
+
+    Raises
+    ------
+    DataError
+        If a data set is absent (the message has its address and licence), or if a file is not
+        the one that the recipe was made for.
+    """
+    places: dict[str, Path] = {}
+    checksums: dict[str, str] = {}
+    for data_set in recipe.data:
+        names = f" ({', '.join(file.name for file in data_set.files)})" if data_set.files else ""
+        needed = (
+            f"{recipe.name} needs {data_set.title}{names}, {data_set.url} (licence: "
+            f"{data_set.licence})."
+        )
+        if data is None or not data.exists():
+            problem = "" if data is None else f"{data} does not exist. "
+            raise DataError(
+                f"{problem}{needed} Download it and pass data=PATH, the folder that contains it."
+            )
+        inner = data / data_set.folder
+        place = places[data_set.folder] = inner if inner.exists() else data
+        files = members(place, data_set.title, data_set.url) if data_set.files else []
+        for file in data_set.files:
+            member = pick(files, [file.name, *file.also])
+            if member is None:
+                raise DataError(f"{place} does not contain {file.name}. {needed}")
+            checksums[f"{data_set.folder}/{file.name}"] = _checksum(member, file, data_set)
+    return places, checksums
+
+
+def _checksum(member: Member, file: DataFile, data_set: DataSet) -> str:
+    with member.open() as stream:
+        checksum = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    if file.sha256 and checksum != file.sha256:
+        raise DataError(
+            f"{member.name} differs from the {file.name} that the recipe needs: its sha256 is "
+            f"{checksum[:12]}…, not {file.sha256[:12]}…. Download it again from {data_set.url}"
+        )
+    return checksum
+
+
 def members(path: str | Path, title: str, url: str) -> list[Member]:
     """Return the files of a folder or archive, or the single file at path.
 
@@ -106,16 +96,23 @@ def members(path: str | Path, title: str, url: str) -> list[Member]:
     if not place.exists():
         raise DataError(f"{place} does not exist. Download {title} from {url} and pass its path.")
     if place.suffix.lower() == ".zip":
-        return [*_zipped(place)]
-    if place.suffix.lower() in (".rar", ".7z", ".tar", ".tgz"):
-        raise DataError(f"{place} can't be opened here. Unpack it and pass the folder.")
-    base, files = place.parent, [place]
-    if place.is_dir():
-        base, files = place, sorted(file for file in place.rglob("*") if file.is_file())
+        try:
+            archive = zipfile.ZipFile(place)
+        except DAMAGED as error:
+            raise broken(place, error) from error
+        return [_zipped(archive, info) for info in archive.infolist() if not info.is_dir()]
+    base = place if place.is_dir() else place.parent
+    files = [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place]
     return [
-        Member(str(file), file.relative_to(base).as_posix(), lambda file=file: open_bytes(file))
+        Member(str(file), file.relative_to(base).as_posix(), partial(open_bytes, file))
         for file in files
     ]
+
+
+def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
+    name = f"{archive.filename}/{info.filename}"
+    opening = partial(unpacked, partial(archive.open, info), name, info.compress_size)
+    return Member(name, info.filename, opening)
 
 
 def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
@@ -125,10 +122,8 @@ def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
     """
     sorted_files = sorted(files, key=lambda file: (file.path.count("/"), file.path))
     for tail in tails:
-        parts = PurePosixPath(tail.lower()).parts
         for file in sorted_files:
-            file_parts = PurePosixPath(file.path.lower().removesuffix(".gz")).parts
-            if file_parts[-len(parts) :] == parts:
+            if f"/{file.path.lower()}".removesuffix(".gz").endswith(f"/{tail.lower()}"):
                 return file
     return None
 
@@ -141,31 +136,6 @@ def required(files: Iterable[Member], tail: str, path: str | Path, url: str) -> 
             f"{path} contains no {tail!r}. Pass the folder or archive as downloaded from {url}."
         )
     return file
-
-
-def _zipped(path: Path) -> Iterator[Member]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            infos = sorted(archive.infolist(), key=lambda info: info.filename)
-    except DAMAGED as error:
-        raise DataError(
-            f"{path} can't be opened as zip ({error_line(error)}). Download it again."
-        ) from error
-    for info in infos:
-        if not info.is_dir():
-            yield _inside(path, info)
-
-
-def _inside(path: Path, info: zipfile.ZipInfo) -> Member:
-    def open_member() -> IO[bytes]:
-        # The member keeps the file open after the archive is closed.
-        with zipfile.ZipFile(path) as archive:
-            member = archive.open(info)
-        packed = info.filename.lower().endswith(".gz")
-        return cast("IO[bytes]", gzip.open(member, "rb")) if packed else member
-
-    name = f"{path}/{info.filename}"
-    return Member(name, info.filename, lambda: unpacked(open_member, name, info.compress_size))
 
 
 def read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:

@@ -8,10 +8,11 @@ stay in the file and are not used.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from podium.errors import DataError
 
@@ -32,16 +33,16 @@ class Checkpoint:
     """The finished cells of one hash, and the file to which new cells are appended."""
 
     def __init__(self, folder: Path, plan: RunPlan, *, fresh: bool = False) -> None:
-        path, self._hash = folder / FILE, plan.hash
+        self._path, self._hash = folder / FILE, plan.hash
         if fresh:
-            path.unlink(missing_ok=True)
-        cells = [record for record in _records(path) if "cell" in record]
+            self._path.unlink(missing_ok=True)
+        cells = [record for record in _records(self._path) if "cell" in record]
         used = [record for record in cells if record["hash"] == plan.hash]
         self.seconds = sum(record["seconds"] for record in used)
         self.done = {record["cell"]: record["result"] for record in used}
         self.others = len(cells) - len(used)
-        _drop_broken_end(path)
-        self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+        if self._path.exists():  # the next record starts on a new line
+            os.truncate(self._path, sum(map(len, _whole_lines(self._path))))
         self._write({"run": vars(plan)})
 
     def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
@@ -50,14 +51,11 @@ class Checkpoint:
         self.done[cell] = self._write(record)["result"]
         self.seconds += seconds
 
-    def close(self) -> None:
-        self._file.close()
-
     def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Append a line, and return the record as it will be read."""
         text = json.dumps(record, ensure_ascii=False, default=lambda array: array.tolist())
-        self._file.write(f"{text}\n")
-        self._file.flush()
+        with self._path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
         return json.loads(text)
 
 
@@ -71,10 +69,14 @@ def last(folder: Path) -> tuple[RunPlan, int] | None:
     return runs[-1], min(len(finished), runs[-1].cells)
 
 
+def _whole_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file without an incomplete last one, from a killed process."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith(b"\n")]
+
+
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file; an incomplete last line (from a killed process) is skipped."""
-    lines = path.read_bytes().decode(errors="replace").split("\n") if path.exists() else []
-    for number, line in enumerate(lines[:-1], 1):
+    for number, line in enumerate(_whole_lines(path), 1):
         try:
             yield json.loads(line)
         except ValueError:
@@ -82,10 +84,3 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
                 f"{path}: line {number} is damaged, or is not a finished cell. Delete the file, or "
                 "pass fresh=True."
             ) from None
-
-
-def _drop_broken_end(path: Path) -> None:
-    """Remove an incomplete last line, so that the next record starts on a new line."""
-    content = path.read_bytes() if path.exists() else b""
-    if content and not content.endswith(b"\n"):
-        path.write_bytes(content[: content.rfind(b"\n") + 1])

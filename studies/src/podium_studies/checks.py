@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
@@ -59,6 +60,26 @@ def open_fraction(value: Any, name: str) -> float:
     if not 0.0 < result < 1.0:
         raise ArgumentError(f"{name} must be a number > 0 and < 1, got {value!r}.")
     return result
+
+
+_RULES = {
+    **dict.fromkeys(("alpha", "learning_rate"), positive),
+    **dict.fromkeys(("beta", "l2", "l2_power"), partial(number, low=0.0)),
+    "random_state": integer,
+}
+
+
+def renamed(model: Any, **names: str) -> dict[str, Any]:
+    """Return checked parameters of a model, as the keywords of the package that fits it.
+
+    Parameters
+    ----------
+    model : dataclass
+    **names : str
+        The model's parameter by the package's keyword. Those without a rule here are counts.
+    """
+    given = vars(model)
+    return {theirs: _RULES.get(ours, cutoff)(given[ours], ours) for theirs, ours in names.items()}
 
 
 def choice(value: Any, name: str, options: Sequence[T]) -> T:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from podium.errors import ArgumentError
 from podium.report import Table
@@ -15,8 +14,7 @@ from podium_studies.recipe import load
 from podium_studies.study import Measured
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A table with a note below it, and messages before and after it."""
 
     table: Table
@@ -27,19 +25,19 @@ class Shown:
 
 def recipes(out: Path) -> Table:
     """Return all recipes with their requirements and their progress in a folder of results."""
-    columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
     rows = [
         [
-            status.recipe.name,
-            status.recipe.where,
-            ", ".join(data.folder for data in status.recipe.data),
-            status.text,
-            _time(status.recipe.minutes),
-            status.recipe.paper,
-            status.recipe.title,
+            recipe.name,
+            recipe.where,
+            ", ".join(data.folder for data in recipe.data),
+            text,
+            f"{recipe.minutes:g} min",
+            recipe.paper,
+            recipe.title,
         ]
-        for status in runner.status(out)
+        for recipe, text in runner.status(out)
     ]
+    columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
     return {"columns": columns, "rows": rows}
 
 
@@ -60,18 +58,17 @@ def run(
     ArgumentError
         If `data` is given to a recipe that needs none; see also `runner.reproduce`.
     """
-    recipe = load(name)
-    if data is not None and not recipe.data:
+    if data is not None and not load(name).data:
         raise ArgumentError(f"{name} needs no data. Leave --data out.")
-    outcome = runner.reproduce(
-        recipe, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=progress
+    done = runner.reproduce(
+        name, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=progress
     )
-    verdict, recipe = outcome.verdict, outcome.done.recipe
+    verdict, recipe = done.verdict, done.recipe
     before: list[str] = []
-    if outcome.resumed:
-        before.append(f"{outcome.resumed} of {len(outcome.cells)} cells were already done.")
-    if outcome.others:
-        before.append(f"{outcome.others} cells of other settings or another version ignored.")
+    if done.resumed:
+        before.append(f"{done.resumed} of {len(done.cells)} cells were already done.")
+    if done.others:
+        before.append(f"{done.others} cells of other settings or another version ignored.")
     claims = [
         f"{status}: {claim.text} Found {_signed(value)}." for claim, value, status in verdict.claims
     ]
@@ -81,7 +78,7 @@ def run(
     n_more = len(verdict.lines) - len(table["rows"])
     if n_more:
         sentences.append(f"The page has {n_more} more figures of podium.")
-    return Shown(_nested(table), "\n".join(sentences), (*before,), (f"wrote {outcome.page}",))
+    return Shown(_nested(table), "\n".join(sentences), (*before,), (f"wrote {done.page}",))
 
 
 def kept(name: str, out: Path) -> str:
@@ -112,9 +109,3 @@ def _nested(table: Table) -> Table:
 def _signed(measured: Measured) -> str:
     error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.2g}"
     return f"{measured.value:+.4g}{error}"
-
-
-def _time(minutes: float) -> str:
-    if minutes < 1:
-        return "seconds"
-    return f"{minutes:g} min" if minutes < 90 else f"{minutes / 60:.0f} h"

@@ -1,4 +1,4 @@
-"""The output files of a finished recipe: HTML page, Markdown table, JSON numbers, SVG plots."""
+"""The output files of a finished recipe: HTML page, JSON numbers, SVG plots."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from podium import report
-from podium.report import File, Provenance, Report, Section, Table, figures, tables
+from podium.data.appending import atomic
+from podium.report import File, Report, Section, Table, figures
 from podium_studies import views
-from podium_studies.recipe import Claim, Recipe
+from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Study
-from podium_studies.verdict import Standing, Verdict
+from podium_studies.verdict import Judged, Verdict
 
 _RESULTS = "results.json"
 _ERROR = "± s.e."
-
-
 _STATUS = {
     "reproduced": "good",
     "all claims hold": "good",
@@ -31,25 +30,48 @@ _STATUS = {
 
 
 @dataclass(frozen=True)
-class Finished:
-    """The content of a recipe's output files; `shown` has its plots and tables."""
+class Outcome:
+    """The outcome of a complete run of a recipe.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    folder : Path
+        The folder of its output files.
+    cells : mapping
+    verdict : Verdict
+    shown : sequence
+        The plots and tables of the page.
+    run : mapping
+        The plan of the run.
+    seconds : float
+        The computing time of all cells.
+    checksums : mapping
+    resumed : int
+        The number of cells that an earlier run had finished.
+    others : int
+        The number of unused cells in the checkpoint, of other parameters, data or versions.
+    """
 
     recipe: Recipe
+    folder: Path
     cells: Cells
-    figures: Figures
     verdict: Verdict
     shown: Sequence[Any]
     run: Mapping[str, Any]
     seconds: float
     checksums: Mapping[str, str]
+    resumed: int
+    others: int
+
+    @property
+    def page(self) -> Path:
+        """The path of the HTML page."""
+        return self.folder / "report.html"
 
     @property
     def plots(self) -> list[Any]:
         return [item for item in self.shown if "kind" in item]
-
-    @property
-    def tables(self) -> list[Any]:
-        return [item for item in self.shown if "kind" not in item]
 
 
 def shown(study: Study, recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Any]:
@@ -61,27 +83,18 @@ def shown(study: Study, recipe: Recipe, cells: Cells, figures: Figures) -> Itera
             yield item
 
 
-def require_renderer() -> None:
-    """Raise MissingExtraError if pages cannot be rendered."""
-    report.render({"title": ""})
-
-
-def write(done: Finished, folder: Path) -> Path:
-    """Write all files, each of them atomically, and return the path of the page."""
-    from podium.data.appending import atomic
-
-    for old in folder.glob("plot-*.svg"):
+def write(done: Outcome) -> None:
+    """Write all files, each of them atomically."""
+    for old in done.folder.glob("plot-*.svg"):
         old.unlink()
     for number, plot in enumerate(done.plots, 1):
-        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as path:
+        slug = re.sub(r"[^a-z0-9]+", "-", plot["title"].lower()).strip("-")[:60]
+        with atomic(done.folder / f"plot-{number}-{slug}.svg") as path:
             path.write_text(figures.draw(plot, background="white"), encoding="utf-8")
-    with atomic(folder / "table.md") as path:
-        path.write_text(_markdown(done), encoding="utf-8", newline="\n")
-    report.write(page(done), folder / "report.html")
-    with atomic(folder / _RESULTS) as path:
+    report.write(as_report(done), done.page)
+    with atomic(done.folder / _RESULTS) as path:
         text = json.dumps(summary(done), indent=1, ensure_ascii=False, allow_nan=False)
         path.write_text(text + "\n", encoding="utf-8", newline="\n")
-    return folder / "report.html"
 
 
 def finished(folder: Path, run: Mapping[str, Any]) -> str | None:
@@ -93,13 +106,21 @@ def finished(folder: Path, run: Mapping[str, Any]) -> str | None:
     return stored["verdict"]["overall"] if stored["run"] == dict(run) else None
 
 
-def page(done: Finished) -> Report:
+def as_report(done: Outcome) -> Report:
     """Return the page as a dictionary."""
     recipe, verdict = done.recipe, done.verdict
     facts: dict[str, Any] = {"verdict": verdict.overall, "cells": len(done.cells)}
+    command = ["podium", "reproduce", recipe.name]
     if recipe.repeats is not None:
         facts["repeats"] = recipe.repeats
-    facts["computing time"] = _duration(done.seconds)
+        command += ["--repeats", str(recipe.repeats)]
+    minutes = done.seconds / 60
+    facts["computing time"] = f"{minutes:.1f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+    files: list[File] = [
+        {"name": name, "size": None, "sha256": checksum}
+        for name, checksum in done.checksums.items()
+    ]
+    provenance = report.provenance(command=shlex.join(command), seed=recipe.seed)
     return {
         "title": recipe.title,
         "subtitle": f"{recipe.where} of {recipe.paper}, "
@@ -107,44 +128,51 @@ def page(done: Finished) -> Report:
         "status": _STATUS.get(verdict.overall, "open"),
         "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
         "facts": facts,
-        "sections": _sections(done),
-        "conventions": _settings(recipe.parameters),
-        "provenance": _provenance(done),
+        "sections": [*_sections(done)],
+        "conventions": [*_settings(recipe.parameters)],
+        "provenance": {**provenance, "files": files},
     }
 
 
-def _provenance(done: Finished) -> Provenance:
-    """Return the command, the seed and versions, and the checksums of the unpacked data."""
-    recipe = done.recipe
-    repeats = [] if recipe.repeats is None else ["--repeats", str(recipe.repeats)]
-    command = shlex.join(["podium", "reproduce", recipe.name, *repeats])
-    files: list[File] = [
-        {"name": name, "size": None, "sha256": checksum}
-        for name, checksum in done.checksums.items()
-    ]
-    return {**report.provenance(command=command, seed=recipe.seed), "files": files}
+def _sections(done: Outcome) -> Iterator[Section]:
+    if claims := done.verdict.claims:
+        title = "Claims of the paper" if done.recipe.printed else "Claims"
+        yield {"title": title, "tables": [claim_table(claims)]}
+    if done.plots:
+        yield {"title": "Plots", "figures": done.plots}
+    if done.recipe.notes:
+        yield {"title": "Notes", "text": done.recipe.notes}
+    yield {"title": "All figures", "tables": [figure_table(done.verdict)]}
+    if tables := [item for item in done.shown if "kind" not in item]:
+        yield {"title": "More tables", "tables": tables}
 
 
-def summary(done: Finished) -> dict[str, Any]:
+def summary(done: Outcome) -> dict[str, Any]:
     """Return all results as a dictionary for JSON."""
+    verdict = done.verdict
     return {
         "recipe": done.recipe.name,
         "run": dict(done.run),
-        "verdict": {"overall": done.verdict.overall, "text": done.verdict.text},
+        "verdict": {"overall": verdict.overall, "text": verdict.text},
         "figures": [
             {"figure": line.key, "printed": line.printed}
             | _measured(line.measured)
             | {"verdict": line.agreement}
-            for line in done.verdict.lines
+            for line in verdict.lines
         ],
         "claims": [
             {"text": claim.text, "figure": claim.figure}
             | _measured(measured)
             | {"standing": standing}
-            for claim, measured, standing in done.verdict.claims
+            for claim, measured, standing in verdict.claims
         ],
         "seconds": round(done.seconds, 3),
     }
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    numbers = vars(measured).items()
+    return {name: value if math.isfinite(value) else None for name, value in numbers}
 
 
 def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
@@ -164,7 +192,7 @@ def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
     return _table(["figure", "paper", "podium", _ERROR, "diff.", "verdict"], rows)
 
 
-def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
+def claim_table(claims: Sequence[Judged]) -> Table:
     """Return a row per claim: its text, the figure that decides it, and whether it holds."""
     rows = [
         [claim.text, _number(measured.value), _number(measured.std_error), standing]
@@ -173,48 +201,14 @@ def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
     return _table(["claim", "podium", _ERROR, "verdict"], rows)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+def _table(columns: list[str], rows: list[list[Any]]) -> Table:
     """Return a table, without the column of standard errors if all of them are undefined."""
     error = columns.index(_ERROR)
-    kept = [i for i in range(len(columns)) if i != error or any(row[i] is not None for row in rows)]
+    if all(row[error] is None for row in rows):
+        for row in (columns, *rows):
+            del row[error]
     align = ["left", *["right"] * (len(columns) - 2), "left"]
-    return {
-        "columns": [columns[i] for i in kept],
-        "rows": [[row[i] for i in kept] for row in rows],
-        "align": [align[i] for i in kept],
-    }
-
-
-def _sections(done: Finished) -> list[Section]:
-    verdict = done.verdict
-    sections: list[Section] = []
-    if verdict.claims:
-        title = "Claims of the paper" if done.recipe.printed else "Claims"
-        sections.append({"title": title, "tables": [claim_table(verdict.claims)]})
-    if done.plots:
-        sections.append({"title": "Plots", "figures": done.plots})
-    if done.recipe.notes:
-        sections.append({"title": "Notes", "text": done.recipe.notes})
-    sections.append({"title": "All figures", "tables": [figure_table(verdict)]})
-    if done.tables:
-        sections.append({"title": "More tables", "tables": done.tables})
-    return sections
-
-
-def _markdown(done: Finished) -> str:
-    parts = [f"**{done.recipe.name}: {done.verdict.overall}.** {done.verdict.text}"]
-    if done.verdict.claims:
-        parts.append(tables.to_markdown(claim_table(done.verdict.claims)))
-    parts.append(tables.to_markdown(figure_table(done.verdict)))
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
-
-
-def _measured(measured: Measured) -> dict[str, Any]:
-    value, error = (
-        float(number) if math.isfinite(number) else None
-        for number in (measured.value, measured.std_error)
-    )
-    return {"value": value, "std_error": error, "n": measured.n}
+    return {"columns": columns, "rows": rows, "align": align}
 
 
 def _number(value: float | None, sign: str = "") -> str | None:
@@ -229,22 +223,10 @@ def _number(value: float | None, sign: str = "") -> str | None:
     return f"{value:{sign}.{decimals}f}"
 
 
-def _settings(parameters: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Flatten the parameters into pairs of name and text for the page."""
-    settings: list[tuple[str, Any]] = []
+def _settings(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the name and text of each parameter, also of those in tables."""
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            settings += _settings(cast("Mapping[str, Any]", value), f"{prefix}{name}, ")
+            yield from _settings(cast("Mapping[str, Any]", value), f"{prefix}{name}, ")
         else:
-            settings.append((f"{prefix}{name}", str(value)))
-    return settings
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
+            yield f"{prefix}{name}", str(value)

@@ -2,77 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import json
-import multiprocessing
-import os
 import signal
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
+from joblib import Parallel, delayed, parallel_config
+
+from podium.data.appending import writing
+from podium.errors import ArgumentError, ConvergenceWarning, PodiumError
 from podium.progress import silent
+from podium.report import check_installed
 from podium.types import Progress
 from podium_studies import archive, checkpoint, checks, page
 from podium_studies.cells import parts
 from podium_studies.checkpoint import Checkpoint, RunPlan
-from podium_studies.page import Finished
+from podium_studies.page import Outcome
 from podium_studies.recipe import Recipe, load, names
-from podium_studies.study import Cells, Result, Study
-from podium_studies.verdict import Verdict, judge
+from podium_studies.study import Result, Study
+from podium_studies.verdict import judge
 
 FOLDER = "reproduce"
 """The default folder of results; each recipe has a subfolder."""
 
-_Timed: TypeAlias = tuple[Result, float]
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of a complete run of a recipe.
-
-    Attributes
-    ----------
-    done : Finished
-        The recipe, its cells, figures and verdict.
-    page : Path
-        The path of the HTML page.
-    resumed : int
-        The number of cells that an earlier run had finished.
-    others : int
-        The number of unused cells in the checkpoint, of other parameters, data or versions.
-    """
-
-    done: Finished
-    page: Path
-    resumed: int
-    others: int
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.done.verdict
-
-    @property
-    def cells(self) -> Cells:
-        return self.done.cells
-
-
-@dataclass(frozen=True)
-class Status:
-    """A recipe and its state in a folder of results."""
-
-    recipe: Recipe
-    text: str
+_Finished: TypeAlias = tuple[str, Result, float]
+"""The key of a cell, its result, and the seconds that it took."""
 
 
 def reproduce(
@@ -93,8 +53,8 @@ def reproduce(
         A recipe, or a name from `recipe.names`.
     out : path
         The folder of results. The files are written to ``out / recipe.name``: ``cells.jsonl``
-        (the checkpoint), ``report.html``, ``table.md``, ``results.json`` and one SVG per plot.
-        All except the checkpoint are written atomically at the end.
+        (the checkpoint), ``report.html``, ``results.json`` and one SVG per plot. All except the
+        checkpoint are written atomically at the end.
     data : path, optional
         The folder that contains the recipe's data sets, or the data set itself.
     repeats : int, optional
@@ -132,33 +92,40 @@ def reproduce(
     recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
     jobs = checks.cutoff(jobs, name="jobs")
     paths, checksums = archive.locate(recipe, None if data is None else Path(data))
-    folder = _prepared(Path(out) / recipe.name, paths)
+    check_installed()
+    folder = Path(out) / recipe.name
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     study = study_of(recipe)
     keys = list(study.cells(recipe))
-    plan = RunPlan(recipe.fingerprint, _hash(recipe, checksums), recipe.repeats, len(keys))
-    with contextlib.closing(Checkpoint(folder, plan, fresh=fresh)) as cell_store:
-        todo = [key for key in keys if key not in cell_store.done]
-        resumed = len(keys) - len(todo)
-        if todo:
-            note = f"resumed after {resumed} cells" if resumed else "preparing"
-            progress(resumed, len(keys), note)
-        finished = _finished(recipe, paths, todo, jobs)
-        for n_done, (key, (result, seconds)) in enumerate(finished, resumed + 1):
-            cell_store.add(key, result, seconds)
-            progress(n_done, len(keys), key)
-        cells = {key: cell_store.done[key] for key in keys}
+    inputs = json.dumps([recipe.fingerprint, checksums], sort_keys=True)
+    data_hash = hashlib.sha256(inputs.encode()).hexdigest()[:16]
+    plan = RunPlan(recipe.fingerprint, data_hash, recipe.repeats, len(keys))
+    store = Checkpoint(folder, plan, fresh=fresh)
+    todo = [key for key in keys if key not in store.done]
+    resumed = len(keys) - len(todo)
+    if todo:
+        progress(resumed, len(keys), f"resumed after {resumed} cells" if resumed else "preparing")
+        finished = _side_by_side if jobs > 1 else _one_by_one
+        for n_done, cell in enumerate(finished(recipe, paths, todo, jobs), resumed + 1):
+            store.add(*cell)
+            progress(n_done, len(keys), cell[0])
+    cells = {key: store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    done = Finished(
+    outcome = Outcome(
         recipe,
+        folder,
         cells,
-        figures,
         judge(recipe, figures),
         shown=[*page.shown(study, recipe, cells, figures)],
         run=vars(plan),
-        seconds=cell_store.seconds,
+        seconds=store.seconds,
         checksums=checksums,
+        resumed=resumed,
+        others=store.others,
     )
-    return Outcome(done, page.write(done, folder), resumed, cell_store.others)
+    page.write(outcome)
+    return outcome
 
 
 def study_of(recipe: Recipe) -> Study:
@@ -171,133 +138,66 @@ def study_of(recipe: Recipe) -> Study:
     return getattr(import_module(home), name or "STUDY")
 
 
-def status(out: Path | str = FOLDER) -> list[Status]:
+def status(out: Path | str = FOLDER) -> list[tuple[Recipe, str]]:
     """Return every recipe with its state in a folder of results."""
-    return [Status(recipe, _status(recipe, Path(out))) for recipe in map(load, names())]
+    return [(recipe, _status(recipe, Path(out) / recipe.name)) for recipe in map(load, names())]
 
 
-def _status(recipe: Recipe, out: Path) -> str:
-    last_run = checkpoint.last(out / recipe.name)
+def _status(recipe: Recipe, folder: Path) -> str:
+    last_run = checkpoint.last(folder)
     if last_run is None:
         return "never run"
     plan, n_done = last_run
     if plan.fingerprint != recipe.fingerprint:
         return "run by another version"
-    overall = page.finished(out / recipe.name, vars(plan))
+    overall = page.finished(folder, vars(plan))
     if overall is None:
         return f"{n_done} of {plan.cells} cells"
-    repeats_note = (
-        "" if plan.repeats == recipe.repeats else f" ({plan.repeats} of {recipe.repeats})"
-    )
-    return f"done: {overall}{repeats_note}"
+    note = "" if plan.repeats == recipe.repeats else f" ({plan.repeats} of {recipe.repeats})"
+    return f"done: {overall}{note}"
 
 
-def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
-    """Create the folder and check that pages can be rendered, before any cell is computed."""
-    page.require_renderer()
-    for path in paths.values():
-        if path.resolve().is_relative_to(folder.resolve()):
-            raise ArgumentError(
-                f"data must be outside of {folder}, where results are written, got {path}. "
-                "Pass another out."
-            )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder} can't be written: {error.strerror or error}.") from error
-    return folder
-
-
-def _hash(recipe: Recipe, checksums: Mapping[str, str]) -> str:
-    parts = json.dumps([recipe.fingerprint, dict(checksums)], sort_keys=True)
-    return hashlib.sha256(parts.encode()).hexdigest()[:16]
-
-
-def _finished(
+def _one_by_one(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
-) -> Iterator[tuple[str, _Timed]]:
-    """Yield the results of cells as they are finished."""
-    if jobs > 1 and todo:
-        yield from _side_by_side(recipe, paths, todo, jobs)
-    elif todo:
-        worker = _Worker(recipe, paths)
-        yield from ((key, worker(key)) for key in todo)
+) -> Iterator[_Finished]:
+    context = study_of(recipe).prepare(recipe, paths)
+    yield from (_run(recipe, context, key) for key in todo)
 
 
 def _side_by_side(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
-) -> Iterator[tuple[str, _Timed]]:
-    """Compute cells in new processes of one thread each; if one fails, the others are stopped."""
-    earlier_processes = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        min(jobs, len(todo)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_process,
-        initargs=(recipe, dict(paths)),
-    )
+) -> Iterator[_Finished]:
+    """Yield cells as processes of one thread each finish them."""
+    started = time.time()  # processes of an earlier run read their data again
     try:
-        with _one_thread_each():
-            futures = {pool.submit(_run_cell, key): key for key in todo}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        with parallel_config("loky", inner_max_num_threads=1):
+            pool = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
+            yield from pool(delayed(_in_process)(recipe, paths, key, started) for key in todo)
     except BrokenProcessPool as error:
         raise PodiumError(
             f"A process of {recipe.name} was killed, most often because memory ran out. Run it "
             "again with fewer jobs. It continues after the finished cells."
         ) from error
-    finally:
-        for process in set(multiprocessing.active_children()) - earlier_processes:
-            process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
-@contextlib.contextmanager
-def _one_thread_each() -> Generator[None]:
-    """Set one thread for new processes, so that they do not share cores."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+_contexts: dict[float, Any] = {}  # the data that this process has read, by the start of the run
 
 
-class _Worker:
-    """A study with its data, called with the key of a cell."""
-
-    def __init__(self, recipe: Recipe, paths: Mapping[str, Path]) -> None:
-        self._recipe, self._study = recipe, study_of(recipe)
-        self._context = self._study.prepare(recipe, paths)
-
-    def __call__(self, key: str) -> _Timed:
-        started = time.perf_counter()
-        try:
-            with warnings.catch_warnings():
-                # The number of iterations is the paper's; a warning per cell has no use.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._study.run(self._recipe, self._context, **parts(key))
-        except PodiumError as error:
-            raise ArgumentError(f"{self._recipe.name}, cell {key}: {error}") from error
-        return result, time.perf_counter() - started
-
-
-_pool_task: list[tuple[Recipe, Mapping[str, Path]]] = []  # the work of a process of a pool
-
-
-def _start_process(recipe: Recipe, paths: Mapping[str, Path]) -> None:
+def _in_process(recipe: Recipe, paths: Mapping[str, Path], key: str, started: float) -> _Finished:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-    _pool_task[:] = [(recipe, paths)]
+    if started not in _contexts:
+        _contexts.clear()
+        _contexts[started] = study_of(recipe).prepare(recipe, paths)
+    return _run(recipe, _contexts[started], key)
 
 
-@functools.cache
-def _worker() -> _Worker:
-    """Read the data at the first cell, so that the pool returns an error to the parent."""
-    return _Worker(*_pool_task[0])
-
-
-def _run_cell(key: str) -> _Timed:
-    return _worker()(key)
+def _run(recipe: Recipe, context: Any, key: str) -> _Finished:
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            # The number of iterations is the paper's; a warning per cell has no use.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = study_of(recipe).run(recipe, context, **parts(key))
+    except PodiumError as error:
+        raise ArgumentError(f"{recipe.name}, cell {key}: {error}") from error
+    return key, result, time.perf_counter() - started

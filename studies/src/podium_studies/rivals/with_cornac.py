@@ -24,8 +24,12 @@ class _Cornac(MatrixRecommender, abc.ABC):
 
     _model: Any
 
-    def _learn(self, pairs: sparse.csr_array[Any], model: Any) -> None:
-        data = checks.extra("cornac.data", "rivals", type(self).__name__)
+    def _learn(self, pairs: sparse.csr_array[Any], kind: str, **options: Any) -> None:
+        name = type(self).__name__
+        checks.extra("torch", "torch", name)
+        models = checks.extra("cornac.models", "rivals", name)
+        data = checks.extra("cornac.data", "rivals", name)
+        model = vars(models)[kind](verbose=False, **options)
         n_users, n_items = pairs.shape
         user = np.repeat(np.arange(n_users), np.diff(pairs.indptr))
         item = pairs.indices.astype(np.int64)
@@ -87,20 +91,10 @@ class MultiVAE(_Cornac):
     random_state: int = 0
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = checks.extra("cornac.models", "rivals", "MultiVAE")
-        checks.extra("torch", "torch", "MultiVAE")
-        model = package.VAECF(
-            k=checks.cutoff(self.n_factors, name="n_factors"),
-            autoencoder_structure=[checks.cutoff(self.hidden, name="hidden")],
-            likelihood="mult",
-            beta=checks.number(self.beta, "beta", low=0.0),
-            learning_rate=checks.positive(self.learning_rate, "learning_rate"),
-            batch_size=checks.cutoff(self.batch_size, name="batch_size"),
-            n_epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
-            seed=checks.integer(self.random_state, "random_state"),
-            verbose=False,
-        )
-        self._learn(pairs, model)
+        same = {name: name for name in ("beta", "learning_rate", "batch_size", "n_epochs")}
+        options = checks.renamed(self, k="n_factors", seed="random_state", **same)
+        structure = [checks.cutoff(self.hidden, name="hidden")]
+        self._learn(pairs, "VAECF", likelihood="mult", autoencoder_structure=structure, **options)
 
     def _score(self, users: Ints) -> Floats:
         network = self._model.vae
@@ -162,35 +156,19 @@ class NeuMF(_Cornac):
     random_state: int = 0
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = checks.extra("cornac.models", "rivals", "NeuMF")
-        checks.extra("torch", "torch", "NeuMF")
-        layers = _layers(self.layers)
-        model = package.NeuMF(
-            num_factors=layers[-1],
-            layers=layers,
-            reg=checks.number(self.l2, "l2", low=0.0),
-            num_epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
-            batch_size=checks.cutoff(self.batch_size, name="batch_size"),
-            num_neg=checks.cutoff(self.n_negatives, name="n_negatives"),
-            lr=checks.positive(self.learning_rate, "learning_rate"),
-            backend="pytorch",
-            verbose=False,
-            seed=checks.integer(self.random_state, "random_state"),
-        )
-        self._learn(pairs, model)
+        layers = [checks.cutoff(size, name="layers") for size in self.layers]
+        if not layers or layers[0] % 2:
+            raise ArgumentError(
+                "layers must begin with an even number, because half of the inputs belong to the "
+                f"user, got {self.layers!r}."
+            )
+        names = {"batch_size": "batch_size", "num_neg": "n_negatives", "lr": "learning_rate"}
+        names |= {"reg": "l2", "num_epochs": "n_epochs", "seed": "random_state"}
+        options = {**checks.renamed(self, **names), "num_factors": layers[-1], "layers": layers}
+        self._learn(pairs, "NeuMF", backend="pytorch", **options)
 
     def _score(self, users: Ints) -> Floats:
         scores = np.empty((users.size, self.n_items_), np.float32)
         for row, user in enumerate(users.tolist()):
             scores[row] = self._model.score(user)
         return scores
-
-
-def _layers(values: Any) -> list[int]:
-    sizes = [checks.cutoff(size, name="layers") for size in values]
-    if not sizes or sizes[0] % 2:
-        raise ArgumentError(
-            "layers must begin with an even number, because half of the inputs belong to the "
-            f"user, got {values!r}."
-        )
-    return sizes

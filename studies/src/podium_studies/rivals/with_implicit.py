@@ -18,6 +18,15 @@ from podium.errors import ArgumentError, arg
 from podium.recommenders import FactorRecommender, MatrixRecommender
 from podium_studies import checks
 
+_SHARED = {
+    "factors": "n_factors",
+    "regularization": "l2",
+    "iterations": "n_epochs",
+    "random_state": "random_state",
+    "num_threads": "n_threads",
+}
+"""The parameters that both models have, by implicit's names."""
+
 
 @dataclass(eq=False)
 class ALS(FactorRecommender, MatrixRecommender):
@@ -91,12 +100,7 @@ class ALS(FactorRecommender, MatrixRecommender):
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = checks.extra("implicit.cpu.als", "rivals", "ALS")
         l2_power = checks.number(self.l2_power, "l2_power", low=0.0)
-        parameters: dict[str, Any] = {
-            "alpha": checks.positive(self.alpha, "alpha"),
-            **_shared_parameters(
-                self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
-            ),
-        }
+        parameters = checks.renamed(self, alpha="alpha", **_SHARED)
         if l2_power > 0.0:
             factors = _scaled_als(package, parameters, l2_power, pairs)
         else:
@@ -158,15 +162,10 @@ class BPR(FactorRecommender, MatrixRecommender):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = checks.extra("implicit.cpu.bpr", "rivals", "BPR")
-        rate = checks.positive(self.learning_rate, "learning_rate")
-        parameters = {
-            "learning_rate": rate,
-            **_shared_parameters(
-                self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
-            ),
-        }
+        parameters = checks.renamed(self, learning_rate="learning_rate", **_SHARED)
         users, items = _fitted(package.BayesianPersonalizedRanking, parameters, pairs)
-        _refuse_divergence(users, items, advice=f"Try {arg.learning_rate(rate / 10)}.")
+        slower = self.learning_rate / 10
+        _refuse_divergence(users, items, advice=f"Try {arg.learning_rate(slower)}.")
         # implicit's last factor is the bias of an item, and 1 for every user
         self._set_factors(users[:, :-1], items[:, :-1], items[:, -1])
 
@@ -215,19 +214,6 @@ def _slices(matrix: Any, penalty: NDArray[np.float64]) -> Iterator[tuple[slice, 
     ends = np.flatnonzero(np.diff(levels, append=np.inf)) + 1
     for start, end in pairwise([0, *ends.tolist()]):
         yield slice(start, end), matrix[start:end], float(penalty[start:end].mean())
-
-
-def _shared_parameters(
-    n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int
-) -> dict[str, Any]:
-    """Check the parameters that both models have, and return them under implicit's names."""
-    return {
-        "factors": checks.cutoff(n_factors, name="n_factors"),
-        "regularization": checks.number(l2, "l2", low=0.0),
-        "iterations": checks.cutoff(n_epochs, name="n_epochs"),
-        "random_state": checks.integer(seed, "random_state"),
-        "num_threads": checks.cutoff(n_threads, name="n_threads"),
-    }
 
 
 def _fitted(

@@ -11,8 +11,6 @@ from scipy import sparse
 from podium.recommenders import FactorRecommender, MatrixRecommender
 from podium_studies import checks
 
-SCHEDULES = ("adagrad", "adadelta")
-
 
 @dataclass(eq=False)
 class WARP(FactorRecommender, MatrixRecommender):
@@ -28,8 +26,6 @@ class WARP(FactorRecommender, MatrixRecommender):
         The length of the vectors of users and items.
     learning_rate : float
         The first step, > 0.
-    schedule : {"adagrad", "adadelta"}
-        The rule by which the steps decrease.
     l2 : float
         The penalty on factors, >= 0.
     max_sampled : int
@@ -65,7 +61,6 @@ class WARP(FactorRecommender, MatrixRecommender):
 
     n_factors: int = 64
     learning_rate: float = 0.05
-    schedule: str = "adagrad"
     l2: float = 0.0
     max_sampled: int = 10
     n_epochs: int = 30
@@ -74,22 +69,12 @@ class WARP(FactorRecommender, MatrixRecommender):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = checks.extra("lightfm", "warp", "WARP")
-        l2 = checks.number(self.l2, "l2", low=0.0)
-        model = package.LightFM(
-            no_components=checks.cutoff(self.n_factors, name="n_factors"),
-            loss="warp",
-            learning_schedule=checks.choice(self.schedule, "schedule", SCHEDULES),
-            learning_rate=checks.positive(self.learning_rate, "learning_rate"),
-            user_alpha=l2,
-            item_alpha=l2,
-            max_sampled=checks.cutoff(self.max_sampled, name="max_sampled"),
-            random_state=np.random.RandomState(checks.integer(self.random_state, "random_state")),
-        )
+        same = {name: name for name in ("learning_rate", "max_sampled", "random_state")}
+        l2 = dict.fromkeys(("user_alpha", "item_alpha"), "l2")
+        options = checks.renamed(self, no_components="n_factors", **l2, **same)
+        options["random_state"] = np.random.RandomState(options["random_state"])
+        model = package.LightFM(loss="warp", **options)  # its steps decrease by adagrad
         ones: Any = sparse.coo_matrix(pairs).astype(np.float32)
         ones.data[:] = 1.0
-        model.fit(
-            ones,
-            epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
-            num_threads=checks.cutoff(self.n_threads, name="n_threads"),
-        )
+        model.fit(ones, **checks.renamed(self, epochs="n_epochs", num_threads="n_threads"))
         self._set_factors(model.user_embeddings, model.item_embeddings, model.item_biases)
