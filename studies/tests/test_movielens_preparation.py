@@ -12,7 +12,7 @@ from podium.data import Interactions
 from podium_studies.archive import movielens as read_movielens
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.movielens import factorise, prepare
-from podium_studies.rows import Rows, drawn
+from podium_studies.rows import drawn
 
 
 def made_up(n_ratings: int = 60, n_users: int = 4, seed: int = 0) -> Interactions:
@@ -38,13 +38,12 @@ def test_rows_are_later_ratings_of_items_among_anyones_first() -> None:
     expected = {(u, i) for u, i in later if i in items and sizes[u] >= 20}
     assert 0 < len({u for u, _ in expected}) < len(sizes)  # some user has too few
 
-    actual = prepare(ratings, rank=3, max_iter=5)
-
-    assert set(zip(actual.user, actual.item, strict=True)) == expected
+    rows, items_of_rows = prepare(ratings, rank=3, max_iter=5)
+    pairs = [*zip(rows.qid, items_of_rows, strict=True)]
+    assert set(pairs) == expected
     value: Any = ratings.value
     rating_of = {(u, i): r for u, i, r in zip(user, item, value, strict=True)}
-    pairs = zip(actual.user, actual.item, strict=True)
-    assert [rating_of[pair] for pair in pairs] == actual.rating.tolist()
+    assert [rating_of[pair] for pair in pairs] == rows.y.tolist()
 
 
 def test_factors_recover_a_product_from_some_of_its_cells() -> None:
@@ -59,13 +58,13 @@ def test_factors_recover_a_product_from_some_of_its_cells() -> None:
 def test_the_papers_counts(podium_data: Callable[[str], Path]) -> None:
     podium_data("ml-100k/u.data.gz")
     ratings = read_movielens(podium_data("ml-100k"), "100k")
-    actual = prepare(ratings, max_iter=2)
+    actual, _ = prepare(ratings, max_iter=2)
     assert actual.X.shape == (69_903, 3 * movielens.RANK)
-    assert np.unique(actual.user).size == 638
-    assert np.count_nonzero(actual.rating == 5) == 15_486
+    assert np.unique(actual.qid).size == 638
+    assert np.count_nonzero(actual.y == 5) == 15_486
     # The reference code's stream: the factors' start, a shuffle of all rows, then the split.
     stream = np.random.RandomState(movielens.SEED)
     stream.rand(943, movielens.RANK)
-    stream.shuffle(np.arange(actual.user.size))
-    parts = drawn(Rows(actual.X, actual.rating, actual.user), stream)
+    stream.shuffle(np.arange(actual.qid.size))
+    parts = drawn(actual, stream)
     assert [part.y.size for part in parts] == [41_662, 14_182, 14_059]

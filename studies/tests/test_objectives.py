@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium_studies.cells import key
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives
 from podium_studies.hiranandani2020.objectives import METHODS, Split
@@ -89,18 +88,10 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
     one, other = np.zeros((2, 4, 2)), np.zeros((2, 4, 2))
     one[..., 0], other[..., 1] = 1.0, 1.0
     one[:, 3], other[:, 3] = np.nan, np.nan
-    own = {"a": one, "b": other}
+    own = np.stack([one, other])
     assert np.nanmin(objectives.best_on_test(own)) == 1.0
-    cells = {
-        key(seed=seed, method=name): {"valid": values}
-        for seed, name, values in [
-            (0, "a", [0.2, 0.2]),
-            (0, "b", [0.1, 0.3]),
-            (1, "a", [0.1, 0.3]),
-            (1, "b", [0.2, 0.2]),
-        ]
-    }
-    chosen = objectives.best_on_validation(cells, own)
+    valid = np.array([[[0.2, 0.2], [0.1, 0.3]], [[0.1, 0.3], [0.2, 0.2]]])
+    chosen = objectives.best_on_validation(own, valid)
     assert np.nanmin(chosen[0]) == 1.0
     assert np.nanmax(chosen[1]) == 0.0
 

@@ -116,10 +116,8 @@ def test_table_2_leaves_undefined_auc_out_of_its_means():
         "a/auc": [0.2, np.nan, 1.0],
         "GD-avg/auc": [0.6, 0.9, 0.0],
     }
-    duel = table2_study.Duel(
-        "c", 10, "p", "a", {name: np.array(column) for name, column in values.items()}
-    )
-    columns = duel.figures("")
+    case = {"name": "c", "rival": "a", "k": 10}
+    columns = table2_study.duel(case, {n: np.array(column) for n, column in values.items()}, "")
     assert columns["c, a: AUC@10 at equal prec"].value == 0.2
     assert columns["c, GD-avg: AUC@10 at equal prec"].value == pytest.approx((0.6 + 0.9) / 2)
     assert columns["c, GD-avg: AUC@10 higher, of 300"].value == pytest.approx(300 * 1 / 3)

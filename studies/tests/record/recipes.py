@@ -153,10 +153,10 @@ def _measured(label: str, found: Any) -> str:
 def _prepared() -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         recipe_data.movielens_100k(Path(folder))
-        prepared = names.movielens.prepare(
-            names.read_movielens(folder, "100k"), rank=4, max_iter=20
-        )
-    return [bits(name, value) for name, value in vars(prepared).items()]
+        ratings = names.read_movielens(folder, "100k")
+        rows, item = names.movielens.prepare(ratings, rank=4, max_iter=20)
+    columns = {"X": rows.X, "rating": rows.y, "user": rows.qid, "item": item}
+    return [bits(name, value) for name, value in columns.items()]
 
 
 # The small version of each recipe.

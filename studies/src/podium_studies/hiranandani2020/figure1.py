@@ -43,22 +43,29 @@ def cells(recipe: Recipe) -> Iterator[str]:
 def run(recipe: Recipe, context: Any, setting: str, margin: str) -> Result:
     """Draw rows with the margin, descend, and evaluate every surrogate at every iterate."""
     parameters = recipe.parameters
-    settings = parameters["settings"][setting]
+    settings, k = parameters["settings"][setting], parameters["k"]
     rng: Any = generator(recipe, "rows")
     if settings["seed"] >= 0:
         rng = np.random.RandomState(settings["seed"])  # the generator of the paper's code
     positives, negatives, direction, middle = drawn(rng, settings, parameters["n_features"])
-    is_kept = THIN[margin](positives @ direction, negatives @ direction, parameters["k"], middle)
+    is_kept = THIN[margin](positives @ direction, negatives @ direction, k, middle)
     positives, negatives = positives[is_kept[0]], negatives[is_kept[1]]
-    margins_held = _margins_that_hold(positives @ direction, negatives @ direction, parameters["k"])
-    features, y = _training_rows(rng, positives, negatives, settings["train_share"])
-    start = np.zeros(features.shape[1])
+    rows = np.concatenate([positives, negatives])
+    y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    measured = margins(rows @ direction, y, k=k, delta=1.0 - 1e-9)
+    held = [name for name in ("weak", "plain", "moderate", "strong") if measured.holds(name)[0]]
+    if settings["train_share"] < 1.0:
+        order = rng.permutation(len(rows))
+        order = order[rng.random_sample(len(rows)) < settings["train_share"]]
+        rows, y = rows[order], y[order]
+    start = np.zeros(rows.shape[1])
     if settings["start_seed"] >= 0:
-        start_rng = np.random.RandomState(settings["start_seed"])
-        start = np.asarray(start_rng.normal(0.0, 1.0, features.shape[1]), np.float64)
-    curves = descended(_scaled(features), y, start, parameters["margins"][margin], parameters)
+        start = np.random.RandomState(settings["start_seed"]).normal(0.0, 1.0, rows.shape[1])
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    X = (rows - (low + high) / 2) / (high - low)  # in [-1/2, 1/2], as all data of the paper
+    curves = descended(X, y, start, parameters["margins"][margin], parameters)
     n_pos = int(y.sum())
-    return {**curves, "held": margins_held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
+    return {**curves, "held": held, "n_pos": n_pos, "n_neg": y.size - n_pos}
 
 
 def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Scores, float]:
@@ -67,11 +74,10 @@ def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Sco
     w points from the centre of the negatives to the centre of the positives. The middle is the
     score by w of the point half-way between the centres.
     """
-    eye = np.eye(d)
-    n_pos = setting["n_pos"]
+    eye, n_pos = np.eye(d), setting["n_pos"]
     if setting["random_centres"]:
         n_pos = int(rng.randint(n_pos - 20, n_pos + 20, size=1)[0])
-    centres: list[NDArray[np.float64]] = []
+    centres: list[Scores] = []
     samples: list[Rows] = []
     for mean, n in ((0.0, n_pos), (setting["negative_mean"], setting["n_neg"])):
         centre = mean * np.ones(d)
@@ -82,17 +88,6 @@ def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Sco
     w = centres[0] - centres[1]
     w = w / np.linalg.norm(w)
     return samples[0], samples[1], w, float((centres[0] + centres[1]) / 2 @ w)
-
-
-def _training_rows(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
-    """Stack and label the rows; if share < 1, shuffle them and keep each with this probability."""
-    rows = np.concatenate([positives, negatives])
-    y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
-    if share >= 1.0:
-        return rows, y
-    order = rng.permutation(len(rows))
-    is_kept = rng.random_sample(len(rows)) < share
-    return rows[order][is_kept], y[order][is_kept]
 
 
 def _strong(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
@@ -123,35 +118,18 @@ def descended(
     X: Rows, y: Scores, start: Scores, descent: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, list[float]]:
     """Return the value of every surrogate at each iterate of subgradient descent on one of them."""
-    groups, k = Groups.single(y.size), parameters["k"]
-    losses = {name: make(k) for name, make in LOSSES.items()}
-    targets = {name: loss.prepare(y, groups) for name, loss in losses.items()}
-    name = descent["loss"]
+    groups, name = Groups.single(y.size), descent["loss"]
+    losses = {surrogate: make(parameters["k"]) for surrogate, make in LOSSES.items()}
+    targets = {surrogate: loss.prepare(y, groups) for surrogate, loss in losses.items()}
     objective = LinearObjective(X, losses[name], targets[name], parameters["l2"])
-    curves: dict[str, list[float]] = {name: [] for name in LOSSES}
+    curves: dict[str, list[float]] = {surrogate: [] for surrogate in LOSSES}
     w = start
     for step in range(parameters["n_iter"]):
         scores = times(X, w)
         for surrogate, loss in losses.items():
             curves[surrogate].append(float(loss.value_and_grad(scores, targets[surrogate])[0][0]))
-        grad = objective.evaluate(w).grad
-        w = w - descent["learning_rate"] / np.sqrt(step + 1) * grad
+        w = w - descent["learning_rate"] / np.sqrt(step + 1) * objective.evaluate(w).grad
     return curves
-
-
-def _margins_that_hold(positive: Scores, negative: Scores, k: int) -> list[str]:
-    """Return the names of the margins of width 1 that hold for these scores."""
-    scores = np.concatenate([positive, negative])
-    labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
-    measured = margins(scores, labels, k=k, delta=1.0 - 1e-9)
-    names = ("weak", "plain", "moderate", "strong")
-    return [name for name in names if bool(measured.holds(name)[0])]
-
-
-def _scaled(X: Rows) -> Rows:
-    """Return features scaled to [-1/2, 1/2], as all data of the paper."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    return (X - (low + high) / 2) / (high - low)
 
 
 _ZERO = {"strong": tuple(LOSSES), "beta": ("avg", "ramp"), "moderate": ("TS", "ramp")}
@@ -163,8 +141,16 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     figures: dict[str, Measured] = {}
     for cell, curves in cells.items():
         setting, margin = parts(cell).values()
-        for name, value in _last_values(curves, margin).items():
-            figures[f"{setting}, {margin}: {name}"] = Measured(value)
+        zero = _ZERO[margin]
+        listed_names = "all" if zero == tuple(LOSSES) else " and ".join(zero)
+        ends = {f"{name} at the end": curves[name][-1] for name in LOSSES}
+        ends["TS at its least"] = min(curves["TS"])
+        ends[f"worst of {listed_names}"] = max(curves[name][-1] for name in zero)
+        if margin == "beta":
+            others = [curves[name] for name in ("max", "TS")]
+            ends["least of max and TS"] = min(curve[-1] for curve in others)
+            ends["rise of max and TS"] = min(curve[-1] - min(curve) for curve in others)
+        figures |= {f"{setting}, {margin}: {name}": Measured(end) for name, end in ends.items()}
     return figures
 
 
@@ -188,19 +174,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         "caption": "Margins of 1 along the direction of the thinning, before features were "
         "scaled. The plain margin is the beta-margin of the paper (definition 3).",
     }
-
-
-def _last_values(curves: Result, margin: str) -> dict[str, float]:
-    zero_surrogates = _ZERO[margin]
-    listed_names = "all" if zero_surrogates == tuple(LOSSES) else " and ".join(zero_surrogates)
-    ends = {f"{name} at the end": curves[name][-1] for name in LOSSES}
-    ends["TS at its least"] = min(curves["TS"])
-    ends[f"worst of {listed_names}"] = max(curves[name][-1] for name in zero_surrogates)
-    if margin == "beta":
-        other_curves = [curves[name] for name in ("max", "TS")]
-        ends["least of max and TS"] = min(curve[-1] for curve in other_curves)
-        ends["rise of max and TS"] = min(curve[-1] - min(curve) for curve in other_curves)
-    return ends
 
 
 STUDY = Study(cells, run, fold, shown=shown)

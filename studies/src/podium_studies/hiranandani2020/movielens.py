@@ -7,7 +7,7 @@ fewer than 20 such rows are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.data import Interactions
-from podium.errors import DataError
 from podium_studies.archive import movielens
 from podium_studies.rows import Rows
 
@@ -32,29 +31,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The rows to rank, in order of user and then time.
-
-    Attributes
-    ----------
-    X : float64, (n_rows, 90)
-        The 30 factors of the user, the 30 factors of the item, and their products, unscaled.
-    rating : float64, (n_rows,)
-        The ratings, 1 to 5. The paper's positives are the fives.
-    user, item : int64, (n_rows,)
-        The ids in the source.
-    """
-
-    X: Floats
-    rating: Floats
-    user: Ints
-    item: Ints
-
-
 def prepare(
     ratings: Interactions, *, rank: int = RANK, max_iter: int = 1000, seed: int = SEED
-) -> Prepared:
+) -> tuple[Rows, Ints]:
     """Return MovieLens-100k as the paper's reference code prepares it.
 
     Parameters
@@ -70,12 +49,12 @@ def prepare(
 
     Returns
     -------
-    Prepared
-
-    Raises
-    ------
-    DataError
-        If the ratings have no times or values, or no user has enough of them.
+    rows : Rows
+        The rows to rank, in order of user and then time. The features are the 30 factors of the
+        user, the 30 factors of the item, and their products, unscaled. The labels are the
+        ratings, 1 to 5; the paper's positives are the fives.
+    item : int64, (n_rows,)
+        The items, with the ids in the source, as the users in the rows.
 
     Notes
     -----
@@ -86,35 +65,29 @@ def prepare(
     ----------
     hiranandani2020, section 7.3.1.
     """
-    rating, time = ratings.value, ratings.timestamp
-    if rating is None or time is None:
-        raise DataError(
-            f"The ratings have no values or times, which the factorisation of each user's first "
-            f"{FIRST} ratings needs. Pass user, item, rating and timestamp."
-        )
-    user, item = np.asarray(ratings.user), np.asarray(ratings.item)
-    first, rest = _first_ratings(user, in_time_order(time))
+    columns = (ratings.user, ratings.item, ratings.value, ratings.timestamp)
+    user, item, rating, time = (np.asarray(column) for column in columns)
+    order = in_time_order(time)
+    rows = order[np.argsort(user[order], kind="stable")]
+    _, starts, sizes = np.unique(user[rows], return_index=True, return_counts=True)
+    is_first = np.arange(rows.size) - np.repeat(starts, sizes) < FIRST
+    first, rest = rows[is_first], rows[~is_first]
     users, row = np.unique(user[first], return_inverse=True)
     items, column = np.unique(item[first], return_inverse=True)
-    rows_of_known_items = rest[np.isin(item[rest], items)]
-    selected_rows = _rows_of_frequent_users(rows_of_known_items, user)
-    if not selected_rows.size:
-        raise DataError(
-            f"No user has {FEWEST} later ratings of items that are among the first {FIRST} "
-            "ratings of some user. Pass the complete MovieLens-100k."
-        )
+    rest = rest[np.isin(item[rest], items)]
+    _, codes, counts = np.unique(user[rest], return_inverse=True, return_counts=True)
+    rest = rest[counts[codes] >= FEWEST]
     factors = factorise(row, column, rating[first], rank=rank, max_iter=max_iter, seed=seed)
-    user_factors = factors[0][np.searchsorted(users, user[selected_rows])]
-    item_factors = factors[1][np.searchsorted(items, item[selected_rows])]
+    user_factors = factors[0][np.searchsorted(users, user[rest])]
+    item_factors = factors[1][np.searchsorted(items, item[rest])]
     X = np.concatenate([user_factors, item_factors, user_factors * item_factors], axis=1)
-    return Prepared(X, rating[selected_rows], user[selected_rows], item[selected_rows])
+    return Rows(X, rating[rest], user[rest]), item[rest]
 
 
 def fives(path: Path) -> tuple[Rows, Ints]:
     """Return the prepared rows of MovieLens-100k, with fives as positives, and their items."""
-    prepared = prepare(movielens(path, "100k"))
-    relevance = (prepared.rating == 5.0).astype(np.float64)
-    return Rows(prepared.X, relevance, prepared.user), prepared.item
+    rows, item = prepare(movielens(path, "100k"))
+    return replace(rows, y=(rows.y == 5.0).astype(np.float64)), item
 
 
 def in_time_order(time: NDArray[np.generic]) -> Ints:
@@ -175,20 +148,6 @@ def factorise(
                 break
             fitted_before = fitted
     return left, right
-
-
-def _first_ratings(user: NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of each user's first ratings, and all other rows, by user and time."""
-    _, codes = np.unique(user, return_inverse=True)
-    rows = order[np.argsort(codes[order], kind="stable")]
-    sizes = np.bincount(codes)
-    position = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return rows[position < FIRST], rows[position >= FIRST]
-
-
-def _rows_of_frequent_users(rows: Ints, user: NDArray[Any]) -> Ints:
-    _, codes, counts = np.unique(user[rows], return_inverse=True, return_counts=True)
-    return rows[counts[codes] >= FEWEST]
 
 
 def _updated(factor: Floats, other: Floats, matrix: Any, fitted: Any) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 
 from podium import losses
 from podium.data import pooled_relevance
-from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.boosting import lightgbm_objective
 from podium.report import Table
 from podium_studies import views
-from podium_studies.cells import generator, key, mean, methods, repeats, seed_of, sweep
+from podium_studies.cells import generator, mean, methods, repeats, seed_of, sweep
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.splits import NOTE, PERCENT, by_split, gains, tested
@@ -33,6 +31,9 @@ from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 Options: TypeAlias = Mapping[str, Any]
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
+LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
+BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"
+_MINUS, _OVER_K = " − ", ", mean over k"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,35 +60,26 @@ class Method:
     candidates: Callable[[Split, Options, int], Iterator[Candidate]]
 
 
+_LOSSES: dict[str, Callable[[Options], losses.Loss]] = {
+    "group-logistic, linear": lambda parameters: losses.GroupLogistic(),
+    PAP_LOGISTIC: lambda parameters: losses.PApLogistic(**parameters["pap_logistic"]),
+    "pap-logistic, sharper": lambda parameters: losses.PApLogistic(
+        **parameters["pap_logistic_sharper"]
+    ),
+}
+"""The losses of linear models other than logistic regression, from the recipe's parameters."""
+
+
 def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
     """Fit one linear model per penalty."""
     train, valid, test = split.parts
     for l2 in parameters["l2"][name]:
-        model = _LINEAR[name](parameters, l2, train.y.size).fit(train.X, train.y, train.qid)
+        if name == LOGISTIC:
+            model = LogisticRanker(C=1.0 / (l2 * train.y.size))
+        else:
+            model = LinearRanker(_LOSSES[name](parameters), l2=l2, **parameters["lbfgs"])
+        model.fit(train.X, train.y, train.qid)
         yield Candidate({"l2": l2}, model.predict(valid.X), model.predict(test.X))
-
-
-def _logistic(parameters: Options, l2: float, n_rows: int) -> LogisticRanker:
-    """Return scikit-learn's logistic regression, with l2 converted to its C."""
-    return LogisticRanker(C=1.0 / (l2 * n_rows))
-
-
-def _group_logistic(parameters: Options, l2: float, n_rows: int) -> LinearRanker:
-    return LinearRanker(losses.GroupLogistic(), l2=l2, **parameters["lbfgs"])
-
-
-def _pap_logistic(constants: str, parameters: Options, l2: float, n_rows: int) -> LinearRanker:
-    loss = losses.PApLogistic(**parameters[constants])
-    return LinearRanker(loss, l2=l2, **parameters["lbfgs"])
-
-
-_LINEAR: dict[str, Callable[[Options, float, int], Any]] = {
-    "logistic regression": _logistic,
-    "group-logistic, linear": _group_logistic,
-    "pap-logistic": partial(_pap_logistic, "pap_logistic"),
-    "pap-logistic, sharper": partial(_pap_logistic, "pap_logistic_sharper"),
-}
-"""Functions that make a linear model from the recipe's parameters, l2 and the number of rows."""
 
 
 def _boosted(
@@ -105,52 +97,35 @@ def _boosted(
     """
     library = import_module("lightgbm")
     train, *_ = split.parts
-    features, target, categorical_features = [part.X for part in split.parts], train.y, "auto"
+    features, target, categorical = [part.X for part in split.parts], train.y, "auto"
     if with_item:
-        categorical_features = [train.X.shape[1]]
+        categorical = [train.X.shape[1]]
         pairs = zip(features, split.items, strict=True)
         features = [np.column_stack([X, item]).astype(X.dtype) for X, item in pairs]
     if pooled:
         share = parameters["pooled_share"]
         target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
-    _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
-    if not np.array_equal(starts, np.cumsum(sizes) - sizes):
-        raise ArgumentError(
-            "qid must be sorted, because LightGBM reads sizes of groups. Sort the rows by qid."
-        )
-    positive_share = float(train.y.mean())
-    log_odds = float(np.log(positive_share / (1.0 - positive_share)))
+    share = float(train.y.mean())
+    data = {
+        "group": np.unique(train.qid, return_counts=True)[1],  # the rows are sorted by group
+        "init_score": np.full(target.size, float(np.log(share / (1.0 - share)))),
+        "categorical_feature": categorical,
+        "params": {"verbosity": -1},
+    }
     for options in parameters["trees"]:
-        dataset = library.Dataset(
-            features[0],
-            target,
-            group=sizes,
-            init_score=np.full(target.size, log_odds),
-            categorical_feature=categorical_features,
-            params={"verbosity": -1},
-        )
-        objective_argument = (
-            objective if isinstance(objective, str) else lightgbm_objective(objective)
-        )
-        fixed = {**parameters["fixed"], **options, "seed": seed, "objective": objective_argument}
-        yield from _stages(
-            library.train(fixed, dataset), features[1:], parameters["look_every"], options
-        )
-
-
-def _stages(
-    booster: Any, features: Sequence[NDArray[Any]], n_trees_per_stage: int, options: Options
-) -> Iterator[Candidate]:
-    """Yield the scores after every few trees, without the constant start, which moves no order."""
-    scores = [np.zeros(part.shape[0]) for part in features]
-    for n_done in range(0, booster.num_trees(), n_trees_per_stage):
-        part = {"start_iteration": n_done, "num_iteration": n_trees_per_stage, "raw_score": True}
-        scores = [
-            previous + booster.predict(X, num_threads=1, **part)
-            for previous, X in zip(scores, features, strict=True)
-        ]
-        n_trees = min(n_done + n_trees_per_stage, booster.num_trees())
-        yield Candidate({**options, "trees": n_trees}, *scores)
+        own = objective if isinstance(objective, str) else lightgbm_objective(objective)
+        settings = {**parameters["fixed"], **options, "seed": seed, "objective": own}
+        booster = library.train(settings, library.Dataset(features[0], target, **data))
+        # Scores are without the constant start, which moves no order.
+        scores = [np.zeros(part.shape[0]) for part in features[1:]]
+        n_trees, step = booster.num_trees(), parameters["look_every"]
+        for n_done in range(0, n_trees, step):
+            trees = {"start_iteration": n_done, "num_iteration": step, "raw_score": True}
+            scores = [
+                previous + booster.predict(X, num_threads=1, **trees)
+                for previous, X in zip(scores, features[1:], strict=True)
+            ]
+            yield Candidate({**options, "trees": min(n_done + step, n_trees)}, *scores)
 
 
 def _trees(kind: str, objective: str | losses.GroupLogistic, **more: bool) -> Method:
@@ -159,8 +134,8 @@ def _trees(kind: str, objective: str | losses.GroupLogistic, **more: bool) -> Me
 
 _SOFT = losses.GroupLogistic(soft=True)
 METHODS: dict[str, Method] = {
-    **{name: Method(LINEAR, partial(_penalised, name)) for name in _LINEAR},
-    "LightGBM binary": _trees(OWN, "binary"),
+    **{name: Method(LINEAR, partial(_penalised, name)) for name in (LOGISTIC, *_LOSSES)},
+    BINARY: _trees(OWN, "binary"),
     "LightGBM lambdarank": _trees(OWN, "lambdarank"),
     "LightGBM rank_xendcg": _trees(OWN, "rank_xendcg"),
     "group-logistic, pooled": _trees(PODIUM, _SOFT, pooled=True),
@@ -172,11 +147,6 @@ METHODS: dict[str, Method] = {
     ),
 }
 """Every method by its name in tables."""
-
-
-LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
-BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"
-_OVER_K = ", mean over k"
 
 Context: TypeAlias = Callable[[int], Split]
 """A function that returns the split of one repeat, as `pap-table3-movielens` for the same seed."""
@@ -208,8 +178,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: every method on every split, ablations last. A cell has all cutoffs."""
     names = methods(recipe, METHODS)
-    ablations = [name for name in names if METHODS[name].kind == ABLATION]
-    for stage in ([name for name in names if name not in ablations], ablations):
+    for is_last in (False, True):
+        stage = [name for name in names if (METHODS[name].kind == ABLATION) == is_last]
         yield from sweep(seed=repeats(recipe), method=stage)
 
 
@@ -255,26 +225,28 @@ def choose(
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the percentages of each method, and the differences by cutoff and over cutoffs."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    names: Sequence[str] = recipe.parameters["methods"]
-    results = {name: by_split(recipe, cells, method=name) for name in names}
+    by_method = {
+        name: by_split(recipe, cells, method=name) for name in recipe.parameters["methods"]
+    }
     figures = {
-        f"{name} k={k}": mean(PERCENT * result["pap"][i] for result in results[name])
-        for name in names
+        f"{name} k={k}": mean(PERCENT * result["pap"][i] for result in results)
+        for name, results in by_method.items()
         for i, k in enumerate(cutoffs)
     }
+    first = next(iter(by_method.values()))
     for i, k in enumerate(cutoffs):
-        n_users = (len(result["user"][i]) for result in results[names[0]])
-        figures[f"test users k={k}"] = mean(n_users)
-    values = {name: _values(results[name]) for name in names}
-    values_of_own = {name: values[name] for name in names if METHODS[name].kind == OWN}
-    if values_of_own:
-        values[BEST] = best_on_test(values_of_own)
-        values[CHOSEN] = best_on_validation(cells, values_of_own)
-    user_counts = bootstrap_counts(recipe, values[names[0]].shape[1])
-    for method, baseline in pairs(names):
-        figures |= differences(
-            f"{method} − {baseline}", values[method] - values[baseline], user_counts, cutoffs
-        )
+        figures[f"test users k={k}"] = mean(len(result["user"][i]) for result in first)
+    values = {name: _values(results) for name, results in by_method.items()}
+    own = {name: results for name, results in by_method.items() if METHODS[name].kind == OWN}
+    if own:
+        stacked = np.stack([values[name] for name in own])
+        values[BEST] = best_on_test(stacked)
+        valid = np.array([[result["valid"] for result in results] for results in own.values()])
+        values[CHOSEN] = best_on_validation(stacked, valid)
+    user_counts = bootstrap_counts(recipe, next(iter(values.values())).shape[1])
+    for label in compared(recipe):
+        method, baseline = label.split(_MINUS)
+        figures |= differences(label, values[method] - values[baseline], user_counts, cutoffs)
     return figures
 
 
@@ -288,56 +260,31 @@ def _values(results: Sequence[Result]) -> Values:
     return values
 
 
-def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the compared pairs of the given methods and the best of LightGBM's own methods."""
-    trees = [name for name in names if METHODS[name].kind != LINEAR]
-    podium_trees = [name for name in trees if METHODS[name].kind == PODIUM]
-    own_best = [BEST, CHOSEN] if any(METHODS[name].kind == OWN for name in names) else []
-    compared = [
-        *_LINEAR_PAIRS,
-        *itertools.product(podium_trees, own_best),
-        *((name, BINARY) for name in trees if name != BINARY),
-        *_TREE_PAIRS,
-    ]
-    return [pair for pair in compared if {*pair} <= {*names, *own_best}]
+def compared(recipe: Recipe) -> list[str]:
+    """Return the recipe's comparisons of its methods, and of the best of LightGBM's own methods."""
+    names = recipe.parameters["methods"]
+    best = {BEST, CHOSEN} if any(METHODS[name].kind == OWN for name in names) else set[str]()
+    labels = recipe.parameters["compared"]
+    return [label for label in labels if {*label.split(_MINUS)} <= {*names, *best}]
 
 
-_LINEAR_PAIRS = (
-    (PAP_LOGISTIC, LOGISTIC),
-    ("pap-logistic, sharper", LOGISTIC),
-    ("group-logistic, linear", LOGISTIC),
-    (PAP_LOGISTIC, "group-logistic, linear"),
-)
-_TREE_PAIRS = (
-    ("group-logistic, pooled", "LightGBM lambdarank"),
-    ("group-logistic, pooled", "LightGBM rank_xendcg"),
-    ("group-logistic, pooled", "group-logistic, labels"),
-    ("group-logistic, pooled", "LightGBM cross_entropy, pooled"),
-    ("group-logistic, pooled", "LightGBM binary, item as category"),
-    ("group-logistic, pooled, item as category", "group-logistic, pooled"),
-    ("group-logistic, pooled, item as category", "LightGBM binary, item as category"),
-)
-
-
-def best_on_test(own_values: Mapping[str, Values]) -> Values:
+def best_on_test(values: Values) -> Values:
     """Return for each cutoff the values of the method with the best mean over test users.
 
     This choice uses the test rows. Comparisons with it are therefore biased in its favour.
+    The methods are the first axis of the values.
     """
-    stacked = np.stack([*own_values.values()])
-    best_methods = np.nanmean(stacked, axis=2).mean(axis=1).argmax(axis=0)
-    return np.stack([stacked[method, :, :, i] for i, method in enumerate(best_methods)], axis=-1)
+    best = np.nanmean(values, axis=2).mean(axis=1).argmax(axis=0)
+    return np.stack([values[method, :, :, i] for i, method in enumerate(best)], axis=-1)
 
 
-def best_on_validation(cells: Cells, own_values: Mapping[str, Values]) -> Values:
-    """Return for each split and cutoff the values of the best method on validation."""
-    stacked = np.stack([*own_values.values()])
-    chosen = np.empty(stacked.shape[1:])
-    for split in range(stacked.shape[1]):
-        valid = [cells[key(seed=split, method=name)]["valid"] for name in own_values]
-        for i, name in enumerate(np.argmax(valid, axis=0)):
-            chosen[split, :, i] = stacked[name, split, :, i]
-    return chosen
+def best_on_validation(values: Values, valid: Values) -> Values:
+    """Return for each split and cutoff the values of the best method on validation.
+
+    The methods are the first axis of the values and of `valid`, (n_methods, n_splits, n_cutoffs).
+    """
+    best = valid.argmax(axis=0)[None, :, None, :]
+    return np.take_along_axis(values, best, axis=0)[0]
 
 
 def bootstrap_counts(recipe: Recipe, n_users: int) -> NDArray[np.float64]:
@@ -365,18 +312,13 @@ def differences(
     drawn_means = (total / np.maximum(counts, 1.0)).mean(axis=1)
     means = np.nanmean(gap, axis=1).mean(axis=0)
     users = is_defined.any(axis=0).sum(axis=0)
-    by_cutoff = [
-        Measured(float(means[i]), float(drawn_means[:, i].std(ddof=1)), int(users[i]))
-        for i in range(len(cutoffs))
-    ]
-    over_all = Measured(
-        float(means.mean()),
-        float(drawn_means.mean(axis=1).std(ddof=1)),
-        int(is_defined.any(axis=(0, 2)).sum()),
-    )
+    columns = (means.tolist(), drawn_means.std(axis=0, ddof=1).tolist(), users.tolist())
+    by_cutoff = [Measured(*column) for column in zip(*columns, strict=True)]
+    error_over_all = float(drawn_means.mean(axis=1).std(ddof=1))
+    n_over_all = int(is_defined.any(axis=(0, 2)).sum())
     return {
         **{f"{label} k={k}": value for k, value in zip(cutoffs, by_cutoff, strict=True)},
-        f"{label}{_OVER_K}": over_all,
+        f"{label}{_OVER_K}": Measured(float(means.mean()), error_over_all, n_over_all),
         f"{label}, least mean of all k": Measured(float(means.min()), n=int(users.min())),
         f"{label}, lowest interval of all k": min(by_cutoff, key=views.low),
         f"{label}, highest interval of all k": max(by_cutoff, key=views.low),
@@ -389,10 +331,10 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     columns = {f"k={k}": k for k in cutoffs}
     title = "pap@k on test, per cent: mean over splits ± its standard error"
     yield Grid(title, names, columns, "{} k={}", digits=2)
-    compared = [f"{method} − {baseline}" for method, baseline in pairs(names)]
+    labels = compared(recipe)
     ends = {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K}
     title = "Differences in percentage points, with 95 % intervals over users"
-    gaps = Grid(title, compared, ends, "{}{}", text="gap", digits=2, head="difference")
+    gaps = Grid(title, labels, ends, "{}{}", text="gap", digits=2, head="difference")
     yield gaps
     title = "Number of test users with a defined pap@k, mean over splits"
     yield Grid(title, ["test users"], columns, "{} k={}", text="value", digits=0, head="")
@@ -401,14 +343,11 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     title, axis = "pap@k on test by objective", "k: pap@k (%)"
     yield Grid(title, main, cutoffs, "{} k={}", text="", plot="lines", axis=axis, note=NOTE)
     axis, note = "difference in pap@k (percentage points)", "95 % intervals from a bootstrap."
-    shown_pairs = [
-        f"{method} − {baseline}"
-        for method, baseline in pairs(names)
-        if (method, baseline) == (PAP_LOGISTIC, LOGISTIC) or baseline in (BEST, CHOSEN)
-    ]
     plot = replace(gaps, text="", plot="intervals", axis=axis, note=note)
-    yield replace(plot, title="Differences, paired by user", rows=shown_pairs)
-    trees = [label for label in compared if label.endswith(f" − {BINARY}")]
+    main = f"{PAP_LOGISTIC}{_MINUS}{LOGISTIC}"
+    rows = [label for label in labels if label == main or label.endswith((BEST, CHOSEN))]
+    yield replace(plot, title="Differences, paired by user", rows=rows)
+    trees = [label for label in labels if label.endswith(f"{_MINUS}{BINARY}")]
     title = f"Gain of trees over {BINARY}, mean over k"
     yield replace(plot, title=title, rows=trees, columns={"mean over k": _OVER_K})
     yield views.table(

@@ -53,40 +53,30 @@ def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
     over users with all their values, to first order, plus the additional variance of the means of
     the repeats. With one repeat, it has only the first term. `n` is the number of users.
     """
-    means_and_influences = [
-        _influences(recipe, cells, one, other, seed) for seed in repeats(recipe)
-    ]
-    means = np.array([repeat_mean for repeat_mean, _ in means_and_influences])
-    users = np.concatenate(
-        [np.fromiter(user_influence, np.int64) for _, user_influence in means_and_influences]
-    )
-    influences = np.concatenate(
-        [np.fromiter(user_influence.values(), float) for _, user_influence in means_and_influences]
-    )
-    influences /= means.size
-    labels, codes = np.unique(users, return_inverse=True)
-    user_variance = float(np.sum(np.bincount(codes, weights=influences) ** 2))
-    repeat_variance = float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
-    shared_variance = float(np.sum(influences**2))
-    spread = math.sqrt(user_variance + max(0.0, repeat_variance - shared_variance))
-    return Measured(float(means.mean()), spread, labels.size)
-
-
-def _influences(
-    recipe: Recipe, cells: Cells, one: Run, other: Run, seed: int
-) -> tuple[float, dict[int, float]]:
-    """Return the mean difference over cutoffs in one repeat, and each user's influence on it."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    influence: dict[int, float] = {}
     means: list[float] = []
-    for k in cutoffs:
-        result, baseline_result = (
-            cells[key(seed=seed, k=k, method=name, protocol=protocol)]
-            for name, protocol in (one, other)
-        )
-        gain = PERCENT * (np.array(result["gain"]) - np.array(baseline_result["gain"]))
-        means.append(float(gain.mean()))
-        user_influences = (gain - gain.mean()) / gain.size / len(cutoffs)
-        for user, user_influence in zip(result["user"], user_influences.tolist(), strict=True):
-            influence[user] = influence.get(user, 0.0) + user_influence
-    return float(np.mean(means)), influence
+    influences: list[dict[int, float]] = []  # of each user on the mean over repeats, by repeat
+    for seed in repeats(recipe):
+        influence: dict[int, float] = {}
+        gaps: list[float] = []
+        for k in cutoffs:
+            result, baseline = (
+                cells[key(seed=seed, k=k, method=name, protocol=protocol)]
+                for name, protocol in (one, other)
+            )
+            gap = PERCENT * np.subtract(result["gain"], baseline["gain"])
+            gaps.append(float(gap.mean()))
+            by_user = (gap - gap.mean()) / gap.size / len(cutoffs)
+            for user, value in zip(result["user"], by_user.tolist(), strict=True):
+                influence[user] = influence.get(user, 0.0) + value
+        means.append(float(np.mean(gaps)))
+        influences.append(influence)
+    n = len(means)
+    users = np.concatenate([np.fromiter(influence, np.int64) for influence in influences])
+    values = np.concatenate([np.fromiter(each.values(), float) for each in influences]) / n
+    labels, codes = np.unique(users, return_inverse=True)
+    user_variance = float(np.sum(np.bincount(codes, weights=values) ** 2))
+    repeat_variance = float(np.var(means, ddof=1)) / n if n > 1 else 0.0
+    shared_variance = float(np.sum(values**2))
+    spread = math.sqrt(user_variance + max(0.0, repeat_variance - shared_variance))
+    return Measured(float(np.mean(means)), spread, labels.size)

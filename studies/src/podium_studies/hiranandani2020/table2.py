@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from podium.rankers import LinearRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import times
 from podium.ranking import Ranking
-from podium_studies.cells import generator, key, mean, repeats
+from podium_studies.cells import generator, key, mean, repeats, results
 from podium_studies.hiranandani2020.baselines import SVMpAUC
 from podium_studies.hiranandani2020.surrogates import PrecisionAverage
 from podium_studies.recipe import Recipe
@@ -46,21 +45,21 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
     """Draw one user, fit both methods under each protocol, and measure the top k."""
-    run_index = cell["run"]
-    names = [case["name"] for case in recipe.parameters["cases"]]
-    case_index = names.index(cell["case"])
-    case = recipe.parameters["cases"][case_index]
+    n, cases = cell["run"], recipe.parameters["cases"]
+    number, case = next((i, c) for i, c in enumerate(cases) if c["name"] == cell["case"])
     sample, fresh = (
-        draw(recipe, case, generator(recipe, purpose, case_index, run_index))
+        draw(recipe, case, generator(recipe, purpose, number, n))
         for purpose in ("sample", "fresh sample")
     )
-    results: dict[str, Any] = {}
+    measures: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
         for method in (GD_AVG, case["rival"]):
-            ranker = _ranker(method, case["k"], run_index, settings[method])
-            for name, value in _fitted_and_measured(ranker, sample, fresh, case["k"]).items():
-                results[f"{protocol}/{method}/{name}"] = value
-    return results
+            coef = _coefficients(_ranker(method, case["k"], n, settings[method]), sample)
+            of_sample, of_fresh = (top(times(X, coef), y, case["k"]) for X, y in (sample, fresh))
+            length = math.sqrt(float(np.sum(np.square(coef))))
+            measured = {**of_sample, "fresh": of_fresh["prec"], "length": length}
+            measures |= {f"{protocol}/{method}/{name}": value for name, value in measured.items()}
+    return measures
 
 
 def draw(recipe: Recipe, case: Mapping[str, Any], rng: np.random.Generator) -> Sample:
@@ -88,15 +87,6 @@ def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> 
     return {"prec": float(top_relevance.mean()), "auc": float(parse("auc")(top_ranking)[0])}
 
 
-def _fitted_and_measured(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
-    coef = _coefficients(ranker, sample)
-    return {
-        **top(times(sample[0], coef), sample[1], k),
-        "fresh": top(times(fresh[0], coef), fresh[1], k)["prec"],
-        "length": math.sqrt(float(np.sum(np.square(coef)))),
-    }
-
-
 def _coefficients(ranker: Any, sample: Sample) -> NDArray[np.float64]:
     """Return the coefficients of a fit; zeros if these are the minimum, which `fit` refuses."""
     try:
@@ -112,73 +102,48 @@ def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
     return SVMpAUC(k, **options)  # cutting planes need no seed
 
 
-@dataclass(frozen=True)
-class Duel:
-    """The values of two methods in one case under one protocol, by run.
+def duel(
+    case: Mapping[str, Any], values: Mapping[str, NDArray[np.float64]], suffix: str
+) -> Figures:
+    """Return the figures in the paper's columns, for both methods, and the differences.
 
-    Attributes
+    Parameters
     ----------
-    case, protocol, rival : str
-        The names of the case, the protocol, and the method that GD-avg is compared with.
-    k : int
-        The cutoff.
+    case : mapping
+        The case of the recipe.
     values : mapping of str to float64, (n_runs,)
-        The values of "method/prec", "method/auc", "method/fresh" and "method/length".
+        The values of "method/prec", "method/auc", "method/fresh" and "method/length" by run.
+    suffix : str
+        The end of the labels, which names the protocol.
     """
-
-    case: str
-    k: int
-    protocol: str
-    rival: str
-    values: Mapping[str, NDArray[np.float64]]
-
-    def gain(self, name: str) -> NDArray[np.float64]:
-        """Return the values of GD-avg less those of the rival, by run."""
-        return self.values[f"{GD_AVG}/{name}"] - self.values[f"{self.rival}/{name}"]
-
-    @property
-    def equal(self) -> NDArray[np.bool_]:
-        """The mask of runs in which both tops have the same number of positives."""
-        return np.abs(self.gain("prec")) < 0.5 / self.k
-
-    def figures(self, suffix: str) -> dict[str, Measured]:
-        """Return the figures in the paper's columns, for both methods, and the differences."""
-        figures: dict[str, Measured] = {}
-        prec, auc, of_runs = f"prec@{self.k}", f"AUC@{self.k}", f"of {_PRINTED_RUNS}"
-        equal, n = self.equal, self.equal.size
-        for method, sign in ((self.rival, -1), (GD_AVG, 1)):
-            precs, aucs = self.values[f"{method}/prec"], self.values[f"{method}/auc"][equal]
-            n_higher = int(np.sum(~equal & (sign * self.gain("prec") > 0)))
-            n_auc_higher = int(np.sum(sign * self.gain("auc")[equal] > 0))
-            n_zero = int(np.sum(self.values[f"{method}/length"] < _SHORT))
-            method_figures = {
-                prec: mean(precs),
-                f"{prec}, s.d.": _deviation(precs),
-                f"{prec} higher, {of_runs}": _count(n_higher, n),
-                f"{auc} at equal prec": mean(aucs),
-                f"{auc} at equal prec, s.d.": _deviation(aucs),
-                f"{auc} higher, {of_runs}": _count(n_auc_higher, n),
-                f"{prec}, fresh sample": mean(self.values[f"{method}/fresh"]),
-                f"minimum at zero, {of_runs}": _count(n_zero, n),
-            }
-            figures |= {f"{self.case}, {method}{suffix}: {k}": v for k, v in method_figures.items()}
-        start = f"{self.case}, gain{suffix}"
-        return figures | {
-            f"{self.case}, both{suffix}: {prec} equal, {of_runs}": _count(int(equal.sum()), n),
-            f"{start}: {prec}": mean(self.gain("prec")),
-            f"{start}: {auc} at equal prec": mean(self.gain("auc")[equal]),
-            f"{start}: {prec}, fresh sample": mean(self.gain("fresh")),
-        }
-
-
-def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
-    runs = [cells[key(case=case["name"], run=n)] for n in repeats(recipe)]
-    values = {
-        name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs])
-        for name in runs[0]
-        if name.startswith(f"{protocol}/")
+    name, rival, k = case["name"], case["rival"], case["k"]
+    prec, auc, of_runs = f"prec@{k}", f"AUC@{k}", f"of {_PRINTED_RUNS}"
+    gain = {
+        part: values[f"{GD_AVG}/{part}"] - values[f"{rival}/{part}"]
+        for part in ("prec", "auc", "fresh")
     }
-    return Duel(case["name"], case["k"], protocol, case["rival"], values)
+    equal = np.abs(gain["prec"]) < 0.5 / k  # runs in which both tops have as many positives
+    figures: dict[str, Measured] = {}
+    for method, sign in ((rival, -1), (GD_AVG, 1)):
+        precs, aucs = values[f"{method}/prec"], values[f"{method}/auc"][equal]
+        method_figures = {
+            prec: mean(precs),
+            f"{prec}, s.d.": _deviation(precs),
+            f"{prec} higher, {of_runs}": _count(~equal & (sign * gain["prec"] > 0)),
+            f"{auc} at equal prec": mean(aucs),
+            f"{auc} at equal prec, s.d.": _deviation(aucs),
+            f"{auc} higher, {of_runs}": _count(equal & (sign * gain["auc"] > 0)),
+            f"{prec}, fresh sample": mean(values[f"{method}/fresh"]),
+            f"minimum at zero, {of_runs}": _count(values[f"{method}/length"] < _SHORT),
+        }
+        figures |= {f"{name}, {method}{suffix}: {end}": v for end, v in method_figures.items()}
+    start = f"{name}, gain{suffix}"
+    return figures | {
+        f"{name}, both{suffix}: {prec} equal, {of_runs}": _count(equal),
+        f"{start}: {prec}": mean(gain["prec"]),
+        f"{start}: {auc} at equal prec": mean(gain["auc"][equal]),
+        f"{start}: {prec}, fresh sample": mean(gain["fresh"]),
+    }
 
 
 def _suffixes(recipe: Recipe) -> dict[str, str]:
@@ -191,13 +156,18 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the table's columns and the differences for each case and protocol."""
     figures: dict[str, Measured] = {}
     for case in recipe.parameters["cases"]:
+        runs = results(cells, case=case["name"])
+        values = {name: np.array([run[name] for run in runs]) for name in runs[0]}
         for protocol, suffix in _suffixes(recipe).items():
-            figures |= _duel(recipe, cells, case, protocol).figures(suffix)
+            start = f"{protocol}/"
+            of_protocol = {n.removeprefix(start): v for n, v in values.items() if start in n}
+            figures |= duel(case, of_protocol, suffix)
     return figures
 
 
-def _count(count: int, n: int) -> Measured:
-    share = count / n
+def _count(is_counted: NDArray[np.bool_]) -> Measured:
+    n = is_counted.size
+    share = int(np.sum(is_counted)) / n
     return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
 
 

@@ -67,11 +67,11 @@ def movielens_factors(
     Grades are ratings less 1.
     """
     del source
-    prepared = movielens_rows(movielens(place, "100k"))
-    users = np.unique(prepared.user)
+    rows, _ = movielens_rows(movielens(place, "100k"))
+    users = np.unique(rows.qid)
     drawn = np.random.default_rng(options["seed"]).permutation(users)[: options["queries"]]
-    rows = Rows(prepared.X.astype(np.float32), prepared.rating - 1.0, prepared.user)
-    return in_folds(rows.take(np.isin(prepared.user, drawn)), options["seed"])
+    rows = Rows(rows.X.astype(np.float32), rows.y - 1.0, rows.qid)
+    return in_folds(rows.take(np.isin(rows.qid, drawn)), options["seed"])
 
 
 def letor_like(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
