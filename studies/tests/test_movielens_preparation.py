@@ -38,8 +38,8 @@ def test_rows_are_later_ratings_of_items_among_anyones_first() -> None:
     expected = {(u, i) for u, i in later if i in items and sizes[u] >= 20}
     assert 0 < len({u for u, _ in expected}) < len(sizes)  # some user has too few
 
-    rows, items_of_rows = prepare(ratings, rank=3, max_iter=5)
-    pairs = [*zip(rows.qid, items_of_rows, strict=True)]
+    rows: Any = prepare(ratings, rank=3, max_iter=5)
+    pairs = [*zip(rows.qid, rows.item, strict=True)]
     assert set(pairs) == expected
     value: Any = ratings.value
     rating_of = {(u, i): r for u, i, r in zip(user, item, value, strict=True)}
@@ -58,7 +58,7 @@ def test_factors_recover_a_product_from_some_of_its_cells() -> None:
 def test_the_papers_counts(podium_data: Callable[[str], Path]) -> None:
     podium_data("ml-100k/u.data.gz")
     ratings = read_movielens(podium_data("ml-100k"), "100k")
-    actual, _ = prepare(ratings, max_iter=2)
+    actual = prepare(ratings, max_iter=2)
     assert actual.X.shape == (69_903, 3 * movielens.RANK)
     assert np.unique(actual.qid).size == 638
     assert np.count_nonzero(actual.y == 5) == 15_486

@@ -11,7 +11,7 @@ import pytest
 
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives
-from podium_studies.hiranandani2020.objectives import METHODS, Split
+from podium_studies.hiranandani2020.objectives import METHODS
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
 
@@ -34,32 +34,26 @@ def small(**parameters: Any) -> Recipe:
     return replace(recipe, parameters=few, repeats=2)
 
 
-def made_up(seed: int = 0) -> tuple[Rows, Any]:
-    """Return 30 users with 60 rows each, of which one feature tells the positives, and items."""
+def made_up(seed: int = 0) -> Rows:
+    """Return 30 users with 60 rows each, of which one feature tells the positives."""
     rng = np.random.default_rng(seed)
     item = rng.integers(0, 50, 1800)
     X = np.column_stack([rng.normal(size=50)[item], rng.normal(size=(1800, 3))])
     y = (X[:, 0] + 0.5 * rng.normal(size=1800) > 1).astype(float)
-    return Rows(X, y, np.repeat(np.arange(30) * 2, 60)), item * 10
+    return Rows(X, y, np.repeat(np.arange(30) * 2, 60), item * 10)
 
 
-def context_of(recipe: Recipe) -> objectives.Context:
-    return objectives.splits(recipe, *made_up())
-
-
-def _scores(split: Split, name: str, **parameters: Any) -> list[Candidate]:
-    return list(METHODS[name].candidates(split, small(**parameters).parameters, 3))
+def _scores(parts: Parts, name: str, **parameters: Any) -> list[Candidate]:
+    return list(METHODS[name].candidates(parts, small(**parameters).parameters, 3))
 
 
 @pytest.mark.parametrize("name", [OURS, "LightGBM binary", "pap-logistic"])
 def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
     pytest.importorskip("lightgbm")
-    split = context_of(small())(0)
-    train, valid, test = split.parts
+    parts = objectives.splits(small(), made_up())(0)
+    train, valid, test = parts
     flipped = Parts(train, replace(valid, y=1 - valid.y), replace(test, y=1 - test.y))
-    for one, other in zip(
-        _scores(split, name), _scores(Split(flipped, split.items), name), strict=True
-    ):
+    for one, other in zip(_scores(parts, name), _scores(flipped, name), strict=True):
         assert np.array_equal(one.valid, other.valid)
         assert np.array_equal(one.test, other.test)
 

@@ -113,7 +113,7 @@ def tuned(measure: str) -> str:
         if name == first:
             return level
         gap = column[f"{first} − {name} {measure}"]
-        difference = f"({_signed(gap.value)} ± {views.half_width(gap):.4f})"
+        difference = f"({_signed(gap.value)} ± {gap.half_width:.4f})"
         return f"{level} {difference.replace(' ', _NO_BREAK)}"
 
     return tables.to_markdown(views.table("", "method", [first, *others], figures, cell))

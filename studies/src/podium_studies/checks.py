@@ -34,32 +34,21 @@ def cutoff(value: Any, name: str = "k") -> int:
     return integer(value, name, low=1)
 
 
-def number(
-    value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
-) -> float:
-    """Return value as a finite float inside [low, high], or above `low` if strict."""
+def number(value: Any, name: str, *, low: float, strict: bool = False) -> float:
+    """Return value as a finite float of at least `low`, or above `low` if strict."""
     try:
         result = float(value)
     except (TypeError, ValueError):
         result = np.nan
-    if not (np.isfinite(result) and low <= result <= high and not (strict and result == low)):
+    if not (np.isfinite(result) and low <= result and not (strict and result == low)):
         sign = ">" if strict else ">="
-        top = "" if high == np.inf else f" and <= {high:g}"
-        raise ArgumentError(f"{name} must be a number {sign} {low:g}{top}, got {value!r}.")
+        raise ArgumentError(f"{name} must be a number {sign} {low:g}, got {value!r}.")
     return result
 
 
 def positive(value: Any, name: str) -> float:
     """Return value as a float > 0."""
     return number(value, name, low=0.0, strict=True)
-
-
-def open_fraction(value: Any, name: str) -> float:
-    """Return value as a float > 0 and < 1."""
-    result = number(value, name, low=0.0)
-    if not 0.0 < result < 1.0:
-        raise ArgumentError(f"{name} must be a number > 0 and < 1, got {value!r}.")
-    return result
 
 
 _RULES = {
@@ -84,13 +73,12 @@ def renamed(model: Any, **names: str) -> dict[str, Any]:
 
 def choice(value: Any, name: str, options: Sequence[T]) -> T:
     """Return value if it is one of the options, else raise with the nearest one."""
-    for option in options:
-        if value == option:
-            return option
+    if value in options:
+        return value
     by_lower_case = {option.lower(): option for option in options}
     near = difflib.get_close_matches(str(value).lower(), by_lower_case, n=1)
     hint = f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
-    known = " or ".join(", ".join(map(repr, options)).rsplit(", ", 1))
+    known = ", ".join(map(repr, options))
     raise ArgumentError(f"{name} must be one of {known}, got {value!r}.{hint}")
 
 

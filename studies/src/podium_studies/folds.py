@@ -27,7 +27,7 @@ from podium.metrics import parse
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
-from podium_studies.archive import members, pick
+from podium_studies.archive import Member, members, pick
 from podium_studies.cells import key, product
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows
@@ -108,43 +108,29 @@ def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tu
     Raises
     ------
     DataError
-        If a fold is missing or malformed, if two test parts share a query, or if the number of
-        queries differs from `n_queries`.
+        If a fold is missing or malformed, or if the number of different queries in the test parts
+        differs from `n_queries`.
     """
-    folder = _inner(path, subfolder)
-    read = tuple(_parts(folder, fold) for fold in FOLDS)
-    test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
-    if np.unique(test_queries).size != test_queries.size:
-        raise DataError(
-            f"{folder}: a query is in the test rows of two folds. Download the folds again."
-        )
-    if n_queries is not None and test_queries.size != n_queries:
-        raise DataError(
-            f"{folder} must have {n_queries} queries, got {test_queries.size}. It is another "
-            "collection, or only a part of this one. Pass the complete collection."
-        )
-    return read
-
-
-def _inner(path: Path, subfolder: str) -> Path:
-    """Return the subfolder of this name in `path`, in any case, or `path` if there is none."""
-    if not path.is_dir():
-        raise DataError(f"{path} is not a folder. Unpack the collection and pass its folder.")
-    matches = [
-        folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == subfolder
-    ]
-    return matches[0] if matches else path
-
-
-def _parts(folder: Path, fold: int) -> Parts:
-    """Read a fold: its own three files, or those of the parts S1 … S5 from which it is made."""
+    folders = [*path.iterdir()] if path.is_dir() else []
+    folder = next((f for f in folders if f.is_dir() and f.name.lower() == subfolder), path)
     files = members(folder, "LETOR", LETOR)
-    paths = [[pick(files, [f"Fold{fold}/{name}" for name in names])] for names in _FOLD_FILES]
-    if not all(path for (path,) in paths):
-        parts = [pick(files, [f"S{(fold + i - 1) % N_FOLDS + 1}.txt"]) for i in range(N_FOLDS)]
-        paths = [parts[:3], parts[3:4], parts[4:]]
-    names = [[file.name for file in part if file] for part in paths]
-    if [len(part) for part in names] != [len(part) for part in paths]:
+    collection = tuple(_parts(folder, files, fold) for fold in FOLDS)
+    n_found = np.unique(np.concatenate([parts.test.qid for parts in collection])).size
+    if n_queries not in (None, n_found):
+        raise DataError(
+            f"{folder} must have {n_queries} queries, got {n_found}. It is another collection, or "
+            "only a part of this one. Pass the complete collection."
+        )
+    return collection
+
+
+def _parts(folder: Path, files: Sequence[Member], fold: int) -> Parts:
+    """Read a fold: its own three files, or those of the parts S1 … S5 from which it is made."""
+    own = [pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_FILES]
+    shared = [pick(files, [f"S{(fold + i - 1) % N_FOLDS + 1}.txt"]) for i in range(N_FOLDS)]
+    parts = [own[:1], own[1:2], own[2:]] if all(own) else [shared[:3], shared[3:4], shared[4:]]
+    names = [[file.name for file in part if file] for part in parts]
+    if not all(own) and not all(shared):
         raise DataError(
             f"{folder} contains no fold {fold}: neither Fold{fold}/train.txt, vali.txt and "
             f"test.txt nor S1.txt to S5.txt. Pass the folder as downloaded from {LETOR}"
@@ -272,11 +258,11 @@ class Values:
 
     def query_values(self, method: str, measure: str) -> NDArray[np.float64]:
         """Return the value of each query in each draw, (n_draws, n_queries)."""
-        return np.array([self._draw_values(method, measure, draw) for draw in self.draws(method)])
-
-    def _draw_values(self, method: str, measure: str, draw: int) -> NDArray[np.float64]:
-        fold_values = [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
-        return np.concatenate(fold_values)
+        by_draw = (
+            [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
+            for draw in self.draws(method)
+        )
+        return np.array([np.concatenate(of_folds) for of_folds in by_draw])
 
     def draws(self, method: str) -> Sequence[int]:
         """Return the numbers of the method's draws."""
@@ -284,8 +270,8 @@ class Values:
 
     def chosen(self, method: str) -> list[Mapping[str, Any]]:
         """Return the chosen options, ordered by draw and fold."""
-        draws_and_folds = itertools.product(self.draws(method), FOLDS)
-        return [self._cell(method, draw, fold)["chosen"] for draw, fold in draws_and_folds]
+        cells = itertools.product(self.draws(method), FOLDS)
+        return [self._cell(method, *cell)["chosen"] for cell in cells]
 
     def level(self, method: str, measure: str) -> Measured:
         """Return the mean of the five folds' means, and its standard error over folds."""

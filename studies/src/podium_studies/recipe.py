@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -26,13 +26,13 @@ class DataFile:
     name : str
     sha256 : str
         The checksum of its decompressed content, or "" if unknown.
-    also : tuple of str
+    also : sequence of str
         Other names under which publishers distribute the same content.
     """
 
     name: str
     sha256: str = ""
-    also: tuple[str, ...] = ()
+    also: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -174,20 +174,18 @@ def load(name: str) -> Recipe:
 def _content(name: str, files: Mapping[str, Traversable]) -> dict[str, Any]:
     """Return the content of a recipe's file, with that of the recipe it is like."""
     content = _parsed(name, files[name].read_text(encoding="utf-8"))
-    base = content.pop("like", None)
-    if base is None:
+    if "like" not in content:
         return content
-    inherited = _content(base, files)
+    inherited = _content(content.pop("like"), files)
     parameters = inherited["parameters"] | content.get("parameters", {})
     return inherited | content | {"parameters": parameters}
 
 
 def _files() -> dict[str, Traversable]:
     """Return the file of every recipe, from the folder "recipes" of each paper's package."""
-    papers = resources.files("podium_studies").iterdir()
-    folders = (paper / "recipes" for paper in papers if paper.is_dir())
+    folders = (paper / "recipes" for paper in resources.files("podium_studies").iterdir())
     files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
-    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
+    return {file.name.removesuffix(".toml"): file for file in files}
 
 
 def read(name: str, text: str) -> Recipe:
@@ -204,19 +202,15 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
 
 def _made(name: str, content: dict[str, Any]) -> Recipe:
     try:
-        content["claims"] = tuple(Claim(**claim) for claim in content.get("claims", ()))
-        content["notes"] = tuple(content.get("notes", ()))
-        content["data"] = tuple(map(_data_set, content.get("data", ())))
-        return Recipe(name=name, **content)
+        data_sets = [
+            {**data, "files": tuple(DataFile(**file) for file in data.get("files", ()))}
+            for data in content.get("data", ())
+        ]
+        made = {
+            "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
+            "notes": tuple(content.get("notes", ())),
+            "data": tuple(DataSet(**data) for data in data_sets),
+        }
+        return Recipe(name=name, **content | made)
     except TypeError as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
-
-
-def _data_set(content: Mapping[str, Any]) -> DataSet:
-    fields: dict[str, Any] = {**content, "files": tuple(map(_file, content.get("files", ())))}
-    return DataSet(**fields)
-
-
-def _file(content: Mapping[str, Any]) -> DataFile:
-    fields: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
-    return DataFile(**fields)

@@ -31,15 +31,19 @@ class Rows:
         The labels: 1 for a positive, 0 for a negative; or grades.
     qid : (n_rows,)
         The group of each row, integers or strings.
+    item : (n_rows,), optional
+        The item of each row, for studies that use it.
     """
 
     X: NDArray[Any]
     y: NDArray[np.float64]
     qid: NDArray[Any]
+    item: Any = None
 
     def take(self, rows: NDArray[Any]) -> Rows:
         """Return the rows at some positions or in a mask."""
-        return Rows(self.X[rows], self.y[rows], self.qid[rows])
+        item = None if self.item is None else self.item[rows]
+        return Rows(self.X[rows], self.y[rows], self.qid[rows], item)
 
     def with_negatives(self, k: int) -> Rows:
         """Return the rows of groups with at least one positive and k negatives."""
@@ -69,24 +73,19 @@ class Parts:
         low, high = self.train.X.min(axis=0), self.train.X.max(axis=0)
         middle, span = (high + low) / 2, np.where(high > low, high - low, 1.0)
         labels = np.unique(np.concatenate([np.unique(part.qid) for part in self]))
-        return Parts(
-            *(
-                Rows(
-                    ((part.X - middle) / span).astype(np.float32),
-                    part.y,
-                    np.searchsorted(labels, part.qid),
-                )
-                for part in self
+        scaled = (
+            replace(
+                part,
+                X=((part.X - middle) / span).astype(np.float32),
+                qid=np.searchsorted(labels, part.qid),
             )
+            for part in self
         )
+        return Parts(*scaled)
 
     def for_cutoff(self, k: int) -> Parts:
         """Return the parts with only their groups with a positive and at least k negatives."""
         return Parts(*(part.with_negatives(k) for part in self))
-
-    def training_on(self, train: Rows) -> Parts:
-        """Return the same parts with other training rows."""
-        return replace(self, train=train)
 
 
 def drawn(rows: Rows, rng: Draws) -> Parts:

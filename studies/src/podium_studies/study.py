@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ Cells: TypeAlias = Mapping[str, Result]
 """The result of every cell by its key, in the order in which the study lists them."""
 
 
+Z = 1.96
+"""The half width of a 95 % interval in standard errors."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """One figure: a mean over `n` values and its standard error (nan if unknown)."""
@@ -23,6 +28,11 @@ class Measured:
     value: float
     std_error: float = float("nan")
     n: int = 1
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the 95 % interval; 0 if the standard error is unknown."""
+        return 0.0 if math.isnan(self.std_error) else Z * self.std_error
 
 
 Figures: TypeAlias = Mapping[str, Measured]

@@ -15,17 +15,9 @@ from numpy.typing import NDArray
 
 from podium.report import Figure, Table
 from podium_studies.recipe import Recipe
-from podium_studies.study import Figures, Grid, Measured
-
-Z = 1.96
-"""The half width of a 95 % interval in standard errors."""
+from podium_studies.study import Figures, Grid, Measured, Z
 
 Row: TypeAlias = Mapping[str, Any]
-
-
-def half_width(measured: Measured) -> float:
-    """Return half the width of a 95 % interval; 0 if the standard error is unknown."""
-    return 0.0 if math.isnan(measured.std_error) else Z * measured.std_error
 
 
 def low(measured: Measured) -> float:
@@ -84,8 +76,8 @@ def gap(measured: Measured, digits: int = 3) -> str:
     >>> gap(Measured(0.5, 0.25))
     '+0.500 [+0.010, +0.990]'
     """
-    ends = (measured.value - half_width(measured), measured.value + half_width(measured))
-    return f"{measured.value:+.{digits}f} [{ends[0]:+.{digits}f}, {ends[1]:+.{digits}f}]"
+    value, half = measured.value, measured.half_width
+    return f"{value:+.{digits}f} [{value - half:+.{digits}f}, {value + half:+.{digits}f}]"
 
 
 def chosen(title: str, options: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
@@ -144,9 +136,8 @@ def table(
 
 def row(label: str, measured: Measured, **more: Any) -> Row:
     """Return a row of an interval plot: a value and its 95 % interval."""
-    half = half_width(measured)
-    ends = {"low": measured.value - half, "high": measured.value + half}
-    return {"label": label, "value": measured.value, **ends, **more}
+    value, half = measured.value, measured.half_width
+    return {"label": label, "value": value, "low": value - half, "high": value + half, **more}
 
 
 def point_row(label: str, value: float, **more: Any) -> Row:
@@ -167,11 +158,9 @@ def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> dict[str
 
 def band(label: str, x: Iterable[float], measured: Sequence[Measured]) -> Row:
     """Return a series of a line plot with its 95 % intervals."""
-    ends = {
-        "low": [point.value - half_width(point) for point in measured],
-        "high": [point.value + half_width(point) for point in measured],
-    }
-    return {**curve(label, x, [point.value for point in measured]), **ends}
+    low = [point.value - point.half_width for point in measured]
+    high = [point.value + point.half_width for point in measured]
+    return {**curve(label, x, [point.value for point in measured]), "low": low, "high": high}
 
 
 def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:
@@ -187,55 +176,47 @@ def lines(title: str, series: Iterable[Row], x_label: str, y_label: str, **more:
 
 def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figure]:
     """Yield the table and the plot of a grid."""
-    columns = _titled(grid.columns)
-    rows = {
-        title: {end: figures.get(grid.name.format(row, end)) for end in columns.values()}
-        for title, row in _titled(grid.rows).items()
-    }
-    rows = {title: found for title, found in rows.items() if any(found.values())}
-    if grid.text and rows:
-        names = _titled(grid.rows)
+    columns, row_names = _titled(grid.columns), _titled(grid.rows)
 
-        def cell(title: str, end: Any) -> str:
-            measured = rows[title][end]
-            name = grid.name.format(names[title], end)
-            return _written(grid, measured, recipe.printed.get(name)) if measured else ""
+    def cell(title: str, end: Any) -> tuple[Measured | None, float | None]:
+        name = grid.name.format(row_names[title], end)
+        return figures.get(name), recipe.printed.get(name)
 
-        yield table(grid.title, grid.head, rows, columns, cell)
-    if grid.plot == "intervals" and rows:
-        panels = {title: _rows(grid, recipe, rows, end) for title, end in columns.items()}
+    def text(title: str, end: Any) -> str:
+        measured, printed = cell(title, end)
+        if measured is None:
+            return ""
+        if grid.text == "gap":
+            return gap(measured, grid.digits)
+        without_error = Measured(measured.value) if grid.text == "value" else measured
+        return level(without_error, grid.digits, printed)
+
+    def panel(end: Any) -> Iterator[Row]:
+        for title in titles:
+            measured, printed = cell(title, end)
+            if measured:
+                yield row(title, measured)
+            if printed is not None:
+                yield point_row(f"{title}, printed", printed)
+
+    titles = [t for t in row_names if any(cell(t, end)[0] for end in columns.values())]
+    if grid.text and titles:
+        yield table(grid.title, grid.head, titles, columns, text)
+    if grid.plot == "intervals" and titles:
         words = {"axis_label": grid.axis, "caption": grid.note}
-        words = {name: text for name, text in words.items() if text}
+        words = {name: word for name, word in words.items() if word}
+        panels = {title: panel(end) for title, end in columns.items()}
         yield intervals(grid.title, panels, digits=grid.digits, **words)
-    elif grid.plot == "lines" and rows:
+    elif grid.plot == "lines" and titles:
         x_label, _, y_label = grid.axis.partition(": ")
+        points = {t: [cell(t, end)[0] for end in columns.values()] for t in titles}
         series = [
-            band(title, map(float, found), [point for point in found.values() if point])
-            for title, found in rows.items()
-            if all(found.values())
+            band(title, map(float, columns.values()), found)
+            for title, row_points in points.items()
+            if len(found := [point for point in row_points if point]) == len(columns)
         ]
         yield lines(grid.title, series, x_label, y_label, caption=grid.note)
 
 
 def _titled(names: Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:
     return {**names} if isinstance(names, Mapping) else {str(name): name for name in names}
-
-
-def _written(grid: Grid, measured: Measured, printed: float | None) -> str:
-    if grid.text == "gap":
-        return gap(measured, grid.digits)
-    without_error = Measured(measured.value) if grid.text == "value" else measured
-    return level(without_error, grid.digits, printed)
-
-
-def _rows(
-    grid: Grid, recipe: Recipe, rows: Mapping[str, Mapping[Any, Measured | None]], end: Any
-) -> Iterator[Row]:
-    """Yield a row of a panel per title, with the printed figure below."""
-    names = _titled(grid.rows)
-    for title, found in rows.items():
-        if measured := found[end]:
-            yield row(title, measured)
-        printed = recipe.printed.get(grid.name.format(names[title], end))
-        if printed is not None:
-            yield point_row(f"{title}, printed", printed)

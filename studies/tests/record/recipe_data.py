@@ -131,7 +131,7 @@ def images(place: Path) -> None:
     (place / names.behance.LIKES).write_text("\n".join(lines))
 
 
-def rows(*, with_items: bool) -> tuple[Any, ...]:
+def rows(*, with_items: bool) -> names.Rows:
     """Return 30 users with 60 rows each; one feature determines the positives, up to noise."""
     rng = np.random.default_rng(0)
     item = rng.integers(0, 50, 1800)
@@ -139,8 +139,7 @@ def rows(*, with_items: bool) -> tuple[Any, ...]:
     if with_items:
         X[:, 0] = rng.normal(size=50)[item]
     y = (X[:, 0] + (0.5 if with_items else 1.0) * rng.normal(size=1800) > 1).astype(float)
-    table = names.Rows(X, y, np.repeat(np.arange(30) * 2, 60))
-    return (table, item * 10) if with_items else (table,)
+    return names.Rows(X, y, np.repeat(np.arange(30) * 2, 60), item * 10 if with_items else None)
 
 
 def movielens_100k(place: Path) -> None:

@@ -154,8 +154,8 @@ def _prepared() -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         recipe_data.movielens_100k(Path(folder))
         ratings = names.read_movielens(folder, "100k")
-        rows, item = names.movielens.prepare(ratings, rank=4, max_iter=20)
-    columns = {"X": rows.X, "rating": rows.y, "user": rows.qid, "item": item}
+        rows = names.movielens.prepare(ratings, rank=4, max_iter=20)
+    columns = {"X": rows.X, "rating": rows.y, "user": rows.qid, "item": rows.item}
     return [bits(name, value) for name, value in columns.items()]
 
 
@@ -322,11 +322,11 @@ def _last(grid: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _objectives_context(recipe: names.Recipe) -> Any:
-    return names.objective_splits(recipe, *recipe_data.rows(with_items=True))
+    return names.objective_splits(recipe, recipe_data.rows(with_items=True))
 
 
 def _table3_context(recipe: names.Recipe) -> Any:
-    return names.Table3Context(recipe, *recipe_data.rows(with_items=False), "f")
+    return names.Table3Context(recipe, recipe_data.rows(with_items=False), "f")
 
 
 _SHORT = ["GD-avg", "SVM-pAUC", "Greedy", "SGD@k-avg", "Select"]

@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 def prepare(
     ratings: Interactions, *, rank: int = RANK, max_iter: int = 1000, seed: int = SEED
-) -> tuple[Rows, Ints]:
+) -> Rows:
     """Return MovieLens-100k as the paper's reference code prepares it.
 
     Parameters
@@ -49,12 +49,11 @@ def prepare(
 
     Returns
     -------
-    rows : Rows
-        The rows to rank, in order of user and then time. The features are the 30 factors of the
-        user, the 30 factors of the item, and their products, unscaled. The labels are the
-        ratings, 1 to 5; the paper's positives are the fives.
-    item : int64, (n_rows,)
-        The items, with the ids in the source, as the users in the rows.
+    Rows
+        The rows to rank, in order of user and then time, with their items. The features are the
+        30 factors of the user, the 30 factors of the item, and their products, unscaled. The
+        labels are the ratings, 1 to 5; the paper's positives are the fives. Users and items have
+        the ids in the source.
 
     Notes
     -----
@@ -81,13 +80,13 @@ def prepare(
     user_factors = factors[0][np.searchsorted(users, user[rest])]
     item_factors = factors[1][np.searchsorted(items, item[rest])]
     X = np.concatenate([user_factors, item_factors, user_factors * item_factors], axis=1)
-    return Rows(X, rating[rest], user[rest]), item[rest]
+    return Rows(X, rating[rest], user[rest], item[rest])
 
 
-def fives(path: Path) -> tuple[Rows, Ints]:
-    """Return the prepared rows of MovieLens-100k, with fives as positives, and their items."""
-    rows, item = prepare(movielens(path, "100k"))
-    return replace(rows, y=(rows.y == 5.0).astype(np.float64)), item
+def fives(path: Path) -> Rows:
+    """Return the prepared rows of MovieLens-100k, with fives as positives."""
+    rows = prepare(movielens(path, "100k"))
+    return replace(rows, y=(rows.y == 5.0).astype(np.float64))
 
 
 def in_time_order(time: NDArray[np.generic]) -> Ints:

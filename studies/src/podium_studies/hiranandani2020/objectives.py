@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
@@ -20,44 +20,20 @@ from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.boosting import lightgbm_objective
 from podium.report import Table
 from podium_studies import views
-from podium_studies.cells import generator, mean, methods, repeats, seed_of, sweep
-from podium_studies.folds import Candidate
+from podium_studies.cells import generator, mean, methods, repeats, results, seed_of, sweep
+from podium_studies.folds import Candidate, Method, Options
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.splits import NOTE, PERCENT, by_split, gains, tested
+from podium_studies.hiranandani2020.splits import NOTE, PERCENT, gains, tested
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
-Options: TypeAlias = Mapping[str, Any]
-
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
+"""The kinds of methods. The candidates of a method do not depend on the cutoff."""
+
 LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
 BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"
 _MINUS, _OVER_K = " − ", ", mean over k"
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """The scaled rows of one split, and the items of the training, validation and test rows."""
-
-    parts: Parts
-    items: tuple[NDArray[np.int64], ...]
-
-
-@dataclass(frozen=True)
-class Method:
-    """An objective with its model.
-
-    Attributes
-    ----------
-    kind : str
-        LINEAR, OWN, PODIUM or ABLATION.
-    candidates : (split, parameters, seed) -> iterator of Candidate
-        The fitted candidates, which do not depend on the cutoff.
-    """
-
-    kind: str
-    candidates: Callable[[Split, Options, int], Iterator[Candidate]]
 
 
 _LOSSES: dict[str, Callable[[Options], losses.Loss]] = {
@@ -70,9 +46,9 @@ _LOSSES: dict[str, Callable[[Options], losses.Loss]] = {
 """The losses of linear models other than logistic regression, from the recipe's parameters."""
 
 
-def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
+def _penalised(name: str, parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
     """Fit one linear model per penalty."""
-    train, valid, test = split.parts
+    train, valid, test = parts
     for l2 in parameters["l2"][name]:
         if name == LOGISTIC:
             model = LogisticRanker(C=1.0 / (l2 * train.y.size))
@@ -84,7 +60,7 @@ def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Itera
 
 def _boosted(
     objective: str | losses.GroupLogistic,
-    split: Split,
+    parts: Parts,
     parameters: Options,
     seed: int,
     *,
@@ -96,15 +72,14 @@ def _boosted(
     Objectives differ only in the argument `objective`.
     """
     library = import_module("lightgbm")
-    train, *_ = split.parts
-    features, target, categorical = [part.X for part in split.parts], train.y, "auto"
+    train, *_ = parts
+    features, target, categorical = [part.X for part in parts], train.y, "auto"
     if with_item:
         categorical = [train.X.shape[1]]
-        pairs = zip(features, split.items, strict=True)
-        features = [np.column_stack([X, item]).astype(X.dtype) for X, item in pairs]
+        features = [np.column_stack([p.X, p.item]).astype(p.X.dtype) for p in parts]
     if pooled:
         share = parameters["pooled_share"]
-        target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
+        target = pooled_relevance(train.y, train.qid, train.item, share=share)
     share = float(train.y.mean())
     data = {
         "group": np.unique(train.qid, return_counts=True)[1],  # the rows are sorted by group
@@ -148,31 +123,21 @@ METHODS: dict[str, Method] = {
 }
 """Every method by its name in tables."""
 
-Context: TypeAlias = Callable[[int], Split]
+Context: TypeAlias = Callable[[int], Parts]
 """A function that returns the split of one repeat, as `pap-table3-movielens` for the same seed."""
 Values: TypeAlias = NDArray[np.float64]
 """Values by split, user and cutoff, in percentage points; nan for users with undefined pap."""
 
 
-def splits(recipe: Recipe, rows: Rows, item: NDArray[np.int64]) -> Context:
-    """Return a function that splits rows and their items. It caches the last split."""
-    row_numbers = Rows(np.arange(rows.y.size)[:, None], rows.y, rows.qid)
-
-    @lru_cache(maxsize=1)
-    def split(seed: int) -> Split:
-        parts_rows = [part.X[:, 0] for part in drawn(row_numbers, generator(recipe, "split", seed))]
-        return Split(
-            Parts(*map(rows.take, parts_rows)).scaled(),
-            tuple(item[part_rows] for part_rows in parts_rows),
-        )
-
-    return split
+def splits(recipe: Recipe, rows: Rows) -> Context:
+    """Return a function that splits and scales rows. It caches the last split."""
+    return lru_cache(maxsize=1)(lambda seed: drawn(rows, generator(recipe, "split", seed)).scaled())
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Prepare MovieLens-100k as in hiranandani2020."""
     (path,) = paths.values()
-    return splits(recipe, *movielens.fives(path))
+    return splits(recipe, movielens.fives(path))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -190,21 +155,14 @@ def run(recipe: Recipe, context: Context, seed: int, method: str) -> Result:
     "user" and "gain" are the test users on which pap is defined and their values; "chosen" has
     the options.
     """
-    cutoffs = recipe.parameters["cutoffs"]
-    split = context(seed)
+    cutoffs, parts = recipe.parameters["cutoffs"], context(seed)
     start_seed = seed_of(recipe, "start", seed)
-    candidates = METHODS[method].candidates(split, recipe.parameters, start_seed)
-    best_by_cutoff = choose(candidates, split.parts.valid, cutoffs)
-    test = split.parts.test
-    results = [
-        {
-            "valid": value,
-            "chosen": dict(candidate.options),
-            **tested(gains(candidate.test, test, [k])[0], test),
-        }
-        for k, (value, candidate) in zip(cutoffs, best_by_cutoff, strict=True)
-    ]
-    return {name: [result[name] for result in results] for name in results[0]}
+    candidates = METHODS[method].candidates(parts, recipe.parameters, start_seed)
+    found: list[dict[str, Any]] = []
+    for k, (value, best) in zip(cutoffs, choose(candidates, parts.valid, cutoffs), strict=True):
+        (gain,) = gains(best.test, parts.test, [k])
+        found.append({"valid": value, "chosen": dict(best.options), **tested(gain, parts.test)})
+    return {name: [result[name] for result in found] for name in found[0]}
 
 
 def choose(
@@ -225,23 +183,21 @@ def choose(
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the percentages of each method, and the differences by cutoff and over cutoffs."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    by_method = {
-        name: by_split(recipe, cells, method=name) for name in recipe.parameters["methods"]
-    }
+    by_method = {name: results(cells, method=name) for name in recipe.parameters["methods"]}
     figures = {
-        f"{name} k={k}": mean(PERCENT * result["pap"][i] for result in results)
-        for name, results in by_method.items()
+        f"{name} k={k}": mean(PERCENT * result["pap"][i] for result in found)
+        for name, found in by_method.items()
         for i, k in enumerate(cutoffs)
     }
     first = next(iter(by_method.values()))
     for i, k in enumerate(cutoffs):
         figures[f"test users k={k}"] = mean(len(result["user"][i]) for result in first)
-    values = {name: _values(results) for name, results in by_method.items()}
-    own = {name: results for name, results in by_method.items() if METHODS[name].kind == OWN}
+    values = {name: _values(found) for name, found in by_method.items()}
+    own = {name: found for name, found in by_method.items() if METHODS[name].kind == OWN}
     if own:
         stacked = np.stack([values[name] for name in own])
         values[BEST] = best_on_test(stacked)
-        valid = np.array([[result["valid"] for result in results] for results in own.values()])
+        valid = np.array([[result["valid"] for result in found] for found in own.values()])
         values[CHOSEN] = best_on_validation(stacked, valid)
     user_counts = bootstrap_counts(recipe, next(iter(values.values())).shape[1])
     for label in compared(recipe):
@@ -355,7 +311,7 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
         "method",
         names,
         {name: i for i, name in enumerate(columns)},
-        lambda name, i: _chosen([r["chosen"][i] for r in by_split(recipe, cells, method=name)]),
+        lambda name, i: _chosen([r["chosen"][i] for r in results(cells, method=name)]),
     )
 
 

@@ -14,7 +14,7 @@ from podium.types import PerGroup, PerRow, Ties
 from podium_studies.cells import key, repeats
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Rows
-from podium_studies.study import Cells, Measured, Result
+from podium_studies.study import Cells, Measured
 
 PERCENT = 100.0
 NOTE = "Mean over splits; the band is its 95 % interval over splits."
@@ -39,11 +39,6 @@ def tested(gain: PerGroup, test: Rows) -> dict[str, Any]:
         "user": np.unique(test.qid)[is_defined].tolist(),
         "gain": gain[is_defined].round(_DECIMALS).tolist(),
     }
-
-
-def by_split(recipe: Recipe, cells: Cells, **key_parts: Any) -> list[Result]:
-    """Return the results of one method by split; `key_parts` is the rest of the key."""
-    return [cells[key(seed=seed, **key_parts)] for seed in repeats(recipe)]
 
 
 def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:

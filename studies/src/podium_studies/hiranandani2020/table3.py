@@ -19,15 +19,14 @@ from podium import losses
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.report import Table
 from podium.types import PerRow
-from podium_studies import checks, views
-from podium_studies.cells import generator, key, mean, methods, product, repeats, seed_of
+from podium_studies import views
+from podium_studies.cells import generator, key, mean, methods, product, repeats, results, seed_of
 from podium_studies.hiranandani2020 import behance, citation, movielens
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.splits import (
     NOTE,
     PERCENT,
     Run,
-    by_split,
     difference,
     gains,
     tested,
@@ -40,9 +39,9 @@ from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
 
-RANDOM, FROM_ZERO = "random weights", " (w0 = 0)"
+RANDOM, LOGISTIC, FROM_ZERO = "random weights", "logistic", " (w0 = 0)"
 _SURROGATES = ("GD-max", "GD-avg", "GD-TS")
-_BASELINES = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
+_COMPARED = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select", RANDOM, LOGISTIC)
 
 Choice: TypeAlias = Mapping[str, Any]
 
@@ -50,59 +49,44 @@ Choice: TypeAlias = Mapping[str, Any]
 # The data
 
 
-def _movielens(path: Path, seed: int) -> tuple[Rows, str]:
-    features = f"{movielens.RANK} factors of the user, of the item, and their products"
-    return movielens.fives(path)[0], features
-
-
-def _citation(path: Path, seed: int) -> tuple[Parts, str]:
-    features = f"{len(citation.SIDE)} counts, both papers' embeddings and their products"
-    return citation.read(path), features
-
-
-def _behance(path: Path, seed: int) -> tuple[Rows, str]:
-    features = f"user, image and their products; image features {behance.reduction(path)}"
-    return behance.read(path, seed=seed), features
-
-
-SOURCES: dict[str, Callable[[Path, int], tuple[Rows | Parts, str]]] = {
-    "movielens": _movielens,
-    "citation": _citation,
-    "behance": _behance,
-}
-"""Functions that read a data set and describe its features, by the recipe's `dataset`."""
-
-
 class Context:
-    """The data. `scaled` returns the parts of a repeat and caches those of the last repeat."""
+    """The data: rows, or parts as published, and a description of their features.
+
+    Attributes
+    ----------
+    counts : dict
+        The numbers of rows, positives and users in all parts, and the text on features.
+    scaled : (seed) -> Parts
+        The scaled parts of one repeat; those of the last repeat are cached.
+    """
 
     def __init__(self, recipe: Recipe, source: Rows | Parts, features: str) -> None:
-        self._recipe, self._source, self._features = recipe, source, features
-        self.scaled = lru_cache(maxsize=1)(self._scaled)
+        def scaled(seed: int) -> Parts:
+            if isinstance(source, Rows):
+                return drawn(source, generator(recipe, "split", seed)).scaled()
+            return source.scaled()
 
-    def counts(self) -> dict[str, Any]:
-        """Return the numbers of rows, positives and users in all parts, and text on features."""
-        all_parts = [self._source] if isinstance(self._source, Rows) else list(self._source)
-        return {
+        self.scaled = lru_cache(maxsize=1)(scaled)
+        all_parts = [source] if isinstance(source, Rows) else [*source]
+        self.counts: dict[str, Any] = {
             "rows": sum(part.y.size for part in all_parts),
             "positives": sum(int(np.count_nonzero(part.y)) for part in all_parts),
             "users": np.unique(np.concatenate([part.qid for part in all_parts])).size,
-            "features": self._features,
+            "features": features,
         }
-
-    def _scaled(self, seed: int) -> Parts:
-        """Return the scaled parts of one repeat, drawn from the rows or as published."""
-        source = self._source
-        if isinstance(source, Rows):
-            source = drawn(source, generator(self._recipe, "split", seed))
-        return source.scaled()
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Read the recipe's data set."""
-    name = checks.choice(recipe.parameters["dataset"], "dataset", list(SOURCES))
+    """Read the recipe's data set: movielens, citation or behance."""
     (path,) = paths.values()
-    return Context(recipe, *SOURCES[name](path, recipe.seed))
+    if recipe.parameters["dataset"] == "movielens":
+        features = f"{movielens.RANK} factors of the user, of the item, and their products"
+        return Context(recipe, movielens.fives(path), features)
+    if recipe.parameters["dataset"] == "citation":
+        features = f"{len(citation.SIDE)} counts, both papers' embeddings and their products"
+        return Context(recipe, citation.read(path), features)
+    features = f"user, image and their products; image features {behance.reduction(path)}"
+    return Context(recipe, behance.read(path, seed=recipe.seed), features)
 
 
 # The methods
@@ -143,10 +127,6 @@ def _descent(loss: Callable[[int], Any]) -> Method:
     return Method(make, descends=True, seeded=True)
 
 
-def _svm(k: int, protocol: str, options: Choice) -> SVMpAUC:
-    return SVMpAUC(k, max_iter=100, tol=1e-3, patience=20, **options)
-
-
 def _select(k: int, protocol: str, options: Choice) -> SelectPAp:
     return SelectPAp(k, start="normal" if protocol == PAPER else "logistic", **options)
 
@@ -158,11 +138,13 @@ METHODS: dict[str, Method] = {
     "GD-TS-exact": _descent(lambda k: losses.PApTightStruct(k, exact=True)),
     "GD-ramp": _descent(losses.PApRamp),
     "SVM-pAUC": _descent(PAUCHinge),
-    "SVM-pAUC-exact": Method(_svm, (ZERO,)),
+    "SVM-pAUC-exact": Method(
+        lambda k, _, options: SVMpAUC(k, max_iter=100, tol=1e-3, patience=20, **options), (ZERO,)
+    ),
     "Greedy": Method(lambda k, _, options: GreedyPAp(k, **options), seeded=True),
     "SGD@k-avg": _descent(PrecisionAverage),
     "Select": Method(_select, seeded=True),
-    "logistic": Method(
+    LOGISTIC: Method(
         lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options),
         (ZERO,),
         uses_all_rows=True,
@@ -189,9 +171,8 @@ def runs(recipe: Recipe) -> dict[str, Run]:
     method_runs = {RANDOM: (RANDOM, PAPER)}
     for name in methods(recipe, METHODS):
         for protocol in METHODS[name].protocols:
-            has_both_protocols = len(METHODS[name].protocols) > 1
-            label = name + FROM_ZERO if has_both_protocols and protocol == ZERO else name
-            method_runs[label] = (name, protocol)
+            end = FROM_ZERO if protocol == ZERO and PAPER in METHODS[name].protocols else ""
+            method_runs[name + end] = (name, protocol)
     return method_runs
 
 
@@ -214,7 +195,7 @@ def run(recipe: Recipe, context: Context, **cell: Any) -> Result:
     (the validation pap by which they were chosen).
     """
     if "data" in cell:
-        return context.counts()
+        return context.counts
     seed, k, name = cell["seed"], cell["k"], cell["method"]
     scaled = context.scaled(seed)
     cutoff_parts = scaled.for_cutoff(k)  # without the groups on which pap@k is undefined
@@ -224,7 +205,7 @@ def run(recipe: Recipe, context: Context, **cell: Any) -> Result:
         scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
         return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
     if METHODS[name].uses_all_rows:
-        cutoff_parts = cutoff_parts.training_on(scaled.train)
+        cutoff_parts = replace(cutoff_parts, train=scaled.train)
     start_seed = seed_of(recipe, "start", seed)
     return tuned(name, cell["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
 
@@ -267,26 +248,17 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     counts = cells[key(data="counts")]
     figures = {name: Measured(float(counts[name])) for name in ("rows", "positives", "users")}
     for (label, run), k in itertools.product(runs(recipe).items(), recipe.parameters["cutoffs"]):
-        found = by_split(recipe, cells, k=k, method=run[0], protocol=run[1])
+        found = results(cells, k=k, method=run[0], protocol=run[1])
         figures[f"{label} k={k}"] = mean(PERCENT * result["pap"] for result in found)
         figures[f"{label} k={k}, half of each tie"] = mean(PERCENT * r["half"] for r in found)
         figures[f"test users k={k}"] = mean(result["users"] for result in found)
-    differences = {
-        label: difference(recipe, cells, *compared_runs) for label, *compared_runs in _pairs(recipe)
-    }
-    return {**figures, **differences, **_above_printed(recipe, figures)}
-
-
-def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
-    """Return the label and the two runs of each comparison of the paper's methods with others."""
     available = {RANDOM, *recipe.parameters["methods"]}
-    protocols = {**dict.fromkeys((*_BASELINES, RANDOM), PAPER), "logistic": ZERO}
-    return [
-        (f"{method} − {baseline}", (method, PAPER), (baseline, protocol))
-        for method in _SURROGATES
-        for baseline, protocol in protocols.items()
-        if {method, baseline} <= available
-    ]
+    for one, other in itertools.product(_SURROGATES, _COMPARED):
+        if {one, other} <= available:
+            baseline = (other, ZERO if other == LOGISTIC else PAPER)
+            label = f"{one} − {other}"
+            figures[label] = difference(recipe, cells, (one, PAPER), baseline)
+    return {**figures, **_above_printed(recipe, figures)}
 
 
 def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
@@ -294,10 +266,10 @@ def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
     excesses: list[Measured] = []
     for k in recipe.parameters["cutoffs"]:
         printed = [value for label, value in recipe.printed.items() if label.endswith(f" k={k}")]
-        logistic = figures.get(f"logistic k={k}")
-        if printed and logistic:
-            excesses.append(Measured(logistic.value - max(printed), logistic.std_error, logistic.n))
-    label = "logistic − best printed, least over k"
+        found = figures.get(f"{LOGISTIC} k={k}")
+        if printed and found:
+            excesses.append(Measured(found.value - max(printed), found.std_error, found.n))
+    label = f"{LOGISTIC} − best printed, least over k"
     return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
 
 
@@ -310,29 +282,23 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     yield Grid(title, labels, columns, "{} k={}, half of each tie", text="value", digits=1)
     title = "Number of test users with a defined pap@k, mean over splits"
     yield Grid(title, ["test users"], columns, "{} k={}", text="value", digits=0, head="")
-    zero = [label for label in labels if label.endswith(FROM_ZERO)]
-    paper = [label for label in labels if label not in zero]
+    paper = [label for label in labels if not label.endswith(FROM_ZERO)]
+    zero = [label for label in labels if f"{label}{FROM_ZERO}" not in labels]
     titles = {
         "The paper's protocol: random start, lowest training loss": paper,
-        "Start at zero, iterate chosen on validation": [
-            *(label for label in paper if f"{label}{FROM_ZERO}" not in zero),
-            *zero,
-        ],
+        "Start at zero, iterate chosen on validation": sorted(zero, key=lambda x: x not in paper),
     }
     for title, names in titles.items():
         plot = Grid(title, names, columns.values(), "{} k={}", text="", plot="lines", note=NOTE)
         yield replace(plot, axis="k: pap@k (%)")
-    yield views.table(
-        f"Options chosen in the first split. Features: {cells[key(data='counts')]['features']}.",
-        "method",
-        runs(recipe),
-        columns,
-        lambda label, k: views.listed(
-            cells[key(seed=0, k=k, method=runs(recipe)[label][0], protocol=runs(recipe)[label][1])][
-                "chosen"
-            ]
-        ),
-    )
+
+    def chosen(label: str, k: int) -> str:
+        method, protocol = runs(recipe)[label]
+        return views.listed(cells[key(seed=0, k=k, method=method, protocol=protocol)]["chosen"])
+
+    features = cells[key(data="counts")]["features"]
+    title = f"Options chosen in the first split. Features: {features}."
+    yield views.table(title, "method", labels, columns, chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

@@ -67,7 +67,7 @@ def movielens_factors(
     Grades are ratings less 1.
     """
     del source
-    rows, _ = movielens_rows(movielens(place, "100k"))
+    rows = movielens_rows(movielens(place, "100k"))
     users = np.unique(rows.qid)
     drawn = np.random.default_rng(options["seed"]).permutation(users)[: options["queries"]]
     rows = Rows(rows.X.astype(np.float32), rows.y - 1.0, rows.qid)
