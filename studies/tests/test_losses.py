@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from podium.groups import Groups
 from podium.testing import robust_oracles as oracle
-from podium_studies.hiranandani2020.surrogates import PAUCHinge
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.yun2014.robust_binary import RobustBinary
 
@@ -22,15 +21,6 @@ EXPONENTIAL = PairwiseExponential()
 TYPES: Any = (1, 2, "identity")
 FORMS = list(itertools.product(TYPES, ("logistic", "hinge")))
 every = pytest.mark.parametrize(("kind", "sigma"), FORMS)
-
-# Three positives at 2, 0.5 and -1; three negatives at 1, 0 and -3; k = 2.
-SCORES = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
-RELEVANCE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-HINGES = {  # (1 - s + t)+ for t = 1 and t = 0
-    2.0: (1 - 2 + 1, 0.0),
-    0.5: (1 - 0.5 + 1, 1 - 0.5 + 0),
-    -1.0: (1 + 1 + 1, 1 + 1 + 0),
-}
 
 
 def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> Any:
@@ -118,12 +108,6 @@ def test_robust_binary_is_its_loop(kind: Any, sigma: Any, per: Any) -> None:
                 bend = max(share * slope * oracle.SIGMA_CURVATURE[sigma](d), 1e-16 / n_groups)
                 assert bound[row] == pytest.approx(bend, rel=1e-13)
             assert values[g] == pytest.approx(total, rel=1e-12)
-
-
-def test_pauc_hinge_value_and_gradient() -> None:
-    values, grad = run(PAUCHinge(2), SCORES, RELEVANCE)
-    assert values[0] == pytest.approx(sum(map(sum, HINGES.values())) / (3 * 2))
-    np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 6)
 
 
 @settings(max_examples=2 * settings().max_examples)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,20 +17,16 @@ from podium_studies.rows import Parts, Rows
 OURS = "group-logistic, pooled"
 
 
-def small(**parameters: Any) -> Recipe:
-    """Return the recipe with two cutoffs, penalties, configurations and repeats, and few trees."""
-    recipe = load("pap-objectives")
-    few: dict[str, Any] = {
-        **recipe.parameters,
-        "cutoffs": [2, 3],
-        "l2": {name: [1e-4, 1e-2] for name in recipe.parameters["l2"]},
-        "trees": recipe.parameters["trees"][:2],
-        "fixed": {**recipe.parameters["fixed"], "num_iterations": 9},
+def parameters() -> dict[str, Any]:
+    """Return the recipe's parameters with two penalties and configurations, and few trees."""
+    given = load("pap-objectives").parameters
+    return {
+        **given,
+        "l2": {name: [1e-4, 1e-2] for name in given["l2"]},
+        "trees": given["trees"][:2],
+        "fixed": {**given["fixed"], "num_iterations": 9},
         "look_every": 4,
-        "draws": 50,
-        **parameters,
     }
-    return replace(recipe, parameters=few, repeats=2)
 
 
 def made_up(seed: int = 0) -> Rows:
@@ -43,17 +38,14 @@ def made_up(seed: int = 0) -> Rows:
     return Rows(X, y, np.repeat(np.arange(30) * 2, 60), item * 10)
 
 
-def _scores(parts: Parts, name: str, **parameters: Any) -> list[Candidate]:
-    return list(METHODS[name].candidates(parts, small(**parameters).parameters, 3))
-
-
 @pytest.mark.parametrize("name", [OURS, "LightGBM binary", "pap-logistic"])
 def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
     pytest.importorskip("lightgbm")
-    parts = objectives.splits(small(), made_up())(0)
+    parts = objectives.splits(load("pap-objectives"), made_up())(0)
     train, valid, test = parts
     flipped = Parts(train, replace(valid, y=1 - valid.y), replace(test, y=1 - test.y))
-    for one, other in zip(_scores(parts, name), _scores(flipped, name), strict=True):
+    fits = [METHODS[name].candidates(data, parameters(), 3) for data in (parts, flipped)]
+    for one, other in zip(*fits, strict=True):
         assert np.array_equal(one.valid, other.valid)
         assert np.array_equal(one.test, other.test)
 
@@ -61,19 +53,14 @@ def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
 def test_the_best_on_validation_is_kept_for_each_cutoff_the_first_of_equal_ones() -> None:
     valid = Rows(np.zeros((6, 1)), np.array([1.0, 1, 0, 0, 0, 0]), np.zeros(6, int))
 
-    def tried() -> Iterator[Candidate]:
-        scores = {
-            "worst": [0, 0, 9, 9, 9, 9],
-            "one": [5, 1, 3, 2, 0, 0],  # pap@1 1, pap@2 1/2
-            "again": [5, 1, 3, 2, 0, 0],
-            "two": [4, 4, 5, 1, 1, 1],  # pap@1 0, pap@2 1/2
-            "best": [9, 9, 0, 0, 0, 0],
-        }
-        for name, values in scores.items():
-            if name != "best":
-                yield Candidate({"name": name}, np.array(values, float), np.zeros(6))
-
-    best = objectives.choose(tried(), valid, [1, 2])
+    scores = {
+        "worst": [0, 0, 9, 9, 9, 9],
+        "one": [5, 1, 3, 2, 0, 0],  # pap@1 1, pap@2 1/2
+        "again": [5, 1, 3, 2, 0, 0],
+        "two": [4, 4, 5, 1, 1, 1],  # pap@1 0, pap@2 1/2
+    }
+    tried = (Candidate({"name": n}, np.array(s, float), np.zeros(6)) for n, s in scores.items())
+    best = objectives.choose(tried, valid, [1, 2])
     assert [actual.options["name"] for _, actual in best] == ["one", "one"]
     assert [value for value, _ in best] == [1.0, 0.5]
 
@@ -90,8 +77,8 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
     assert np.nanmax(chosen[1]) == 0.0
 
 
-def _measured(gap: Any, draws: int = 3000) -> dict[str, Any]:
-    recipe = small(draws=draws)
+def _measured(gap: Any) -> dict[str, Any]:
+    recipe = Recipe("r", "", "", "", "", parameters={"draws": 3000})
     times = objectives.bootstrap_counts(recipe, gap.shape[1])
     return dict(objectives.differences("d", gap, times, range(gap.shape[2])))
 

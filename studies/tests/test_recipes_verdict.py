@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium_studies.cells import generator, mean
+from podium_studies.cells import generator
 from podium_studies.recipe import Claim, Recipe
 from podium_studies.study import Measured
 from podium_studies.verdict import judge, line, standing
@@ -73,14 +73,6 @@ def test_claims_of_podiums_own_reproduce_nothing():
     assert judge(both, {"gain": Measured(1.0)}).text == "1 failed."
     assert judge(both, {"gain": Measured(3.0)}).overall == "all claims hold"
     assert judge(both, {"gain": Measured(3.0)}).text == ""
-
-
-def test_mean_has_the_error_of_its_defined_values():
-    actual = mean([1.0, 2.0, NAN, 6.0])
-    assert actual.value == 9 / 3
-    assert actual.std_error == pytest.approx((((-2) ** 2 + (-1) ** 2 + 3**2) / 2 / 3) ** 0.5)
-    assert actual.n == 3
-    assert mean([]).n == 0
 
 
 def test_generator_depends_on_seed_purpose_and_index_only():

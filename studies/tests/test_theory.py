@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from podium import Ranking, metrics
 from podium.errors import ArgumentError
 from podium_studies.hiranandani2020 import theory
 
@@ -75,19 +74,6 @@ def test_small_batches_are_not_biased_and_their_spread_is_the_error() -> None:
     exact = quadrature((1, 1), (0, 1), 0.5, 0.05)
     assert abs(values.mean() - exact) < 4 * spread / np.sqrt(200)
     assert np.mean([risk.std_error for risk in risks]) == pytest.approx(spread, rel=0.2)
-
-
-def test_papers_gamma_plus_is_not_the_limit_of_the_metric() -> None:
-    """One sample of 10,000 and 100,000 at k = 5,000 lies at the corrected value."""
-    rng = np.random.default_rng(0)
-    s, t = rng.normal(1, 1, 10_000), rng.normal(0, 1, 100_000)
-    ranking = Ranking.from_scores(np.append(s, t), np.repeat([1.0, 0.0], [s.size, t.size]))
-    empirical = 1 - metrics.pap(ranking, k=5000)[0]
-    corrected = quadrature((1, 1), (0, 1), 0.5, 0.05)
-    printed = quadrature((1, 1), (0, 1), 0.05, 0.05)
-    assert corrected == pytest.approx(0.6821, abs=1e-4)
-    assert printed == pytest.approx(0.0340, abs=1e-4)
-    assert abs(empirical - corrected) < 0.02
 
 
 def test_ties_are_errors_and_atoms_fill_their_share() -> None:
