@@ -12,7 +12,7 @@ from podium import losses
 from podium.groups import Groups
 from podium.losses import Loss
 from podium.types import PerGroup, PerRow
-from podium_studies.xia2009.consistency import PermutationCrossEntropy, Truncated
+from podium_studies.xia2009.consistency import Truncated
 from podium_studies.xia2009.luce import ListNetLuce
 
 NAMES = {
@@ -36,22 +36,23 @@ NAMES = {
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 _OF_A_METRIC = ("lambdarank", "approx-ndcg", "sl")  # their k is the cutoff of a metric
+_ALL = 8  # at least the number of objects
 
 
-def make_loss(name: str, form: str, k: int) -> Loss:
+def make_loss(name: str, form: str, k: int) -> Loss | Truncated:
     """Return a loss in a form, "original" or "top-k" with this k."""
+    is_top = form == "top-k"
     if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
         return ListNetLuce(k=k)
     if name == "gentle":
         return Gentle()
-    if name in _OF_A_METRIC:
-        metric_loss = losses.get(name, k=k)
-        return Truncated(metric_loss, k) if form == "top-k" else metric_loss
-    if form == "top-k" and name in _OWN_CUTOFF:
+    if is_top and name in _OWN_CUTOFF:
         return losses.get(name, k=k)
-    is_entropy = name == "permutation-cross-entropy"
-    loss: Loss = PermutationCrossEntropy() if is_entropy else losses.get(name)
-    return Truncated(loss, k) if form == "top-k" else loss
+    if name == "permutation-cross-entropy":  # of all places, less the entropy of the grades
+        loss: Loss = ListNetLuce(k=_ALL)
+    else:
+        loss = losses.get(name, k=k) if name in _OF_A_METRIC else losses.get(name)
+    return Truncated(loss, k) if is_top else loss
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,6 @@ class Gentle(Loss):
         rng: np.random.Generator | None = None,
     ) -> NDArray[np.int64]:
         """Return the object at each place, (n_groups, 3), for consecutive groups of three rows."""
-        if weights is not None or groups.order is not None or not (groups.sizes == 3).all():
-            raise ValueError("This loss needs consecutive groups of three rows, without weights.")
         return np.argsort(-relevance.reshape(-1, 3), axis=1)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
