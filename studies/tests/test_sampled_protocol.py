@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -48,19 +47,13 @@ def movielens(place: Path, form: str) -> Path:
         for name, rows in (("train", rest), ("test", test)):
             lines = "".join(f"{u}\t{i}\t5\t{n}\n" for n, (u, i) in enumerate(rows))
             (place / f"ml-1m.{name}.rating").write_text(lines)
-    elif form == "pairs":
-        lines = "".join(f"{u},{i}\n" for u, i in PAIRS)
-        (place / "pairs.csv").write_text(f"user_id,item_id\n{lines}")
-        packed = "".join(f"{u},{i},4\n" for u, i in reversed(test))
-        with gzip.open(place / "ncf_test.csv.gz", "wt") as file:
-            file.write(f"user_id,item_id,rating\n{packed}")
     else:
         lines = "".join(f"{u}::{i}::5::{100 + (LAST[u] == i)}\n" for u, i in PAIRS)
         (place / "ratings.dat").write_text(lines)
     return place
 
 
-@pytest.mark.parametrize("form", ["ncf", "pairs", "ratings"])
+@pytest.mark.parametrize("form", ["ncf", "ratings"])
 def test_movielens_holds_out_the_same_items_in_every_form(tmp_path: Path, form: str) -> None:
     held = read(recipe("movielens-1m"), {"set": movielens(tmp_path, form)})
     assert held_out(held) == [(0, 2), (1, 1), (2, 3)]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta, norm
@@ -17,9 +16,6 @@ from podium_studies.jin2021.evaluations import estimates, geometric_mean, quiet
 from podium_studies.jin2021.protocol import Floats, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
-
-Part: TypeAlias = "tuple[float, str, float, float]"
-"""The weight of a part of a mixture, the name of its family, and two parameters of the family."""
 
 
 def _power(ranks: Floats, exponent: float, shift: float) -> Floats:
@@ -45,13 +41,14 @@ FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
 """The families by name. Continuous ranks are rounded up."""
 
 
-@lru_cache(maxsize=4)
-def cumulative(parts: tuple[Part, ...], n_items: int) -> Floats:
+def cumulative(parts: Iterable[Sequence[Any]], n_items: int) -> Floats:
     """Return the probability of each rank or a smaller one, in a mixture: float64, (n_items,).
+
+    A part has its weight, the name of its family, and two parameters of the family.
 
     Examples
     --------
-    >>> cumulative(((1.0, "power", 0.0, 0.0),), 4)
+    >>> cumulative([[1.0, "power", 0.0, 0.0]], 4)
     array([0.25, 0.5 , 0.75, 1.  ])
     """
     ranks = np.arange(1.0, n_items + 1)
@@ -62,12 +59,9 @@ def cumulative(parts: tuple[Part, ...], n_items: int) -> Floats:
     return total / total[-1]
 
 
-def mixture(parts: Iterable[Iterable[Any]]) -> tuple[Part, ...]:
-    """Return the parts of a mixture, read from the lists of a recipe."""
-    return tuple((float(w), str(family), float(a), float(b)) for w, family, a, b in parts)
-
-
-def draw(parts: tuple[Part, ...], n_items: int, n_users: int, rng: np.random.Generator) -> Ints:
+def draw(
+    parts: Iterable[Sequence[Any]], n_items: int, n_users: int, rng: np.random.Generator
+) -> Ints:
     """Draw the ranks of users from a mixture: int64, (n_users,)."""
     places = np.searchsorted(cumulative(parts, n_items), rng.random(n_users), side="right")
     return np.minimum(places, n_items - 1) + 1
@@ -96,7 +90,7 @@ def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     parameters = recipe.parameters
     population, n_items, n_users = parameters["members"][member]
     exact_ranks = draw(
-        mixture(parameters["populations"][population]),
+        parameters["populations"][population],
         n_items,
         n_users,
         generator(recipe, "users", member, repeat),

@@ -5,6 +5,7 @@ To add a recommender, add its line to METHODS, and its options to the recipes.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
+from podium_studies.study import Measured
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,
@@ -99,11 +101,10 @@ class Evaluations:
         """
         if method not in self._ranks:
             with threadpool_limits(1):
+                options = {"exclude_seen": False, "ties": "random"}
+                seed = seed_of(self.recipe, f"model {method}")
                 ranks = self.models.fitted(method).ranks(
-                    self.held_out.targets,
-                    exclude_seen=False,
-                    ties="random",
-                    seed=self._seed(method),
+                    self.held_out.targets, **options, seed=seed
                 )
             self._ranks[method] = ranks.astype(np.int64)
         return self._ranks[method]
@@ -140,9 +141,6 @@ class Evaluations:
             if estimator.grows or not ranks.design.grows:
                 yield label, estimator, ranks
 
-    def _seed(self, method: str) -> int:
-        return seed_of(self.recipe, f"model {method}")
-
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted. Methods are fitted on first use."""
@@ -154,19 +152,14 @@ def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
     for name, options in recipe.parameters["methods"].items():
         make = METHODS[checks.choice(name, "methods", list(METHODS))]
-        _fit(
-            name, {**options, **({"n_epochs": 1} if _accepts(make, "n_epochs") else {})}, _SMALL, 0
-        )
+        short = {"n_epochs": 1} if "n_epochs" in signature(make).parameters else {}
+        _fit(name, {**options, **short}, _SMALL, 0)
 
 
 def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     make = METHODS[name]
-    seeds = {"random_state": seed} if _accepts(make, "random_state") else {}
+    seeds = {"random_state": seed} if "random_state" in signature(make).parameters else {}
     return make(**options, **seeds).fit(pairs)
-
-
-def _accepts(make: Callable[..., Any], option: str) -> bool:
-    return option in signature(make).parameters
 
 
 @contextmanager
@@ -194,6 +187,29 @@ def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]
 def geometric_mean(values: Floats) -> Floats:
     """Return the geometric mean over the first axis."""
     return np.exp(np.log(values).mean(axis=0))
+
+
+def jackknife(
+    runs: Floats, statistics: Callable[[Floats], Mapping[str, float | Measured]]
+) -> dict[str, Measured]:
+    """Return statistics of the mean over runs, with their jackknife standard errors.
+
+    Parameters
+    ----------
+    runs : float64, (n_runs, ...)
+    statistics : (mean over runs) -> mapping of str to float or Measured
+        The statistics by name. What is Measured already stays as it is.
+    """
+    n, total = len(runs), runs.sum(axis=0)
+    others = [statistics((total - run) / (n - 1)) for run in runs] if n > 1 else []
+
+    def measured(name: str, value: float | Measured) -> Measured:
+        if isinstance(value, Measured):
+            return value
+        spread = float(np.std([other[name] for other in others])) if others else math.nan
+        return Measured(float(value), spread * math.sqrt(n - 1), n)
+
+    return {name: measured(name, value) for name, value in statistics(total / n).items()}
 
 
 def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:

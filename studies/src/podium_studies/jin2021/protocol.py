@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,9 +114,12 @@ def _pairs(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Pairs, Ints | Non
     pairs, last = reader(paths[source.folder], source)
     pairs, last = _selected(recipe, pairs, last)
     n_users, n_items = (int(codes.max()) + 1 for codes in pairs)
-    _require_shape(
-        paths[source.folder], source, settings["shape"], (n_users, n_items, pairs[0].size)
-    )
+    shape = [n_users, n_items, pairs[0].size]
+    if settings["shape"] not in ([], shape):
+        raise DataError(
+            f"{paths[source.folder]} has {shape} users, items and pairs, but {source.title} has "
+            f"{settings['shape']}. Download it again from {source.url}"
+        )
     return pairs, last, (n_users, n_items)
 
 
@@ -143,59 +146,25 @@ def _drawn_items(recipe: Recipe, item: Ints, sizes: Ints) -> Ints:
     return item[starts + generator(recipe, "held-out").integers(sizes)]
 
 
-def _require_shape(
-    place: Path, source: DataSet, expected: Sequence[int], actual: tuple[int, int, int]
-) -> None:
-    if expected and tuple(expected) != actual:
-        expected_text, actual_text = (
-            f"{users:,} users, {items:,} items and {pairs:,} pairs"
-            for users, items, pairs in (expected, actual)
-        )
-        raise DataError(
-            f"{place} has {actual_text}, but {source.title} has {expected_text}. Download it "
-            f"again from {source.url}"
-        )
-
-
 def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
 
     The files are the publisher's ratings.dat (among equal times, the largest item id is the
-    last), those of NCF (ml-1m.train.rating, ml-1m.test.rating), or pairs.csv with ncf_test.csv.
+    last), or those of NCF (ml-1m.train.rating, ml-1m.test.rating).
     """
     files = members(place, source.title, source.url)
     train = pick(files, ["ml-1m.train.rating"])
     if train is not None:
         test = required(files, "ml-1m.test.rating", place, source.url)
-        return _joined(pairs_of(train, b"\t"), pairs_of(test, b"\t"))
-    pairs = pick(files, ["pairs.csv"])
-    if pairs is None:
-        return _last(place)
-    test = required(files, "ncf_test.csv", place, source.url)
-    return _joined(pairs_of(pairs, b",", skip=1), pairs_of(test, b",", skip=1))
-
-
-def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
-    """Return all pairs numbered, and the item of each user's test pair."""
-    user, item = (np.concatenate(ids) for ids in zip(train, test, strict=True))
-    target = np.zeros(np.unique(user).size, np.int64)
-    if np.unique(test[0]).size != target.size or test[0].size != target.size:
-        raise DataError(
-            f"The test file must have one row for each of {target.size} users, got "
-            f"{test[0].size} rows. Download it again."
-        )
-    target[np.searchsorted(np.unique(user), test[0])] = np.searchsorted(np.unique(item), test[1])
-    return numbered(user, item), target
-
-
-def _last(place: Path) -> tuple[Pairs, Ints]:
-    ratings = movielens(place, "1m")
-    user, item, time = (
-        np.asarray(column) for column in (ratings.user, ratings.item, ratings.timestamp)
-    )
-    order = np.lexsort((item, time, user))
-    ends = np.concatenate([np.flatnonzero(np.diff(user[order])), [user.size - 1]])
-    return numbered(user, item), np.searchsorted(np.unique(item), item[order][ends])
+        parts = pairs_of(train, b"\t"), pairs_of(test, b"\t")
+        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
+        ends = np.argsort(parts[1][0]) + parts[0][0].size
+    else:
+        ratings = movielens(place, "1m")
+        user, item = np.asarray(ratings.user), np.asarray(ratings.item)
+        order = np.lexsort((item, np.asarray(ratings.timestamp), user))
+        ends = order[np.flatnonzero(np.diff(user[order], append=-1))]
+    return numbered(user, item), np.searchsorted(np.unique(item), item[ends])
 
 
 def _splits(*names: str, are_lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:

@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from podium.catalogue import rank_blocks
+from podium.evaluation import evaluate as measure_lists
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import protocol
@@ -21,12 +23,12 @@ from podium_studies.jin2021.evaluations import (
     quiet,
     relative_errors,
 )
+from podium_studies.jin2021.proxies import BASELINE, POPULARITY, pairs, popularity
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
-RANDOM, POPULARITY = "random items", "popularity"
-"""The cells without a proxy, and the proxy of the number of training users of each item."""
 ESTIMATE, NAIVE = "estimate", "naive"
+_DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +40,14 @@ class Rankings:
     targets: sparse.csr_array[Any]
     _exact: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
 
-    @property
-    def train(self) -> sparse.csr_array[Any]:
-        return self.models.train
-
     def exact(self, method: str) -> list[float]:
         """Return the measures of the whole rankings, computed once."""
         if method not in self._exact:
-            self._exact[method] = self.measured(self._all_ranks(method), "naive")
+            scores, train = self.models.fitted(method).as_scores(), self.models.train
+            with threadpool_limits(1):
+                lists = rank_blocks(scores, self.targets, exclude=train, depth=_DEPTH)
+                means = measure_lists(lists, self.recipe.parameters["measures"]).means
+            self._exact[method] = [*means.values()]
         return self._exact[method]
 
     def measured(self, shared: SharedRanks, estimator: str) -> list[float]:
@@ -58,37 +60,16 @@ class Rankings:
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
         """Rank the targets among random items, or with the first items of a proxy's list."""
         listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
-        fitted = self.models.fitted(method)
-        options: dict[str, Any] = {"exclude": self.train, "seed": seed}
-        if proxy == RANDOM:
+        fitted, train = self.models.fitted(method), self.models.train
+        options: dict[str, Any] = {"exclude": train, "seed": seed}
+        if proxy == BASELINE:
             scores = fitted.as_scores()
             return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
-        drawn = draw_strata(
-            self.targets,
-            proxy=self._proxy(proxy),
-            certain=listed,
-            uniform=n_scored - listed,
-            **options,
-        )
-        pair_scores = fitted.score_pairs(drawn.row, drawn.item)
-        return SharedRanks.of_candidates(drawn, pair_scores)
-
-    def _proxy(self, proxy: str) -> Any:
-        if proxy == POPULARITY:
-            return np.bincount(self.train.indices, minlength=self.train.shape[1]).astype(float)
-        return self.models.fitted(proxy).as_scores()
-
-    def _all_ranks(self, method: str) -> SharedRanks:
-        """Rank all targets among all items that are not in training."""
-        with threadpool_limits(1):
-            ranks = self.models.fitted(method).ranks(self.targets, exclude_seen=True)
-        sizes = np.diff(self.targets.indptr)
-        user = np.repeat(np.arange(sizes.size), sizes)
-        place = np.empty(user.size, np.int64)
-        place[np.lexsort((ranks, user))] = np.arange(user.size) - (np.cumsum(sizes) - sizes)[user]
-        n_items = (self.train.shape[1] - np.diff(self.train.indptr))[user]
-        above, n_others = ranks.astype(np.int64) - 1 - place, n_items - sizes[user]
-        return SharedRanks(above, n_others, n_items, user=user, replacement=False)
+        is_popularity = proxy == POPULARITY
+        by = popularity(train) if is_popularity else self.models.fitted(proxy).as_scores()
+        sizes = {"certain": listed, "uniform": n_scored - listed}
+        drawn = draw_strata(self.targets, proxy=by, **sizes, **options)
+        return SharedRanks.of_candidates(drawn, fitted.score_pairs(drawn.row, drawn.item))
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
@@ -101,13 +82,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each method with random items, and with each proxy but itself."""
     for repeat in repeats(recipe):
-        for method, proxy in _pairs(recipe):
+        for method, proxy in pairs(recipe):
             yield key(method=method, proxy=proxy, repeat=repeat)
-
-
-def _pairs(recipe: Recipe) -> list[tuple[str, str]]:
-    compared, proxies = recipe.parameters["compared"], recipe.parameters["proxies"]
-    return [(m, proxy) for m in compared for proxy in (RANDOM, *proxies) if proxy != m]
 
 
 def run(recipe: Recipe, context: Rankings, method: str, proxy: str, repeat: int) -> Result:
@@ -127,24 +103,24 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     n, measures = len(repeats(recipe)), recipe.parameters["measures"]
     relative = {
         (method, proxy, name): error
-        for method, proxy in _pairs(recipe)
+        for method, proxy in pairs(recipe)
         for name, error in relative_errors(results(cells, method=method, proxy=proxy)).items()
     }
     for method in recipe.parameters["compared"]:
-        exact = results(cells, method=method, proxy=RANDOM)[0]["exact"]
+        exact = results(cells, method=method, proxy=BASELINE)[0]["exact"]
         for measure, value in zip(measures, exact, strict=True):
             figures[f"{method} {measure}: exact"] = Measured(value)
     for (method, proxy, name), error in relative.items():
         for measure, value in zip(measures, error.tolist(), strict=True):
             figures[f"{method} by {proxy} {measure}: {name}"] = Measured(value, n=n)
-    for proxy in (RANDOM, *recipe.parameters["proxies"]):
+    for proxy in (BASELINE, *recipe.parameters["proxies"]):
         of = {m: e for (m, p, name), e in relative.items() if (p, name) == (proxy, ESTIMATE)}
         ratios = {
             f"{proxy} / naive": [e / relative[m, proxy, NAIVE] for m, e in of.items()],
-            f"{proxy} / {RANDOM}": [e / relative[m, RANDOM, ESTIMATE] for m, e in of.items()],
+            f"{proxy} / {BASELINE}": [e / relative[m, BASELINE, ESTIMATE] for m, e in of.items()],
         }
         for text, values in ratios.items():
-            if values and text != f"{RANDOM} / {RANDOM}":
+            if values and text != f"{BASELINE} / {BASELINE}":
                 array = np.array(values).ravel()
                 mean = float(geometric_mean(array))
                 figures[f"{text}: geometric mean"] = Measured(mean, n=array.size)
@@ -154,10 +130,10 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
     """Yield the relative errors of the estimates and of the naive values, and the exact values."""
     measures = recipe.parameters["measures"]
-    pairs = [f"{method} by {proxy}" for method, proxy in _pairs(recipe)]
+    rows = [f"{method} by {proxy}" for method, proxy in pairs(recipe)]
     for name in (ESTIMATE, NAIVE):
         title = f"relative errors with {recipe.parameters['scored']} scored items: {name}"
-        yield Grid(title, pairs, measures, f"{{}} {{}}: {name}", head="model and candidates")
+        yield Grid(title, rows, measures, f"{{}} {{}}: {name}", head="model and candidates")
     yield Grid("exact values", recipe.parameters["compared"], measures, "{} {}: exact")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.report import Table
 from podium_studies import views
+from podium_studies.cells import mean
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.jin2021.tables import UNIT, Values, cells, prepare, run
 from podium_studies.recipe import Recipe
@@ -24,11 +25,11 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     figures: dict[str, Measured] = {}
     for j, name in enumerate(values.estimators):
         for k, measure in enumerate(values.measures):
-            figures[f"{name}: {measure}"] = _count(is_correct[j, k])
-        figures[f"{name}: all measures"] = _count(is_correct[j].mean(axis=0))
+            figures[f"{name}: {measure}"] = _count(is_correct[:, j, k])
+        figures[f"{name}: all measures"] = _count(is_correct[:, j].mean(axis=1))
     for one, other in recipe.parameters["differences"]:
-        first, second = (is_correct[values.estimators.index(name)] for name in (one, other))
-        figures[f"{one} − {other}: all measures"] = _count((first - second).mean(axis=0))
+        first, second = (is_correct[:, values.estimators.index(name)] for name in (one, other))
+        figures[f"{one} − {other}: all measures"] = _count((first - second).mean(axis=1))
     highest = values.exact[values.rows(recipe.parameters["compared"])].max(axis=0)
     for k, measure in enumerate(values.measures):
         label = f"best by exact {measure} is {_best(recipe, values, k)}"
@@ -41,15 +42,15 @@ def wins(recipe: Recipe, values: Values) -> Floats:
 
     Returns
     -------
-    float64, (n_estimators, n_measures, n_repeats)
+    float64, (n_repeats, n_estimators, n_measures)
         0 also if another method has the same estimate as the best one.
     """
     rows = values.rows(recipe.parameters["compared"])
-    estimates = values.estimates[rows]
+    estimates = values.estimates[:, rows]
     best = np.argmax(values.exact[rows], axis=0)
-    best_estimates = np.take_along_axis(estimates, best[None, None, :, None], axis=0)[0]
-    others = (estimates >= best_estimates).sum(axis=0) - 1
-    return (others == 0).astype(np.float64)
+    best_estimates = np.take_along_axis(estimates, best[None, None, None, :], axis=1)
+    n_as_good = (estimates >= best_estimates).sum(axis=1)
+    return (n_as_good == 1).astype(np.float64)
 
 
 def _best(recipe: Recipe, values: Values, k: int) -> str:
@@ -59,9 +60,7 @@ def _best(recipe: Recipe, values: Values, k: int) -> str:
 
 def _count(shares: Floats) -> Measured:
     """Return the mean over repeats as a count in 100 runs, with its standard error."""
-    n = shares.size
-    error = float(shares.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
-    return Measured(_RUNS * float(shares.mean()), _RUNS * error, n)
+    return mean(_RUNS * shares)
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
