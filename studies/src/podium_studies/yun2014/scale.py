@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.report import Figure
-from podium_studies import views
-from podium_studies.cells import key, mean, parts, repeats, select
+from podium_studies.cells import key, mean, repeats, select
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014.scale_fit import in_process
@@ -25,23 +23,18 @@ def cells(recipe: Recipe) -> Iterable[str]:
     return dict.fromkeys(key(repeat=repeat, **fit) for repeat, fit in fits)
 
 
-def _usual(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {name: parameters[name] for name in ("fraction", "factors")}
-    return {**settings, "blocks": _AUTO, "threads": 1}
-
-
 def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    usual, vary = _usual(parameters), parameters["vary"]
+    vary = parameters["vary"]
+    on_ray = {"fraction": parameters["fraction"], "factors": parameters["factors"], "blocks": _AUTO}
+    usual = {**on_ray, "threads": 1}
     yield usual
     for name in ("threads", "blocks", "factors"):
         for value in vary[name]:
             yield usual | {name: value}
     for share in vary["shares"]:
         yield usual | {"fraction": share * parameters["fraction"]}
-    if importlib.util.find_spec("ray") is not None:
-        on_ray = {name: value for name, value in usual.items() if name != "threads"}
-        for workers in vary["workers"]:
-            yield on_ray | {"workers": workers}
+    for workers in vary["workers"] if importlib.util.find_spec("ray") else ():
+        yield on_ray | {"workers": workers}
 
 
 def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
@@ -80,14 +73,6 @@ _QUANTITIES = {
 DIFFERING = "fits by other threads or workers whose factors differ in a bit"
 """The name of the figure that counts fits that the number of workers changed."""
 
-_AXES = {
-    "threads": "threads",
-    "workers": "Ray workers",
-    "blocks": "blocks of items",
-    "factors": "factors",
-    "pairs": "million pairs",
-}
-
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the sizes, seconds, memory and speed of each kind of fit, averaged over repeats.
@@ -110,72 +95,25 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def n_differing(cells: Cells) -> int:
     """Return the number of fits whose factors differ from those of an otherwise equal fit."""
-    sums: dict[tuple[str, ...], set[str]] = {}
-    for cell, result in cells.items():
-        key_parts = parts(cell)
+    sums: dict[tuple[Any, ...], set[str]] = {}
+    for key_parts, result in select(cells):
         settings = tuple(key_parts[name] for name in ("repeat", "fraction", "factors", "blocks"))
         sums.setdefault(settings, set()).add(result["factors"])
     return sum(len(checksums) - 1 for checksums in sums.values())
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure]:
-    """Yield all fits, and plots of seconds and of memory against each varied setting."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
+    """Yield a table of all fits."""
     names = dict.fromkeys(_name(key_parts) for key_parts, _ in select(cells))
     title = "Means over repeats. Before the fit: peak memory after the data were drawn"
     yield Grid(title, names, [*_QUANTITIES], "{}: {}", digits=2, head="fit")
-    for axis, x_label in _AXES.items():
-        points = _along(recipe, cells, axis)
-        for title, unit, curves in (
-            ("Seconds per pass", "seconds per pass", {"wall clock": "seconds", "CPU": "cpu"}),
-            ("Peak memory", "MiB", {"with the fit": "memory", "before the fit": "before"}),
-        ):
-            series = [
-                views.curve(
-                    label,
-                    [x for x, _ in points],
-                    [float(r[name]) if np.isfinite(r[name]) else None for _, r in points],
-                )
-                for label, name in curves.items()
-            ]
-            if len(points) > 1:
-                title = f"{title} against {x_label}"
-                yield views.lines(title, series, x_label, unit, log_x=True, caption=_FIRST)
-
-
-_FIRST = "First repeat. All other settings have their usual values. Workers' memory is left out."
-
-
-def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]]:
-    """Return the fits of the first repeat with only one varied setting, sorted by it."""
-    usual = parts(key(**_usual(recipe.parameters)))
-    varied = "fraction" if axis == "pairs" else axis
-    if axis == "workers":
-        del usual["threads"]
-    fixed = {name: value for name, value in usual.items() if name != varied} | {"repeat": 0}
-    points = [
-        (_place(axis, key_parts, result), result)
-        for key_parts, result in select(cells)
-        if varied in key_parts and fixed == {k: v for k, v in key_parts.items() if k != varied}
-    ]
-    return sorted(points, key=lambda point: point[0])
-
-
-def _place(axis: str, key_parts: Mapping[str, Any], result: Result) -> float:
-    if axis == "pairs":
-        return result["pairs"] / 1e6
-    return float(result["blocks"] if axis == "blocks" else key_parts[axis])
 
 
 def _name(key_parts: Mapping[str, Any]) -> str:
-    axis = "workers" if "workers" in key_parts else "threads"
-    return ", ".join(
-        [
-            f"users × {key_parts['fraction']}",
-            f"{key_parts['factors']} factors",
-            f"blocks {key_parts['blocks']}",
-            f"{_AXES[axis]} {key_parts[axis]}",
-        ]
-    )
+    titles = {"threads": "threads", "workers": "Ray workers"}
+    workers = (f"{title} {key_parts[axis]}" for axis, title in titles.items() if axis in key_parts)
+    usual = f"users × {key_parts['fraction']}, {key_parts['factors']} factors"
+    return ", ".join([usual, f"blocks {key_parts['blocks']}", *workers])
 
 
 STUDY = Study(cells, run, fold, shown=shown)

@@ -6,16 +6,14 @@ The data are drawn in bounded memory.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import multiprocessing
 import statistics
-import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,28 +36,23 @@ _HEAD = 50.0  # song r = 0, 1, … has a probability proportional to 1 / (r + _H
 _ORDER, _PAIRS = 1, 2  # numbers of the purposes in seeds
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The numbers of users, songs and drawn pairs."""
-
-    n_users: int
-    n_items: int
-    n_pairs: int
-
-    @classmethod
-    def of(cls, fraction: float) -> Shape:
-        """Return the shape with all songs and this fraction of users and pairs."""
-        return cls(max(1, round(fraction * N_USERS)), N_ITEMS, max(1, round(fraction * N_PAIRS)))
+def shape_of(fraction: float) -> tuple[int, int]:
+    """Return this fraction of the numbers of users and pairs."""
+    return max(1, round(fraction * N_USERS)), max(1, round(fraction * N_PAIRS))
 
 
-def draw(shape: Shape, seeds: Sequence[int]) -> csr_array[Any]:
+def draw(
+    n_users: int, n_pairs: int, seeds: Sequence[int], n_items: int = N_ITEMS
+) -> csr_array[Any]:
     """Draw the songs of each user.
 
     Parameters
     ----------
-    shape : Shape
+    n_users, n_pairs : int
+        The numbers of users and of draws.
     seeds : sequence of int
         The seeds of all random numbers.
+    n_items : int
 
     Returns
     -------
@@ -71,38 +64,32 @@ def draw(shape: Shape, seeds: Sequence[int]) -> csr_array[Any]:
     -----
     Cost: about 4 s for the full shape. Memory: 5 bytes per pair, and 50 MB.
     """
-    songs = np.random.default_rng([*seeds, _ORDER]).permutation(shape.n_items).astype(np.int32)
-    items = np.empty(shape.n_pairs, np.int32)
-    offsets = np.zeros(shape.n_users + 1, np.int32)
+    songs = np.random.default_rng([*seeds, _ORDER]).permutation(n_items).astype(np.int32)
+    items = np.empty(n_pairs, np.int32)
+    offsets = np.zeros(n_users + 1, np.int32)
     end = 0
-    for first in range(0, shape.n_users, _BLOCK):
-        stop = min(first + _BLOCK, shape.n_users)
+    for first in range(0, n_users, _BLOCK):
+        stop = min(first + _BLOCK, n_users)
+        n_drawn = n_pairs * stop // n_users - n_pairs * first // n_users
         rng = np.random.default_rng([*seeds, _PAIRS, first])
-        counts, heard = _block(shape, first, stop, songs, rng)
+        counts, heard = _block(stop - first, n_drawn, songs, rng)
         items[end : end + heard.size] = heard
         offsets[first + 1 : stop + 1] = end + np.cumsum(counts)
         end += heard.size
-    rows = (np.ones(end, np.int8), items[:end], offsets)
-    return csr_array(rows, shape=(shape.n_users, shape.n_items))
+    return csr_array((np.ones(end, np.int8), items[:end], offsets), shape=(n_users, n_items))
 
 
 def _block(
-    shape: Shape, first: int, stop: int, songs: NDArray[np.int32], rng: np.random.Generator
+    n_users: int, n_pairs: int, songs: NDArray[np.int32], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of songs of each user in a block, and the songs, rising per user."""
-    n_users, n_items = stop - first, shape.n_items
-    ends = [shape.n_pairs * user // shape.n_users for user in (first, stop)]
     activity = np.cumsum(_FEWEST + 3 * _FEWEST * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, n_users))
-    n_drawn = np.diff(np.rint(activity / activity[-1] * (ends[1] - ends[0])), prepend=0.0)
+    n_drawn = np.diff(np.rint(activity / activity[-1] * n_pairs), prepend=0.0)
     user = np.repeat(np.arange(n_users), n_drawn.astype(np.int64))
-    position = _HEAD * np.expm1(rng.random(user.size) * np.log1p(n_items / _HEAD))
-    pairs = user * n_items + songs[np.minimum(position.astype(np.int64), n_items - 1)]
-    pairs.sort()
-    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-    return np.bincount(pairs // n_items, minlength=n_users), pairs % n_items
-
-
-_STATUS = Path("/proc/self/status")
+    position = _HEAD * np.expm1(rng.random(user.size) * np.log1p(songs.size / _HEAD))
+    place = np.minimum(position.astype(np.int64), songs.size - 1)
+    pairs = np.unique(user * songs.size + songs[place])
+    return np.bincount(pairs // songs.size, minlength=n_users), pairs % songs.size
 
 
 def in_process(**settings: Any) -> dict[str, Any]:
@@ -134,7 +121,7 @@ def measure(
         The options of the factorization. With n_blocks=None, it follows from the data's shape.
     """
     start = time.perf_counter()
-    pairs = draw(Shape.of(fraction), seeds)
+    pairs = draw(*shape_of(fraction), seeds)
     drawing_seconds, before = time.perf_counter() - start, peak_memory()
     ends: list[tuple[float, float]] = []
 
@@ -170,23 +157,15 @@ def measure(
 
 def peak_memory() -> float:
     """Return the peak memory of this process in MiB; nan if the system does not report it."""
-    if _STATUS.exists():
-        lines = _STATUS.read_text(encoding="utf-8").splitlines()
-        return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    try:
-        import resource
-    except ImportError:
-        return float("nan")
-    unit = 1024 if sys.platform == "darwin" else 1  # macOS reports bytes, other systems kibibytes
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit / 1024
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
+    peaks = [float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
+    return peaks[0] if peaks else float("nan")
 
 
-@contextlib.contextmanager
-def _workers(executor: str, n_workers: int) -> Generator[Executor]:
+def _workers(executor: str, n_workers: int) -> AbstractContextManager[Executor]:
     if executor == "threads":
-        yield Threads(n_workers)
-        return
+        return nullcontext(Threads(n_workers))
     from podium.executors import Ray
 
-    with Ray("local", n_workers=n_workers) as ray:
-        yield ray
+    return Ray("local", n_workers=n_workers)
