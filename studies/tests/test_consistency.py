@@ -14,13 +14,12 @@ from podium.groups import Groups
 from podium_studies.xia2009.consistency import (
     Space,
     Truncated,
-    agreement,
     meets_theorem_6,
     minimise,
     preserved_pairs,
     sensitivity,
 )
-from podium_studies.xia2009.consistency.orders import OrderLoss
+from podium_studies.xia2009.consistency.minimum import OrderLoss
 from podium_studies.xia2009.consistency.sensitivity import CONDITIONS
 
 P1 = 0.4
@@ -71,16 +70,16 @@ def test_minimiser_of_the_cosine_is_the_direction_of_the_mean_truth() -> None:
     assert minimum.scores == pytest.approx(mean / np.linalg.norm(mean), abs=1e-8)
 
 
-def test_agreement_tells_wrong_from_tied() -> None:
+def test_wrong_heads_differ_from_tied_ones() -> None:
     space = Space.from_orders(PAPER)
-    wrong = agreement(space, losses.get("listmle"), 1)
-    assert (wrong.consistent, wrong.tied, wrong.heads) == (False, False, ((1,),))
-    assert wrong.regret == pytest.approx(0.4 - 0.3)
-    tied = agreement(space, losses.get("pairwise-hinge"), 1)
-    assert (tied.consistent, tied.tied, tied.heads) == (False, True, ((0,), (1,)))
-    assert tied.regret == pytest.approx(0.4 - 0.3)
-    assert agreement(space, "listmle@1", 1).consistent
-    assert agreement(UNIFORM, "squared", 2).consistent  # every head is Bayes
+    wrong = minimise(space, losses.get("listmle"))
+    assert (wrong.is_consistent(1), wrong.is_tied(1), wrong.heads(1)) == (False, False, ((1,),))
+    assert wrong.regret(1) == pytest.approx(0.4 - 0.3)
+    tied = minimise(space, losses.get("pairwise-hinge"))
+    assert (tied.is_consistent(1), tied.is_tied(1), tied.heads(1)) == (False, True, ((0,), (1,)))
+    assert tied.regret(1) == pytest.approx(0.4 - 0.3)
+    assert minimise(space, "listmle@1").is_consistent(1)
+    assert minimise(UNIFORM, "squared").is_consistent(2)  # every head is Bayes
 
 
 def test_truncated_grades() -> None:
@@ -97,11 +96,12 @@ def test_counterexample_shows_what_it_says() -> None:
     assert example.condition == "constant"
     i, j = example.pair
     assert example.order.index(i) < example.order.index(j)
-    s = [example.scores[o] for o in example.order]
-    other = [{i: j, j: i}.get(o, o) for o in example.order]
-    t = [example.scores[o] for o in other]
-    expected = [sum(_log_sum(v[p:]) - v[p] for p in range(3)) for v in (s, t)]
-    assert example.values == pytest.approx(expected)
+    other = tuple({i: j, j: i}.get(o, o) for o in example.order)
+    values = [
+        sum(_log_sum(v[p:]) - v[p] for p in range(3))
+        for v in ([example.scores[o] for o in order] for order in (example.order, other))
+    ]
+    assert values[0] != pytest.approx(values[1])
     assert example.order[0] == other[0]
     assert max(map(abs, example.scores)) == 1.0  # small whole numbers come first
 

@@ -14,13 +14,13 @@ from podium import losses
 from podium_studies.xia2009.consistency import (
     Space,
     Truncated,
-    agreement,
     meets_theorem_6,
+    minimise,
     preserved_pairs,
     sensitivity,
 )
-from podium_studies.xia2009.consistency.orders import OrderLoss, Surrogate
-from podium_studies.xia2009.enumeration_losses import Gentle, make_loss
+from podium_studies.xia2009.consistency.minimum import OrderLoss, Surrogate
+from podium_studies.xia2009.enumeration import Gentle, make_loss
 
 LISTWISE = ("listmle", "listnet", "rankcosine")
 GRADED = ("squared", "softmax", "pairwise-logistic", "pairwise-exponential", "logistic")
@@ -120,12 +120,12 @@ def test_theorem_6_and_7(seed: int, size: tuple[int, int], concentration: float)
     rng = np.random.default_rng(seed)
     space = Space.random_order_preserving(n, k, rng, concentration=concentration)
     for name, loss in at_top(k).items():
-        actual = agreement(space, loss, k, n_starts=2)
-        if not actual.minimum.finite:
+        actual = minimise(space, loss, n_starts=2)
+        if not actual.finite:
             continue  # scores run to infinity: the theorems speak of a minimiser
-        assert actual.consistent or _gap(space, k) < 1e-6, name
+        assert actual.is_consistent(k) or _gap(space, k) < 1e-6, name
         for i, j in preserved_pairs(space, k):
-            assert actual.minimum.gaps[i, j] > -1e-6, name
+            assert actual.gaps[i, j] > -1e-6, name
 
 
 def _gap(space: Space, k: int) -> float:
@@ -139,13 +139,13 @@ def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
     space = Space.from_orders({order: w / 23 for order, w in weights.items()})
     assert (0, 1) in preserved_pairs(space, 3)
     assert meets_theorem_6(space, 3)
-    actual = agreement(space, losses.get("pairwise-hinge"), 3)
+    actual = minimise(space, losses.get("pairwise-hinge"))
     # every minimiser has objects 0 and 1 tied, one unit below object 2
     expected = np.array([[0, 0, -1], [0, 0, -1], [1, 1, 0]])
-    assert actual.minimum.gaps == pytest.approx(expected, abs=1e-4)
-    assert actual.heads == ((2, 0, 1), (2, 1, 0))
-    assert (actual.consistent, actual.bayes) == (False, ((2, 0, 1),))
-    assert agreement(space, losses.get("pairwise-logistic"), 3).consistent
+    assert actual.gaps == pytest.approx(expected, abs=1e-4)
+    assert actual.heads(3) == ((2, 0, 1), (2, 1, 0))
+    assert (actual.is_consistent(3), space.bayes(3)) == (False, ((2, 0, 1),))
+    assert minimise(space, losses.get("pairwise-logistic")).is_consistent(3)
 
 
 @pytest.mark.long
@@ -153,7 +153,7 @@ def test_original_losses_miss_the_top_on_spaces_of_theorem_6() -> None:
     rng = np.random.default_rng(0)
     drawn = [Space.random_order_preserving(4, 1, rng) for _ in range(8)]
     for name, loss in original().items():
-        missed = [not agreement(s, loss, 1).consistent for s in [*drawn, proposition_10(0.34)]]
+        missed = [not minimise(s, loss).is_consistent(1) for s in [*drawn, proposition_10(0.34)]]
         assert 0 < sum(missed) < 9, name
 
 
@@ -161,15 +161,15 @@ def test_original_losses_miss_the_top_on_spaces_of_theorem_6() -> None:
 def test_proposition_10_below_its_threshold(p1: float) -> None:
     space = proposition_10(p1)
     assert space.bayes(1) == ((0,),)
-    assert agreement(space, losses.get("listmle"), 1).heads == ((1,),)
+    assert minimise(space, losses.get("listmle")).heads(1) == ((1,),)
     for name, loss in at_top(1).items():
-        assert agreement(space, loss, 1).consistent, name
+        assert minimise(space, loss).is_consistent(1), name
 
 
 @pytest.mark.parametrize("p1", [0.53, 0.6, 0.8])
 def test_proposition_10_is_too_strong_above_its_threshold(p1: float) -> None:
     for name in ("listmle", "listnet", "rankcosine", "squared"):
-        assert agreement(proposition_10(p1), losses.get(name), 1).consistent, name
+        assert minimise(proposition_10(p1), losses.get(name)).is_consistent(1), name
 
 
 def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
@@ -179,9 +179,9 @@ def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
     threshold = 1 - 2 * p
     assert threshold == pytest.approx(0.5261, abs=5e-5)
     for step, first in ((-1e-5, 1), (1e-5, 0)):
-        minimum = agreement(proposition_10(threshold + step), "listmle", 1).minimum
+        minimum = minimise(proposition_10(threshold + step), "listmle")
         assert int(np.argmax(minimum.scores)) == first
-    at = agreement(proposition_10(threshold), "listmle", 1).minimum.scores
+    at = minimise(proposition_10(threshold), "listmle").scores
     assert at[0] == pytest.approx(at[1], abs=1e-8)
 
 
@@ -192,4 +192,4 @@ def test_proposition_10_does_not_follow_from_what_it_asks_of_the_loss() -> None:
     orders = list(itertools.permutations(range(3)))
     assert values[orders.index((2, 0, 1))] < values[orders.index((2, 1, 0))]  # g1 > g2
     for p1 in (0.3334, 0.34, 0.4, 0.5, 0.7, 0.95):
-        assert agreement(proposition_10(p1), loss, 1).consistent
+        assert minimise(proposition_10(p1), loss).is_consistent(1)

@@ -18,7 +18,7 @@ from podium.sampled import RankDistribution
 from podium_studies.cells import parts, seed_of
 from podium_studies.jin2021 import tables as study
 from podium_studies.jin2021 import winners as winners
-from podium_studies.jin2021.evaluations import jackknife
+from podium_studies.jin2021.evaluations import jackknife, ranks
 from podium_studies.jin2021.tables import Values, statistics
 from podium_studies.recipe import load
 
@@ -44,22 +44,17 @@ def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) ->
     recipe = table2(1)
     context = study.prepare(recipe, {"set": folder / "set"})
     actual = study.run(recipe, context, method="EASE", first=0, n=1)
-    ranks = context.ranks("EASE")
-    exact = RankDistribution.of_ranks(ranks, context.held_out.n_items)
+    exact = RankDistribution.of_ranks(ranks(context, "EASE"), context.n_items)
     assert actual["exact"] == {m: exact.expect(m) for m in recipe.parameters["measures"]}
-    with_history = context.drawn(
-        "EASE", recipe.parameters["n_negatives"], seed_of(recipe, "sample EASE", 0)
-    )
-    assert with_history[0].history is None
-    assert with_history[1].history is not None
-    assert with_history[0].ranks.tolist() == with_history[1].ranks.tolist()
-    for label, sample in (
-        ("MLE", with_history[0]),
-        ("CLS", with_history[0]),
-        ("Smooth, history", with_history[1]),
-    ):
+    seed = seed_of(recipe, "sample EASE", 0)
+    readings = context.readings("EASE", recipe.parameters["n_negatives"], seed)
+    samples = {label: sample for label, _, sample in readings}
+    assert samples["Smooth"].history is None
+    assert samples["Smooth, history"].history is not None
+    assert samples["Smooth"].ranks.tolist() == samples["Smooth, history"].ranks.tolist()
+    for label in ("MLE", "CLS", "Smooth, history"):
         made = sampled.get(recipe.parameters["estimators"][label])
-        expected = [made.estimate(sample, m) for m in recipe.parameters["measures"]]
+        expected = [made.estimate(samples[label], m) for m in recipe.parameters["measures"]]
         (ours,) = zip(*actual["estimates"][label], strict=True)
         assert ours == pytest.approx(expected, rel=1e-6)
     assert actual["estimates"]["Smooth"] != actual["estimates"]["Smooth, history"]

@@ -21,10 +21,10 @@ def test_all_items_have_no_error(two_tastes: Callable[..., Path], tmp_path: Path
     )
     context = study.prepare(recipe, {"set": folder / "set"})
     for estimator in ("auto", "naive"):
-        shared = context.sample("RoBiRank", "popularity", 0)
+        shared = study.sample(context, "RoBiRank", "popularity", 0)
         assert shared.is_exact
-        found = context.measured(shared, estimator)
-        np.testing.assert_allclose(found, context.exact("RoBiRank"), atol=1e-12)
+        found = study.measured(recipe, shared, estimator)
+        np.testing.assert_allclose(found, study.exact(context, "RoBiRank"), atol=1e-12)
 
 
 def test_errors_are_relative() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from podium.groups import Groups
 from podium_studies.recipe import load
-from podium_studies.xia2009.enumeration import curve
-from podium_studies.xia2009.enumeration_losses import Gentle, make_loss
+from podium_studies.xia2009.enumeration import Gentle, curve, make_loss
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta, norm
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
 from podium_studies.cells import generator, repeats, results, seed_of, sweep
-from podium_studies.jin2021.evaluations import estimates, geometric_mean, quiet
-from podium_studies.jin2021.protocol import Floats, Ints
+from podium_studies.jin2021.evaluations import (
+    Floats,
+    Ints,
+    estimates,
+    geometric_mean,
+    quiet,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
@@ -163,16 +168,14 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield the results by member for each measure, and a plot of the coverage."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the results by member for each measure."""
     names = {
         f"{population}; {n_items:,} items; {n_users:,} users": i
         for i, (population, n_items, n_users) in enumerate(recipe.parameters["members"])
     }
-    panels: dict[str, list[views.Row]] = {}
     for number, measure in enumerate(recipe.parameters["measures"]):
         found = summary(recipe, cells, number)
-        panels[measure] = [views.point_row(name, found["coverage"][i]) for name, i in names.items()]
         yield views.table(
             f"{measure}: intervals and errors",
             "member",
@@ -180,8 +183,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             found,
             lambda name, column: views.fixed(column[names[name]], 2),
         )
-    title = "Share of 95 % intervals that contain the users' exact mean"
-    yield views.intervals(title, panels, axis_label="coverage", digits=2)
 
 
 STUDY = Study(cells, run, fold, shown=shown)

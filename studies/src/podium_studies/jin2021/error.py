@@ -15,8 +15,15 @@ from podium.report import Figure, Table
 from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 from podium_studies import views
 from podium_studies.cells import key, repeats, results, sweep
-from podium_studies.jin2021.evaluations import Evaluations, estimates, jackknife, prepare
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    Floats,
+    estimates,
+    fitted,
+    jackknife,
+    prepare,
+    sample_seed,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
@@ -48,19 +55,19 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = context.models.fitted(method), context.held_out.targets
+        model, targets = fitted(context, method), context.targets
         scores = model.as_scores()
         kind = FACTORS if isinstance(scores, tuple) else SHARE
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
-            samples = context.sample(method, size, 0)
-            share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held_out.n_items
-            scoring[name] = all_seconds * share
             if kind == FACTORS:
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
-            for label, estimator, ranks in context.readings(samples):
+            seed = sample_seed(recipe, method, size, 0)
+            for label, estimator, ranks in context.readings(method, size, seed):
+                share = (1.0 + float(np.mean(ranks.n_negatives))) / context.n_items
+                scoring.setdefault(name, all_seconds * share)
                 work = partial(_estimated, estimator, ranks, measures)
                 estimating.setdefault(label, {})[name] = _shortest_time(work)
     return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
@@ -88,7 +95,6 @@ ERRORS, SECONDS = "errors", "seconds"
 """The two kinds of cells: estimates from one sample of each design, and processor times."""
 
 _SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
-_LEAST = 0.001  # the lower end of the logarithmic axis, in seconds
 _DRAWN = "items drawn per user"
 
 
@@ -108,9 +114,9 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        samples = context.sample(method, size, repeat)
-        cost[name] = float(np.mean(samples[0].n_negatives))
-        for label, estimator, ranks in context.readings(samples):
+        seed = sample_seed(recipe, method, size, repeat)
+        for label, estimator, ranks in context.readings(method, size, seed):
+            cost[name] = float(np.mean(ranks.n_negatives))
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
     exact = [context.exact(method).expect(measure) for measure in measures]
     return {"exact": exact, "cost": cost, "estimates": estimates_by_label}
@@ -247,21 +253,23 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             [*designs(recipe)],
             lambda label, name, root=root: views.fixed(root.get((label, name), np.nan), 3),
         )
-        series = {label: (sizes, [root[label, name] for name in names]) for label in labels}
-        yield _plot(f"Error of {measure} by the size of samples", series, _DRAWN, means)
-        series = {
-            f"{label}, {kind}": (
+        series = [
+            views.curve(
+                f"{label}, {kind}",
                 [float(costs(recipe, cells, name).mean()) for name in points],
                 [root[label, name] for name in points],
             )
             for label in recipe.parameters["grown"]
             for kind, points in {"one size": names, "growing": [*growing(recipe)]}.items()
-        }
-        yield _plot(
+        ]
+        yield views.lines(
             f"Error of {measure} with samples that grow while the target ranks first",
             series,
             f"{_DRAWN}, on average",
-            f"{means} Each point is a design: {', '.join(growing(recipe))}.",
+            "root-mean-square error / exact value",
+            log_x=True,
+            log_y=True,
+            caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
         )
 
     def same_error(pair: tuple[str, str], measure: str) -> str:
@@ -278,44 +286,17 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         lambda label, measure: same_error(grown[label], measure),
     )
     for method, timing in times(recipe, cells).items():
-        yield from _by_seconds(recipe, relative, method, timing)
-
-
-def _by_seconds(
-    recipe: Recipe, relative: Errors, method: str, timing: Result
-) -> Iterator[Figure | Table]:
-    measure, names = recipe.parameters["judged"], [*fixed(recipe)]
-    index = [*recipe.parameters["methods"]].index(method)
-    judged = recipe.parameters["measures"].index(measure)
-    note = "The time to score a sample is computed as a share of the time to score all items."
-    if timing["kind"] == FACTORS:
-        note = "Scores are products of factors. A sample needs only those of the drawn items."
-    by_row = {"scoring": timing["scoring"], **timing["estimating"]}
-    yield views.table(
-        f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
-        "",
-        by_row,
-        [*designs(recipe)],
-        lambda row, name: views.fixed(by_row[row].get(name, np.nan), 3),
-    )
-    series = {
-        label: (
-            [max(timing["scoring"][n] + timing["estimating"][label][n], _LEAST) for n in names],
-            [float((relative[label, n][:, index, judged] ** 2).mean()) ** 0.5 for n in names],
+        note = "The time to score a sample is a share of the time to score all items."
+        if timing["kind"] == FACTORS:
+            note = "Scores are products of factors. A sample needs only those of the drawn items."
+        by_row = {"scoring": timing["scoring"], **timing["estimating"]}
+        yield views.table(
+            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
+            "",
+            by_row,
+            [*designs(recipe)],
+            lambda row, name, by_row=by_row: views.fixed(by_row[row].get(name, np.nan), 3),
         )
-        for label in recipe.parameters["timed_estimators"]
-    }
-    heights = [y for _, column in series.values() for y in column]
-    ends = [min(heights), max(heights)]
-    series["all items: no error"] = [max(timing["all"], _LEAST)] * 2, ends
-    x_label = "processor seconds of scoring and estimating"
-    yield _plot(f"{method}: error of {measure} against seconds", series, x_label, note)
-
-
-def _plot(title: str, series: Mapping[str, Any], x_label: str, caption: str) -> Figure:
-    curves = [views.curve(label, map(float, x), y) for label, (x, y) in series.items()]
-    y_label = "root-mean-square error / exact value"
-    return views.lines(title, curves, x_label, y_label, log_x=True, log_y=True, caption=caption)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

@@ -1,4 +1,4 @@
-"""The recommenders of sampled evaluations by name, and the exact rank of every held-out item.
+"""The data of sampled evaluations, the recommenders by name, and the ranks of held-out items.
 
 To add a recommender, add its line to METHODS, and its options to the recipes.
 """
@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from podium import recommenders
-from podium.errors import PodiumWarning
+from podium import data, recommenders
+from podium.errors import DataError, PodiumWarning
 from podium.sampled import (
     Design,
     Estimator,
@@ -30,14 +30,159 @@ from podium.sampled import (
     get,
     simulate_ranks,
 )
-from podium_studies import checks
-from podium_studies.cells import seed_of
-from podium_studies.jin2021 import protocol
-from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
-from podium_studies.recipe import Recipe
+from podium_studies.archive import (
+    Ints,
+    Pairs,
+    counted,
+    lists,
+    matrix,
+    members,
+    movielens,
+    numbered,
+    pick,
+    required,
+)
+from podium_studies.archive import pairs as pairs_of
+from podium_studies.cells import generator, seed_of
+from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
 from podium_studies.study import Measured
+
+Floats = NDArray[np.float64]
+
+
+Parts: TypeAlias = "tuple[sparse.csr_array[Any], sparse.csr_array[Any]]"
+"""Ones at the training pairs and at the held-out pairs, (n_users, n_items) float32 each."""
+
+
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
+    """Read a recipe's data set and hold out one item of each user.
+
+    ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
+    ``users`` is the number of users to draw at random (0 keeps all), and ``least`` the smallest
+    number of pairs of a user who is kept. ``shape`` contains the expected numbers of users, items
+    and pairs after that; [] disables the check.
+
+    Raises
+    ------
+    DataError
+        If a file is absent or malformed, or if the numbers differ from ``shape``.
+    """
+    (user, item), last, shape = _pairs(recipe, paths)
+    if last is None:
+        sizes = np.bincount(user)
+        starts = np.cumsum(sizes) - sizes
+        last = item[starts + generator(recipe, "held-out").integers(sizes)]
+    is_train = item != last[user]
+    return matrix(user[is_train], item[is_train], shape), matrix(np.arange(shape[0]), last, shape)
+
+
+def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> Parts:
+    """Read a recipe's data set and hold out a random share of each user's items, rounded down."""
+    (user, item), _, shape = _pairs(recipe, paths)
+    sizes = np.bincount(user)
+    order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
+    place = np.empty(user.size, np.int64)
+    place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    is_target = place < (share * sizes).astype(np.int64)[user]
+    train, targets = (matrix(user[rows], item[rows], shape) for rows in (~is_target, is_target))
+    return train, targets
+
+
+def _pairs(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Pairs, Ints | None, tuple[int, int]]:
+    """Return the pairs of the selected users, the held-out items if known, and the shape."""
+    settings: Mapping[str, Any] = recipe.parameters["protocol"]
+    (source,) = recipe.data
+    pairs, last = FORMATS[settings["format"]](paths[source.folder], source)
+    pairs, last = _selected(recipe, pairs, last)
+    n_users, n_items = (int(codes.max()) + 1 for codes in pairs)
+    shape = [n_users, n_items, pairs[0].size]
+    if settings["shape"] not in ([], shape):
+        raise DataError(
+            f"{paths[source.folder]} has {shape} users, items and pairs, but {source.title} has "
+            f"{settings['shape']}. Download it again from {source.url}"
+        )
+    return pairs, last, (n_users, n_items)
+
+
+def _selected(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
+    """Return the pairs of the selected users, with users and items numbered from 0."""
+    settings = recipe.parameters["protocol"]
+    users = np.flatnonzero(np.bincount(pairs[0]) >= max(2, settings["least"]))
+    if 0 < settings["users"] < users.size:
+        drawn = generator(recipe, "users").choice(users, settings["users"], replace=False)
+        users = np.sort(drawn)
+    if not users.size:
+        raise DataError(
+            f"{recipe.data[0].title} has no user with at least {max(2, settings['least'])} items."
+        )
+    selected = np.isin(pairs[0], users)
+    items, item = np.unique(pairs[1][selected], return_inverse=True)
+    subset = np.searchsorted(users, pairs[0][selected]).astype(np.int64), item.astype(np.int64)
+    return subset, None if last is None else np.searchsorted(items, last[users]).astype(np.int64)
+
+
+def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
+    """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
+
+    The files are the publisher's ratings.dat (among equal times, the largest item id is the
+    last), or those of NCF (ml-1m.train.rating, ml-1m.test.rating).
+    """
+    files = members(place, source.title, source.url)
+    train = pick(files, ["ml-1m.train.rating"])
+    if train is not None:
+        test = required(files, "ml-1m.test.rating", place, source.url)
+        parts = pairs_of(train, b"\t"), pairs_of(test, b"\t")
+        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
+        ends = np.argsort(parts[1][0]) + parts[0][0].size
+    else:
+        ratings = movielens(place, "1m")
+        user, item = np.asarray(ratings.user), np.asarray(ratings.item)
+        order = np.lexsort((item, np.asarray(ratings.timestamp), user))
+        ends = order[np.flatnonzero(np.diff(user[order], append=-1))]
+    return numbered(user, item), np.searchsorted(np.unique(item), item[ends])
+
+
+def _splits(*names: str, are_lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:
+    """Return a reader of the union of files, without repeated pairs."""
+
+    def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
+        files = members(place, source.title, source.url)
+        matches = [required(files, name, place, source.url) for name in names]
+        parts = [lists(file) if are_lists else pairs_of(file, b" ") for file in matches]
+        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
+        return numbered(user, item), None
+
+    return pairs
+
+
+def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
+    """Return the pairs of users.dat."""
+    return numbered(*counted(place, source)), None
+
+
+def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
+    """Read a table of users and items, or the only table in a folder."""
+    files = members(place, source.title, source.url)
+    if len(files) != 1:
+        raise DataError(
+            f"{place} must be a table with a column of users and a column of items, or a folder "
+            f"with only this table, got {len(files)} files. Pass the file itself."
+        )
+    rows = data.read_interactions(Path(files[0].name))
+    return numbered(rows.user, rows.item), None
+
+
+FORMATS: dict[str, Callable[[Path, DataSet], tuple[Pairs, Ints | None]]] = {
+    "movielens-1m": _movielens,
+    "citeulike-a": _counted,
+    "citeulike": _splits("train.txt", "valid.txt", "test.txt", are_lists=False),
+    "lists": _splits("train.txt", "test.txt", are_lists=True),
+    "table": _table,
+}
+"""Readers by name; they return pairs sorted by user, and the users' held-out items or None."""
+
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,
@@ -53,105 +198,84 @@ _SMALL = sparse.csr_array(np.kron(np.eye(8, dtype=np.float32), np.ones((8, 8), n
 
 
 @dataclass(frozen=True, eq=False)
-class Models:
-    """The recipe's methods, fitted once to the same pairs.
-
-    A fit uses one thread, because the last digits of its results depend on the number of threads.
-    """
+class Evaluations:
+    """The training and the held-out pairs of a recipe's data, and samples of the ranks."""
 
     recipe: Recipe
     train: sparse.csr_array[Any]
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
+    targets: sparse.csr_array[Any]
 
-    def fitted(self, method: str) -> Any:
-        """Return a method with the recipe's options, fitted."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                options = self.recipe.parameters["methods"][method]
-                seed = seed_of(self.recipe, f"model {method}")
-                self._fitted[method] = _fit(method, options, self.train, seed)
-        return self._fitted[method]
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluations:
-    """The held-out items of a recipe's data, with their exact and sampled ranks by method."""
-
-    recipe: Recipe
-    held_out: HeldOut
-    _ranks: dict[str, Ints] = field(default_factory=dict[str, Ints])
-
-    @cached_property
-    def models(self) -> Models:
-        """The recipe's methods, fitted to the pairs that are not held out."""
-        return Models(self.recipe, self.held_out.train)
-
-    def ranks(self, method: str) -> Ints:
-        """Return the rank of each user's held-out item among all items, training items included.
-
-        Returns
-        -------
-        int64, (n_users,)
-            The ranks, from 1. Items with equal scores have a random order, which depends on the
-            recipe's seed.
-
-        Notes
-        -----
-        Ranks are cached, so that a process ranks with a method once, with one thread.
-        """
-        if method not in self._ranks:
-            with threadpool_limits(1):
-                options = {"exclude_seen": False, "ties": "random"}
-                seed = seed_of(self.recipe, f"model {method}")
-                ranks = self.models.fitted(method).ranks(
-                    self.held_out.targets, **options, seed=seed
-                )
-            self._ranks[method] = ranks.astype(np.int64)
-        return self._ranks[method]
+    @property
+    def n_items(self) -> int:
+        return self.train.shape[1]
 
     def exact(self, method: str) -> RankDistribution:
         """Return the distribution of the ranks among all items."""
-        return RankDistribution.of_ranks(self.ranks(method), self.held_out.n_items)
-
-    def sample(
-        self, method: str, n_negatives: int | Sequence[int], repeat: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Draw one sampled evaluation; the draws differ by repeat, method and size."""
-        purpose = f"{n_negatives} negatives for {method}"
-        return self.drawn(method, n_negatives, seed_of(self.recipe, purpose, repeat))
-
-    def drawn(
-        self, method: str, n_negatives: int | Sequence[int], seed: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Return the ranks of one sampled evaluation: without and with the users' history."""
-        ranks, n_items = self.ranks(method), self.held_out.n_items
-        without_history, with_history = (
-            simulate_ranks(ranks, n_items, n_negatives, history=history, seed=seed)
-            for history in (None, self.held_out.history)
-        )
-        return without_history, with_history
+        return RankDistribution.of_ranks(ranks(self, method), self.n_items)
 
     def readings(
-        self, samples: tuple[SampledRanks, SampledRanks]
+        self, method: str, n_negatives: int | Sequence[int], seed: int
     ) -> Iterator[tuple[str, Estimator, SampledRanks]]:
-        """Yield each estimator that supports these samples: its label, itself, and its ranks."""
+        """Draw one sampled evaluation, with and without the users' numbers of training items.
+
+        Yield each estimator that supports the sample: its label, itself, and its ranks.
+        """
+        all_ranks, history = ranks(self, method), np.diff(self.train.indptr).astype(np.int64)
+        samples = [
+            simulate_ranks(all_ranks, self.n_items, n_negatives, history=known, seed=seed)
+            for known in (None, history)
+        ]
         for label, text in self.recipe.parameters["estimators"].items():
             estimator = get(text)
-            ranks = samples[label in self.recipe.parameters["with_history"]]
-            if estimator.grows or not ranks.design.grows:
-                yield label, estimator, ranks
+            sample = samples[label in self.recipe.parameters["with_history"]]
+            if estimator.grows or not sample.design.grows:
+                yield label, estimator, sample
+
+
+def sample_seed(recipe: Recipe, method: str, n_negatives: int | Sequence[int], repeat: int) -> int:
+    """Return the seed of a sample, which differs by repeat, method and size."""
+    return seed_of(recipe, f"{n_negatives} negatives for {method}", repeat)
+
+
+@cache
+def fitted(context: Evaluations, method: str) -> Any:
+    """Return a method with the recipe's options, fitted once to the training pairs.
+
+    A fit uses one thread, because the last digits of its results depend on the number of threads.
+    """
+    options = context.recipe.parameters["methods"][method]
+    seed = seed_of(context.recipe, f"model {method}")
+    with threadpool_limits(1):
+        return _fit(method, options, context.train, seed)
+
+
+@cache
+def ranks(context: Evaluations, method: str) -> Ints:
+    """Return the rank of each user's held-out item among all items, training items included.
+
+    Returns
+    -------
+    int64, (n_users,)
+        The ranks, from 1. Items with equal scores have a random order, which depends on the
+        recipe's seed.
+    """
+    options = {"exclude_seen": False, "ties": "random"}
+    seed = seed_of(context.recipe, f"model {method}")
+    with threadpool_limits(1):
+        found = fitted(context, method).ranks(context.targets, **options, seed=seed)
+    return found.astype(np.int64)
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted. Methods are fitted on first use."""
     load(recipe)
-    return Evaluations(recipe, protocol.read(recipe, paths))
+    return Evaluations(recipe, *read(recipe, paths))
 
 
 def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
     for name, options in recipe.parameters["methods"].items():
-        make = METHODS[checks.choice(name, "methods", list(METHODS))]
+        make = METHODS[name]
         short = {"n_epochs": 1} if "n_epochs" in signature(make).parameters else {}
         _fit(name, {**options, **short}, _SMALL, 0)
 
@@ -162,12 +286,8 @@ def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     return make(**options, **seeds).fit(pairs)
 
 
-@contextmanager
-def quiet() -> Generator[None]:
-    """Ignore warnings about biased estimators, because the recipes measure the bias."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)
-        yield
+quiet = partial(warnings.catch_warnings, action="ignore", category=PodiumWarning)
+"""A block without warnings about biased estimators, because the recipes measure the bias."""
 
 
 def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]) -> list[float]:

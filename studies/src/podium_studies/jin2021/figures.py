@@ -11,8 +11,14 @@ import numpy as np
 from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import mean, repeats, results, sweep
-from podium_studies.jin2021.evaluations import Evaluations, jackknife, prepare, quiet
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    Floats,
+    jackknife,
+    prepare,
+    quiet,
+    sample_seed,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
@@ -45,12 +51,13 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     depth = recipe.parameters["depth"]
     if part == EXACT:
         recall = context.exact(method).cdf[:depth].round(_DIGITS)
-        return {"users": context.held_out.n_users, "recall": recall}
-    samples = context.sample(method, recipe.parameters["n_negatives"], repeat)
+        return {"users": context.train.shape[0], "recall": recall}
+    n_negatives = recipe.parameters["n_negatives"]
+    seed = sample_seed(recipe, method, n_negatives, repeat)
     with quiet():
         recall = {
             label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
-            for label, estimator, ranks in context.readings(samples)
+            for label, estimator, ranks in context.readings(method, n_negatives, seed)
         }
     return {"recall": recall}
 

@@ -14,13 +14,15 @@ from podium_studies import views
 from podium_studies.cells import repeats, results, seed_of, sweep
 from podium_studies.jin2021.evaluations import (
     Evaluations,
+    Floats,
+    Ints,
     estimates,
+    fitted,
     geometric_mean,
     prepare,
     quiet,
     relative_errors,
 )
-from podium_studies.jin2021.protocol import Floats, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
@@ -44,7 +46,7 @@ def popularity(train: Any) -> Floats:
 
 def order(context: Evaluations, proxy: str, depth: int) -> Mapping[str, Any]:
     """Return the arguments of `scan` that give the order of a proxy."""
-    train = context.held_out.train
+    train = context.train
     scores = popularity(train)
     if proxy == POPULARITY:
         return {"proxy": scores}
@@ -58,7 +60,7 @@ def order(context: Evaluations, proxy: str, depth: int) -> Mapping[str, Any]:
 
         return {"proxy": ScoreFunction(own_first, *train.shape)}
     depth = min(depth, train.shape[1])
-    return {"lists": context.models.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
+    return {"lists": fitted(context, proxy).recommend(k=depth, exclude_seen=False)[0]}
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -74,14 +76,14 @@ def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: i
     result = {"exact": [exact.expect(measure) for measure in measures]}
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
     if proxy == BASELINE:
-        readings = context.readings(context.drawn(method, budget, seed))
+        readings = context.readings(method, budget, seed)
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
     with quiet():  # the study also has useless proxies and small budgets
         ranks = scan(
-            context.models.fitted(method).score_pairs,
-            context.held_out.targets,
+            fitted(context, method).score_pairs,
+            context.targets,
             k=parameters["k"],
             **order(context, proxy, parameters["depth"]),
             budget=budget,

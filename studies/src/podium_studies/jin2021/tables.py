@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import views
 from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021.evaluations import (
     Evaluations,
+    Floats,
     estimates,
     geometric_mean,
     jackknife,
     prepare,
 )
-from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
@@ -189,14 +189,13 @@ def run(recipe: Recipe, context: Evaluations, method: str, first: int, n: int) -
     rows_by_label: dict[str, list[list[float]]] = {}
     for repeat in range(first, first + n):
         seed = seed_of(recipe, f"sample {name}", repeat)
-        samples = context.drawn(name, parameters["n_negatives"], seed)
-        for label, estimator, ranks in context.readings(samples):
+        for label, estimator, ranks in context.readings(name, parameters["n_negatives"], seed):
             rows_by_label.setdefault(label, []).append(
                 estimates(estimator, ranks, parameters["measures"])
             )
     return {
-        "users": context.held_out.n_users,
-        "items": context.held_out.n_items,
+        "users": context.train.shape[0],
+        "items": context.n_items,
         "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
         "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
     }
@@ -209,11 +208,10 @@ def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
     ]
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels with the paper's, ratios to exact values, and errors of the estimators."""
     values, parameters = Values.of(recipe, cells), recipe.parameters
     names = [*parameters["papers"], *parameters["own"]]
-    plotted = [name for name in names if name not in parameters["not_plotted"]]
     samples = f"{len(values.ratios)} samples of {parameters['n_negatives']}"
     for k, measure in enumerate(values.measures):
         yield {
@@ -226,32 +224,16 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
         title = f"{measure}: mean estimate divided by the exact value (printed)"
         ratio = f"{{1}} {measure}: {{0}} / exact"
         yield Grid(title, names, values.methods, ratio, head="estimator")
-        yield _ratios(values, plotted, measure)
     for kind in ("error", "largest error"):
         title = f"Relative {kind} over the compared methods, the root mean square over samples"
         columns = {measure: f"{kind}, {measure}" for measure in values.measures}
         yield Grid(title, names, columns, "{}: {}", head="estimator")
-    best = [name for name in plotted if name != _WORST]
+    best = [name for name in names if name not in (*parameters["not_plotted"], _WORST)]
     columns = {measure: f"error, {measure}" for measure in values.measures}
     axis = "root-mean-square error / exact value"
     title = "Relative error of the estimators"
     yield Grid(title, best, columns, "{}: {}", text="", digits=2, plot="intervals", axis=axis)
     yield Grid("Mean absolute bias", names, ["bias"], "{}: {}", head="estimator")
-
-
-def _ratios(values: Values, shown: Sequence[str], measure: str) -> Figure:
-    def spread(name: str, i: int) -> views.Row:
-        index = (slice(None), i, values.estimators.index(name), values.measures.index(measure))
-        mean, sd = _mean_and_sd(values.ratios[index])
-        return {**views.point_row(name, mean), "low": mean - sd, "high": mean + sd}
-
-    return views.intervals(
-        f"{measure}: estimate divided by exact value",
-        {method: [spread(name, i) for name in shown] for i, method in enumerate(values.methods)},
-        axis_label="estimate / exact value",
-        digits=2,
-        caption=f"Mean ± standard deviation of {len(values.ratios)} samples.",
-    )
 
 
 def _level_rows(recipe: Recipe, values: Values, k: int) -> Iterator[Sequence[Any]]:

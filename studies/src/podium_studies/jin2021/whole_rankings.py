@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium.catalogue import rank_blocks
 from podium.evaluation import evaluate as measure_lists
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
-from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.evaluations import (
-    Models,
+    Evaluations,
+    fitted,
     geometric_mean,
     load,
     quiet,
     relative_errors,
+    split,
 )
 from podium_studies.jin2021.proxies import BASELINE, POPULARITY, pairs, popularity
 from podium_studies.recipe import Recipe
@@ -31,52 +31,43 @@ ESTIMATE, NAIVE = "estimate", "naive"
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
-@dataclass(frozen=True, eq=False)
-class Rankings:
-    """The held-out items of users, and methods that rank them, fitted once."""
-
-    recipe: Recipe
-    models: Models
-    targets: sparse.csr_array[Any]
-    _exact: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
-
-    def exact(self, method: str) -> list[float]:
-        """Return the measures of the whole rankings, computed once."""
-        if method not in self._exact:
-            scores, train = self.models.fitted(method).as_scores(), self.models.train
-            with threadpool_limits(1):
-                lists = rank_blocks(scores, self.targets, exclude=train, depth=_DEPTH)
-                means = measure_lists(lists, self.recipe.parameters["measures"]).means
-            self._exact[method] = [*means.values()]
-        return self._exact[method]
-
-    def measured(self, shared: SharedRanks, estimator: str) -> list[float]:
-        """Return the estimates of all measures."""
-        measures = self.recipe.parameters["measures"]
-        with quiet(), threadpool_limits(1):
-            estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
-        return [estimate.means[measure] for measure in measures]
-
-    def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
-        """Rank the targets among random items, or with the first items of a proxy's list."""
-        listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
-        fitted, train = self.models.fitted(method), self.models.train
-        options: dict[str, Any] = {"exclude": train, "seed": seed}
-        if proxy == BASELINE:
-            scores = fitted.as_scores()
-            return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
-        is_popularity = proxy == POPULARITY
-        by = popularity(train) if is_popularity else self.models.fitted(proxy).as_scores()
-        sizes = {"certain": listed, "uniform": n_scored - listed}
-        drawn = draw_strata(self.targets, proxy=by, **sizes, **options)
-        return SharedRanks.of_candidates(drawn, fitted.score_pairs(drawn.row, drawn.item))
-
-
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted."""
     load(recipe)
-    train, targets = protocol.split(recipe, paths, recipe.parameters["share"])
-    return Rankings(recipe, Models(recipe, train), targets)
+    return Evaluations(recipe, *split(recipe, paths, recipe.parameters["share"]))
+
+
+@cache
+def exact(context: Evaluations, method: str) -> list[float]:
+    """Return the measures of the whole rankings, computed once."""
+    scores = fitted(context, method).as_scores()
+    with threadpool_limits(1):
+        lists = rank_blocks(scores, context.targets, exclude=context.train, depth=_DEPTH)
+        means = measure_lists(lists, context.recipe.parameters["measures"]).means
+    return [*means.values()]
+
+
+def measured(recipe: Recipe, shared: SharedRanks, estimator: str) -> list[float]:
+    """Return the estimates of all measures."""
+    measures = recipe.parameters["measures"]
+    with quiet(), threadpool_limits(1):
+        estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
+    return [estimate.means[measure] for measure in measures]
+
+
+def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRanks:
+    """Rank the targets among random items, or with the first items of a proxy's list."""
+    listed, n_scored = (context.recipe.parameters[name] for name in ("listed", "scored"))
+    model, options = fitted(context, method), {"exclude": context.train, "seed": seed}
+    if proxy == BASELINE:
+        scores: Any = model.as_scores()
+        return sample_shared(scores, context.targets, n_scored, replacement=False, **options)
+    scores = popularity(context.train)
+    if proxy != POPULARITY:
+        scores = fitted(context, proxy).as_scores()
+    sizes = {"certain": listed, "uniform": n_scored - listed}
+    drawn = draw_strata(context.targets, proxy=scores, **sizes, **options)
+    return SharedRanks.of_candidates(drawn, model.score_pairs(drawn.row, drawn.item))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -86,14 +77,14 @@ def cells(recipe: Recipe) -> Iterator[str]:
             yield key(method=method, proxy=proxy, repeat=repeat)
 
 
-def run(recipe: Recipe, context: Rankings, method: str, proxy: str, repeat: int) -> Result:
+def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: int) -> Result:
     """Draw one sample, and estimate the measures by the default and by the naive method."""
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
-    shared = context.sample(method, proxy, seed)
+    shared = sample(context, method, proxy, seed)
     names = {ESTIMATE: "auto", NAIVE: "naive"}
     return {
-        "exact": context.exact(method),
-        "estimates": {name: context.measured(shared, text) for name, text in names.items()},
+        "exact": exact(context, method),
+        "estimates": {name: measured(recipe, shared, text) for name, text in names.items()},
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from podium.report import Table
 from podium_studies import views
 from podium_studies.cells import mean
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.jin2021.evaluations import Floats
 from podium_studies.jin2021.tables import UNIT, Values, cells, prepare, run
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Study

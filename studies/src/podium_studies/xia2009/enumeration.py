@@ -9,25 +9,123 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import bisect
 
+from podium import losses
+from podium.groups import Groups
+from podium.losses import Loss
 from podium.report import Figure, Table
+from podium.types import PerGroup, PerRow
 from podium_studies import views
 from podium_studies.cells import generator, key, mean, select, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 from podium_studies.xia2009.consistency import (
     Space,
-    agreement,
+    Truncated,
     meets_theorem_6,
     minimise,
     preserved_pairs,
     sensitivity,
 )
-from podium_studies.xia2009.enumeration_losses import NAMES, make_loss
+from podium_studies.xia2009.luce import ListNetLuce
+
+NAMES = {
+    "listmle": "ListMLE",
+    "listnet": "ListNet",
+    "rankcosine": "RankCosine",
+    "permutation-cross-entropy": "full cross entropy",
+    "listnet-luce": "Luce cross entropy of the top k",
+    "softmax": "softmax of grades",
+    "squared": "squared",
+    "logistic": "logistic: in the top k or not",
+    "pairwise-logistic": "pairwise logistic",
+    "pairwise-exponential": "pairwise exponential",
+    "pairwise-hinge": "pairwise hinge",
+    "lambdarank": "LambdaRank",
+    "approx-ndcg": "ApproxNDCG",
+    "sl": "SL@K",
+    "gentle": "counter-example",
+}
+"""The names of the losses on the page."""
+
+_OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
+_OF_A_METRIC = ("lambdarank", "approx-ndcg", "sl")  # their k is the cutoff of a metric
+_ALL = 8  # at least the number of objects
+
+
+def make_loss(name: str, form: str, k: int) -> Loss | Truncated:
+    """Return a loss in a form, "original" or "top-k" with this k."""
+    is_top = form == "top-k"
+    if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
+        return ListNetLuce(k=k)
+    if name == "gentle":
+        return Gentle()
+    if is_top and name in _OWN_CUTOFF:
+        return losses.get(name, k=k)
+    if name == "permutation-cross-entropy":  # of all places, less the entropy of the grades
+        loss: Loss = ListNetLuce(k=_ALL)
+    else:
+        loss = losses.get(name, k=k) if name in _OF_A_METRIC else losses.get(name)
+    return Truncated(loss, k) if is_top else loss
+
+
+@dataclass(frozen=True)
+class Gentle(Loss):
+    """A loss on three objects that meets the conditions of proposition 10 and is consistent.
+
+    The loss is the top-1 likelihood loss plus ``share * h(d)``. d is the score of the object at
+    place 2 less the score of the object at place 3, and ``h(d) = |d|^3 / (1 + d^2)`` for d < 0,
+    or else 0. h decreases strictly if the two objects are in the wrong order, and its slope is 0
+    if they tie.
+
+    Parameters
+    ----------
+    share : float
+        The weight of h.
+    """
+
+    share: float = 0.1
+
+    smooth: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the object at each place, (n_groups, 3), for consecutive groups of three rows."""
+        return np.argsort(-relevance.reshape(-1, 3), axis=1)
+
+    def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
+        """Return the value of each group, and the gradient of their mean."""
+        by_group = scores.reshape(-1, 3)
+        exponentials = np.exp(by_group - by_group.max(axis=1, keepdims=True))
+        probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+        first, second, third = target.T
+        rows = np.arange(len(by_group))
+        d = np.minimum(by_group[rows, second] - by_group[rows, third], 0.0)
+        values = -np.log(probabilities[rows, first]) - self.share * d**3 / (1.0 + d**2)
+        slope = -self.share * d**2 * (3.0 + d**2) / (1.0 + d**2) ** 2
+        grad = probabilities.copy()
+        grad[rows, first] -= 1.0
+        grad[rows, second] += slope
+        grad[rows, third] -= slope
+        return values, grad.ravel() / len(by_group)
+
+    def curvature(self, scores: PerRow, target: Any) -> PerRow:
+        """Return a bound on the second derivatives: 1/4 for the softmax, and at most 3 for h."""
+        return np.full(scores.size, (0.25 + 3.0 * self.share) / len(target))
+
 
 _N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
@@ -97,18 +195,18 @@ def on_spaces(recipe: Recipe, loss: Any, n: int, k: int) -> dict[str, Any]:
     }
     for kind in _SPACES.values():
         spaces = drawn(recipe, kind, n, k)
-        agreements = [agreement(space, loss, k, n_starts=_N_STARTS) for space in spaces]
+        minima = [minimise(space, loss, n_starts=_N_STARTS) for space in spaces]
         results[kind] = {
-            "consistent": [float(comparison.consistent) for comparison in agreements],
-            "regret": [comparison.regret for comparison in agreements],
-            "tied": sum(comparison.tied for comparison in agreements),
-            "unbounded": sum(not comparison.minimum.finite for comparison in agreements),
+            "consistent": [float(minimum.is_consistent(k)) for minimum in minima],
+            "regret": [minimum.regret(k) for minimum in minima],
+            "tied": sum(minimum.is_tied(k) for minimum in minima),
+            "unbounded": sum(not minimum.finite for minimum in minima),
         }
         if kind == "preserving":
             gaps = [
-                comparison.minimum.gaps[pair]
-                for space, comparison in zip(spaces, agreements, strict=True)
-                for pair in preserved_pairs(space, k)
+                minimum.gaps[pair]
+                for minimum in minima
+                for pair in preserved_pairs(minimum.space, k)
             ]
             results |= {"pairs": len(gaps), "wrong pairs": sum(bool(gap <= 0.0) for gap in gaps)}
     return results
@@ -271,12 +369,12 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         "digits": 1,
     }
     for n, k in recipe.parameters["sizes"]:
-        yield from _of_size(select(cells, part="loss", n=n, k=k), n, k)
+        yield _of_size(select(cells, part="loss", n=n, k=k), n, k)
 
 
-def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
+def _of_size(rows: Sequence[Row], n: int, k: int) -> Table:
     kinds = _SPACES.values()
-    yield {
+    return {
         "columns": [
             "loss",
             "form",
@@ -301,13 +399,6 @@ def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
         "Ties decide: number of spaces in which only some ways to break ties give such a head.",
         "digits": 3,
     }
-    for title, kind in _SPACES.items() if (n, k) == (4, 1) else ():
-        panels: dict[str, list[views.Row]] = {}
-        for fields, result in rows:
-            shares = views.row(fields["form"], mean(result[kind]["consistent"]))
-            panels.setdefault(NAMES[fields["loss"]], []).append(shares)
-        axis = "share of spaces in which the minimiser has the Bayes top k"
-        yield views.intervals(f"Top {k} of {n} objects: {title}", panels, axis_label=axis)
 
 
 def _name(fields: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import views
 from podium_studies.cells import mean, methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.recipe import Recipe
@@ -37,7 +37,6 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 """Every method by its name in tables."""
 
-_FORMS = 4  # the first methods are RoBiRank and podium's factorization with other losses
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
@@ -184,12 +183,11 @@ def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
     return recipe.parameters["methods"][name]["chosen"]
 
 
-_LEAST = 0.01  # the lower end of the logarithmic axis, in seconds
 _NEAREST = 6  # methods per figure; worse ones would compress the scale
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
-    """Yield levels and seconds, differences, quality by passes and by seconds, and grids."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield levels and seconds, differences, and quality and seconds by number of passes."""
     names, validation = recipe.parameters["methods"], recipe.parameters["validation"]
     measures, falling = [*recipe.parameters["measures"]], views.falling(names, figures, validation)
     seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
@@ -209,41 +207,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
             for name, fits in reached.items()
             for n, fit in fits.items()
             if n
-        ],
-    }
-    forms = [name for name in [*METHODS][:_FORMS] if name in names]
-    rivals = [ROBIRANK, *(name for name in names if name not in forms)]
-    for title, shown_methods in (("other recommenders", rivals), ("its other losses", forms)):
-        series = [
-            views.curve(
-                name,
-                [max(fit["seconds"], _LEAST) for fit in reached[name].values()],
-                [fit["means"][validation] for fit in reached[name].values()],
-            )
-            for name in shown_methods
-        ]
-        yield views.lines(
-            f"RoBiRank and {title}: {validation} against seconds of training",
-            series,
-            "processor seconds of training",
-            validation,
-            log_x=True,
-            caption="Each point is a separate fit with a number of passes.",
-        )
-    best_of = {name: best(recipe, cells, name) for name in names}
-    yield {
-        "caption": f"Every point of the grids: {validation} on validation, and processor seconds",
-        "columns": ["method", "options", "value", "seconds", "chosen"],
-        "rows": [
-            [
-                name,
-                views.listed(fit["options"]),
-                f"{fit['means'][validation]:.4f}",
-                f"{fit['seconds']:.1f}",
-                "✓" if fit["options"] == best_of[name] else "",
-            ]
-            for name in names
-            for fit in results(cells, part=TUNING, method=name)
         ],
     }
 

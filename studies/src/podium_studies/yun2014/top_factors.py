@@ -144,15 +144,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     yield replace(gaps, rows=nearest, text="", plot="intervals", axis="difference")
     results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
     yield {
-        "caption": f"Every fit of the searches: {validation} on validation, processor seconds",
-        "columns": ["method", "options", "value", "seconds"],
-        "rows": [
-            [name, views.listed(trial["options"]), f"{trial['mean']:.4f}", f"{seconds:.1f}"]
-            for name, result in results.items()
-            for trial, seconds in zip(result["trials"], result["trial_seconds"], strict=True)
-        ],
-    }
-    yield {
         "caption": "The options of the final fits",
         "columns": ["method", "options"],
         "rows": [[name, views.listed(result["options"])] for name, result in results.items()],

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
 from podium.errors import ArgumentError
-from podium_studies.xia2009.consistency.orders import Head, OrderLoss, Scores, Surrogate, numbers
-from podium_studies.xia2009.consistency.space import Space
+from podium.groups import Groups
+from podium.losses import Loss, as_loss
+from podium_studies.xia2009.consistency.space import Head, Space, heads, numbers
+
+Scores: TypeAlias = NDArray[np.float64]  # (n,)
 
 _TIED = 1e-6  # gaps up to this share of the scores' spread count as ties
 _SAME = 1e-10  # relative difference of values up to which starts have the same minimum
@@ -32,12 +36,66 @@ _MAX_PLANES = 1000
 _EXACT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
+@dataclass(frozen=True)
+class Truncated:
+    """A loss on the grades of the k first objects of an order, with grade 0 for all others.
+
+    This is the paper's modification of the truth scores (section 4.3), for losses on grades
+    without a cutoff. The head keeps its order, the objects below it are tied, and a loss on pairs
+    has no pairs of them.
+
+    References
+    ----------
+    xia2009, section 6, which announces pointwise and pairwise losses as future work.
+    """
+
+    loss: Loss | str
+    k: int
+
+
+Surrogate: TypeAlias = Loss | Truncated | str
+"""A loss, its name, or a loss at the top k."""
+
+
+class OrderLoss:
+    """A loss on each order, with relevance n for the object at the top and 1 for the last."""
+
+    def __init__(self, loss: Surrogate, n: int) -> None:
+        base, k = (loss.loss, loss.k) if isinstance(loss, Truncated) else (loss, n)
+        self.loss, self.n = as_loss(base), n
+        places = np.argsort(heads(n, n), axis=1)
+        relevance = np.maximum(float(min(k, n)) - places, 0.0)
+        groups = Groups.from_sizes(np.full(len(places), n))
+        self._target: Any = self.loss.prepare(relevance.ravel(), groups)
+
+    def __call__(self, scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the value, (n!,), and the gradient, (n!, n), of every order."""
+        values, grad = self.loss.value_and_grad(self._repeated(scores), self._target)
+        if np.isnan(values).any():
+            raise ArgumentError(
+                f"loss {self.loss!r} is undefined on orders of {self.n} objects. Check its "
+                "parameters."
+            )
+        return values, grad.reshape(-1, self.n) * values.size
+
+    def held(self, scores: Scores) -> OrderLoss:
+        """Return the loss with the weights of these scores, for a loss that `reweights`."""
+        fixed = copy.copy(self)
+        fixed._target = self.loss.hold(self._repeated(scores), self._target)
+        return fixed
+
+    def _repeated(self, scores: Scores) -> Scores:
+        return np.tile(scores, len(heads(self.n, self.n)))
+
+
 @dataclass(frozen=True, eq=False)
 class Minimum:
     """The minimum of the expectation of a loss.
 
     Attributes
     ----------
+    space : Space
+        The probabilities of the orders.
     scores : float64, (n,)
         One minimiser. Its mean is 0 if the loss depends only on differences of scores, and its
         length is 1 if the loss depends only on their direction. If `finite` is False, the scores
@@ -52,6 +110,7 @@ class Minimum:
         apart (or beyond the precision of float64), because some orders have probability 0.
     """
 
+    space: Space
     scores: Scores
     value: float
     gaps: NDArray[np.float64]
@@ -73,75 +132,22 @@ class Minimum:
 
         return tuple(head for head in numbers(n, k) if is_possible(head))
 
+    def is_consistent(self, k: int) -> bool:
+        """Return whether every possible head of k objects is that of a Bayes ranker.
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    """The heads of a loss's minimiser and those of the Bayes rankers.
+        These are the rankers with the least top-k 0-1 risk (xia2009, section 4.1).
+        """
+        return set(self.heads(k)) <= set(self.space.bayes(k))
 
-    Attributes
-    ----------
-    minimum : Minimum
-        The minimum of the expected loss.
-    heads : tuple of heads
-        The possible heads after sorting by a minimiser. There are several if scores tie.
-    bayes : tuple of heads
-        The most probable heads.
-    regret : float
-        The top-k 0-1 risk of the worst of `heads` less the least possible risk.
-    """
+    def is_tied(self, k: int) -> bool:
+        """Return whether only some of the heads are of a Bayes ranker, so that ties decide."""
+        return not self.is_consistent(k) and bool(set(self.heads(k)) & set(self.space.bayes(k)))
 
-    minimum: Minimum
-    heads: tuple[Head, ...]
-    bayes: tuple[Head, ...]
-    regret: float
-
-    @property
-    def consistent(self) -> bool:
-        """Whether every possible head of a minimiser is a head of a Bayes ranker."""
-        return set(self.heads) <= set(self.bayes)
-
-    @property
-    def tied(self) -> bool:
-        """Whether only some of the heads are heads of a Bayes ranker, so that ties decide."""
-        return not self.consistent and bool(set(self.heads) & set(self.bayes))
-
-
-def agreement(space: Space, loss: Surrogate, k: int, *, n_starts: int = 12) -> Agreement:
-    """Compare the top k of a loss's minimiser with the Bayes rankers of the top-k 0-1 loss.
-
-    Parameters
-    ----------
-    space : Space
-        The probabilities of the orders.
-    loss : Loss, Truncated or str
-        A loss or its name.
-    k : int
-        The cutoff of the 0-1 loss. The surrogate's own cutoff is independent of it.
-    n_starts : int
-        The number of random starts of `minimise`.
-
-    Returns
-    -------
-    Agreement
-
-    References
-    ----------
-    xia2009, section 4.1.
-
-    Examples
-    --------
-    >>> from podium import losses
-    >>> space = Space.from_orders({(0, 1, 2): 0.4, (1, 0, 2): 0.3, (2, 1, 0): 0.3})
-    >>> full = agreement(space, losses.get("listmle"), k=1)
-    >>> full.consistent, full.heads, full.bayes, round(full.regret, 3)
-    (False, ((1,),), ((0,),), 0.1)
-    >>> agreement(space, losses.get("listmle@1"), k=1).consistent
-    True
-    """
-    minimum = minimise(space, loss, n_starts=n_starts)
-    heads, bayes = minimum.heads(k), space.bayes(k)
-    least = min(space.probability(head) for head in heads)
-    return Agreement(minimum, heads, bayes, max(0.0, space.probability(bayes[0]) - least))
+    def regret(self, k: int) -> float:
+        """Return the top-k 0-1 risk of the worst of the heads less the least possible risk."""
+        probabilities = self.space.subgroups(k)
+        least = min(self.space.probability(head) for head in self.heads(k))
+        return max(0.0, float(probabilities.max()) - least)
 
 
 def minimise(space: Space, loss: Surrogate, *, n_starts: int = 12) -> Minimum:
@@ -182,11 +188,12 @@ def minimise(space: Space, loss: Surrogate, *, n_starts: int = 12) -> Minimum:
 
     Examples
     --------
-    >>> from podium import losses
-    >>> space = Space.from_orders({(0, 1): 0.75, (1, 0): 0.25})
-    >>> minimum = minimise(space, losses.get("listmle"))
-    >>> bool(np.allclose(minimum.scores, [np.log(3) / 2, -np.log(3) / 2])), minimum.heads(1)
-    (True, ((0,),))
+    >>> space = Space.from_orders({(0, 1, 2): 0.4, (1, 0, 2): 0.3, (2, 1, 0): 0.3})
+    >>> full = minimise(space, "listmle")
+    >>> full.heads(1), full.is_consistent(1), round(full.regret(1), 3)
+    (((1,),), False, 0.1)
+    >>> minimise(space, "listmle@1").is_consistent(1)
+    True
     """
     expected = Expected(space, OrderLoss(loss, space.n))
     declared = expected.loss.loss
@@ -205,7 +212,7 @@ def minimise(space: Space, loss: Surrogate, *, n_starts: int = 12) -> Minimum:
         highest += _SAME * max(1.0, abs(highest))
         found = [point for point in found if expected(point[0])[0] <= highest]
     gaps = np.min([scores[:, None] - scores for scores, _ in found], axis=0)
-    return Minimum(best[0], expected(best[0])[0], gaps, best[1])
+    return Minimum(space, best[0], expected(best[0])[0], gaps, best[1])
 
 
 @dataclass(frozen=True)
@@ -315,4 +322,4 @@ def _by_planes(expected: Expected) -> Minimum:
         lowest, _ = tightest(aim, highest)
         gaps[i, j] = lowest[i] - lowest[j]
     gaps[np.abs(gaps) <= _GRAIN] = 0.0
-    return Minimum(scores, value, gaps, True)
+    return Minimum(expected.space, scores, value, gaps, True)

@@ -5,34 +5,28 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from podium_studies.xia2009.consistency.orders import (
-    Head,
-    OrderLoss,
-    Scores,
-    Surrogate,
-    exchanged,
-    heads,
-    with_before,
-)
+from podium_studies.xia2009.consistency.minimum import OrderLoss, Scores, Surrogate
+from podium_studies.xia2009.consistency.space import Head, exchanged, heads, with_before
 
 Condition = Literal[
     "non-negative", "differentiable", "symmetric", "ordered", "strict", "constant", "steeper"
 ]
 
-CONDITIONS: dict[Condition, str] = {
-    "non-negative": "a value is below 0",
-    "differentiable": "the slopes to both sides of a score differ",
-    "symmetric": "exchanging two objects in scores and order changes the value (1)",
-    "ordered": "the order that contradicts the scores costs less (2)",
-    "strict": "no order that contradicts the scores costs more (2)",
-    "constant": "two orders with the same head cost differently (2)",
-    "steeper": "equal scores, and no exchange makes the slope larger (3)",
-}
-"""The conditions of definition 3 in its order, and the meaning of a counter-example to each."""
+CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+"""The conditions of definition 3 in its order. A counter-example to each of them:
+
+- "non-negative": a value is below 0;
+- "differentiable": the slopes to both sides of a score differ;
+- "symmetric" (1): exchanging two objects in scores and order changes the value;
+- "ordered" (2): the order that contradicts the scores costs less;
+- "strict" (2): no order that contradicts the scores costs more;
+- "constant" (2): two orders with the same head cost differently;
+- "steeper" (3): for equal scores, no exchange makes the slope larger.
+"""
 
 _CLOSE = 1e-9  # relative difference up to which values count as equal
 _STEP = 1e-6  # step of one-sided slopes
@@ -55,19 +49,12 @@ class CounterExample:
     order : tuple of int
         The object at each place. "strict" and "steeper" are violated if no order meets them. For
         these, the order that comes closest.
-    values : (float, float)
-        The values that violate the condition. "symmetric": the value, and the value with i and j
-        exchanged in scores and order. "ordered", "strict", "constant": the value of `order`, and
-        the value with i and j exchanged in it. "steeper": the slopes by score i of these two
-        orders. "differentiable": the slopes to the left and right of score i. "non-negative": the
-        value, twice.
     """
 
     condition: Condition
     scores: tuple[float, ...]
     pair: tuple[int, int]
     order: Head
-    values: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -147,10 +134,9 @@ def sensitivity(loss: Surrogate, n: int, k: int, *, n_random: int = 200) -> Sens
     order_loss, found, n_scores = OrderLoss(loss, n), dict[Condition, CounterExample](), 0
     for scores in _vectors(n, n_random):
         n_scores += 1
-        for condition, pair, row, values in _violations(order_loss, k, scores):
-            order = tuple(map(int, heads(n, n)[row]))
-            ends = float(values[0]), float(values[1])
-            example = CounterExample(condition, tuple(map(float, scores)), pair, order, ends)
+        for condition, pair, row in _violations(order_loss, k, scores):
+            order = tuple(heads(n, n)[row].tolist())
+            example = CounterExample(condition, tuple(scores.tolist()), pair, order)
             found.setdefault(condition, example)
     return Sensitivity(n, k, n_scores, tuple(found[name] for name in CONDITIONS if name in found))
 
@@ -169,8 +155,8 @@ def _vectors(n: int, n_random: int) -> Iterator[Scores]:
         yield scores
 
 
-Violation = tuple[Condition, tuple[int, int], Any, tuple[float, float]]
-"""A condition, the pair of objects, the number of the order, and the values."""
+Violation = tuple[Condition, tuple[int, int], Any]
+"""A condition, the pair of objects, and the number of the order."""
 
 
 def _violations(loss: OrderLoss, k: int, scores: Scores) -> Iterator[Violation]:
@@ -180,7 +166,7 @@ def _violations(loss: OrderLoss, k: int, scores: Scores) -> Iterator[Violation]:
     tolerance = _CLOSE * (1.0 + float(np.abs(values).max()))
     lowest = np.argmin(values)
     if values[lowest] < -tolerance:
-        yield "non-negative", (0, 0), lowest, (values[lowest], values[lowest])
+        yield "non-negative", (0, 0), lowest
     yield from _kinks(loss, scores, values)
     for i in range(n - 1):  # all exchanges are composed of exchanges of neighbours
         moved = scores.copy()
@@ -188,13 +174,12 @@ def _violations(loss: OrderLoss, k: int, scores: Scores) -> Iterator[Violation]:
         moved_values = loss(moved)[0][exchanged(n, n, i, i + 1)]
         row = np.argmax(np.abs(moved_values - values))
         if abs(moved_values[row] - values[row]) > tolerance:
-            yield "symmetric", (i, i + 1), row, (values[row], moved_values[row])
+            yield "symmetric", (i, i + 1), row
     for i, j in itertools.permutations(range(n), 2):
         if scores[i] <= scores[j]:
             is_tied = scores[i] == scores[j]
             by_order = slopes[:, i] if is_tied else values
-            for condition, row in _contradictions(by_order, n, k, (i, j), tolerance, is_tied):
-                yield condition, (i, j), row, (by_order[row], by_order[exchanged(n, n, i, j)[row]])
+            yield from _contradictions(by_order, n, k, (i, j), tolerance, is_tied)
 
 
 def _kinks(loss: OrderLoss, scores: Scores, values: Scores) -> Iterator[Violation]:
@@ -207,13 +192,13 @@ def _kinks(loss: OrderLoss, scores: Scores, values: Scores) -> Iterator[Violatio
         if i < 0 and not rows.size:
             return
         if i >= 0 and rows.size:
-            yield "differentiable", (i, i), rows[0], (left[rows[0]], right[rows[0]])
+            yield "differentiable", (i, i), rows[0]
 
 
 def _contradictions(
     by_order: Scores, n: int, k: int, pair: tuple[int, int], tolerance: float, is_tied: bool
-) -> Iterator[tuple[Condition, Any]]:
-    """Yield the conditions that orders with i above j violate, and the number of such an order.
+) -> Iterator[Violation]:
+    """Yield the violations by orders with i above j.
 
     Object i has a lower score than j, and `by_order` has the values; or the scores are tied, and
     it has the slopes by score i.
@@ -225,10 +210,10 @@ def _contradictions(
     changing, same = (np.flatnonzero(mask) for mask in (has_other_head, ~has_other_head))
     most = changing[np.argmax(gain[changing])]
     if gain[most] <= tolerance:
-        yield "steeper" if is_tied else "strict", rows[most]
+        yield "steeper" if is_tied else "strict", pair, rows[most]
     if not is_tied:
         least = changing[np.argmin(gain[changing])]
         if gain[least] < -tolerance:
-            yield "ordered", rows[least]
+            yield "ordered", pair, rows[least]
         if same.size and np.abs(gain[same]).max() > tolerance:
-            yield "constant", rows[same[np.argmax(np.abs(gain[same]))]]
+            yield "constant", pair, rows[same[np.argmax(np.abs(gain[same]))]]

@@ -6,23 +6,47 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
-from podium_studies.xia2009.consistency.orders import (
-    Head,
-    exchanged,
-    heads,
-    numbers,
-    with_before,
-)
+
+Head: TypeAlias = tuple[int, ...]
+"""The objects at the top k places, from the top; objects are numbered from 0."""
 
 _SIZES = {math.factorial(n): n for n in range(2, 9)}  # the number of objects by that of orders
 _RAMP = 1e-9  # keeps drawn probabilities distinct if several would be 0
 _EQUAL = 1e-12  # difference of probabilities up to which subgroups are both the most probable
+
+
+@cache
+def heads(n: int, k: int) -> NDArray[np.int64]:
+    """Return every head of k of n objects, in lexicographic order; with k = n, every order."""
+    return np.array(list(itertools.permutations(range(n), k)), np.int64)
+
+
+@cache
+def numbers(n: int, k: int) -> dict[Head, int]:
+    """Return the number in `heads` of each head."""
+    return {head: number for number, head in enumerate(itertools.permutations(range(n), k))}
+
+
+@cache
+def exchanged(n: int, k: int, i: int, j: int) -> NDArray[np.int64]:
+    """Return for each head of k objects the number of the head with i and j exchanged."""
+    table = {i: j, j: i}
+    rows = ([table.get(o, o) for o in head] for head in numbers(n, k))
+    return np.array([numbers(n, k)[tuple(row)] for row in rows])
+
+
+@cache
+def with_before(n: int, k: int, i: int, j: int) -> NDArray[np.int64]:
+    """Return the numbers of the heads that contain i, with j later in the head or not in it."""
+    place_i, place_j = (np.where(heads(n, k) == o, np.arange(k), k).min(axis=1) for o in (i, j))
+    return np.flatnonzero(place_i < place_j)
 
 
 @dataclass(frozen=True, eq=False)
