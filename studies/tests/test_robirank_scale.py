@@ -12,8 +12,7 @@ from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.verdict import judge
 from podium_studies.yun2014 import scale as study
-from podium_studies.yun2014.scale import DIFFERING
-from podium_studies.yun2014.scale_fit import draw, measure
+from podium_studies.yun2014.scale import DIFFERING, draw, measure
 
 VARY = {"threads": [1, 2], "blocks": [1], "factors": [2, 4], "shares": [0.5], "workers": []}
 
@@ -45,7 +44,7 @@ def test_popularity_and_activity_have_long_tails() -> None:
 
 def test_users_are_drawn_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     in_one_block = draw(700, 20_000, [1], 3_000)
-    monkeypatch.setattr("podium_studies.yun2014.scale_fit._BLOCK", 300)
+    monkeypatch.setattr("podium_studies.yun2014.scale._BLOCK", 300)
     parts_of_it = draw(700, 20_000, [1], 3_000)
     assert np.diff(parts_of_it.indptr).min() > 0
     assert parts_of_it.nnz == pytest.approx(in_one_block.nnz, rel=0.02)

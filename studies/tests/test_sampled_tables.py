@@ -17,7 +17,6 @@ from podium import sampled
 from podium.sampled import RankDistribution
 from podium_studies.cells import parts, seed_of
 from podium_studies.jin2021 import tables as study
-from podium_studies.jin2021 import winners as winners
 from podium_studies.jin2021.evaluations import jackknife, ranks
 from podium_studies.jin2021.tables import Values, statistics
 from podium_studies.recipe import load
@@ -151,7 +150,7 @@ def test_winners_are_counted_for_the_truly_best() -> None:
         }
         for name in exact
     }
-    actual = winners.fold(recipe, made)
+    actual = study.counts(recipe, made)
     assert actual["A: recall@1"].value == 0.0
     assert actual["B: recall@1"].value == pytest.approx(50.0)  # a draw is no win
     assert actual["B: recall@1"].std_error == pytest.approx(100 * math.sqrt(1 / 3 / 4))

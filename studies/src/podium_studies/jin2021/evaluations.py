@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from inspect import signature
@@ -19,37 +19,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from podium import data, recommenders
+from podium import data, recommenders, sampled
 from podium.errors import DataError, PodiumWarning
-from podium.sampled import (
-    Design,
-    Estimator,
-    LinearEstimator,
-    RankDistribution,
-    SampledRanks,
-    get,
-    simulate_ranks,
-)
-from podium_studies.archive import (
-    Ints,
-    Pairs,
-    counted,
-    lists,
-    matrix,
-    members,
-    movielens,
-    numbered,
-    pick,
-    required,
-)
-from podium_studies.archive import pairs as pairs_of
+from podium_studies import archive
 from podium_studies.cells import generator, seed_of
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
 from podium_studies.study import Measured
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 
 
 Parts: TypeAlias = "tuple[sparse.csr_array[Any], sparse.csr_array[Any]]"
@@ -69,119 +49,112 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
     DataError
         If a file is absent or malformed, or if the numbers differ from ``shape``.
     """
-    (user, item), last, shape = _pairs(recipe, paths)
+    user, item, last, shape = _pairs(recipe, paths)
     if last is None:
         sizes = np.bincount(user)
         starts = np.cumsum(sizes) - sizes
         last = item[starts + generator(recipe, "held-out").integers(sizes)]
-    is_train = item != last[user]
-    return matrix(user[is_train], item[is_train], shape), matrix(np.arange(shape[0]), last, shape)
+    kept = item != last[user]
+    users = np.arange(shape[0])
+    return archive.matrix(user[kept], item[kept], shape), archive.matrix(users, last, shape)
 
 
 def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> Parts:
     """Read a recipe's data set and hold out a random share of each user's items, rounded down."""
-    (user, item), _, shape = _pairs(recipe, paths)
+    user, item, _, shape = _pairs(recipe, paths)
     sizes = np.bincount(user)
     order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
     place = np.empty(user.size, np.int64)
     place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    is_target = place < (share * sizes).astype(np.int64)[user]
-    train, targets = (matrix(user[rows], item[rows], shape) for rows in (~is_target, is_target))
+    held_out = place < (share * sizes).astype(np.int64)[user]
+    train, targets = (archive.matrix(user[p], item[p], shape) for p in (~held_out, held_out))
     return train, targets
 
 
-def _pairs(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Pairs, Ints | None, tuple[int, int]]:
-    """Return the pairs of the selected users, the held-out items if known, and the shape."""
+def _pairs(
+    recipe: Recipe, paths: Mapping[str, Path]
+) -> tuple[Ints, Ints, Ints | None, tuple[int, int]]:
+    """Return the pairs of the selected users, the held-out items if known, and the shape.
+
+    Users and items are numbered from 0, and pairs are sorted by user.
+    """
     settings: Mapping[str, Any] = recipe.parameters["protocol"]
     (source,) = recipe.data
-    pairs, last = FORMATS[settings["format"]](paths[source.folder], source)
-    pairs, last = _selected(recipe, pairs, last)
-    n_users, n_items = (int(codes.max()) + 1 for codes in pairs)
-    shape = [n_users, n_items, pairs[0].size]
-    if settings["shape"] not in ([], shape):
-        raise DataError(
-            f"{paths[source.folder]} has {shape} users, items and pairs, but {source.title} has "
-            f"{settings['shape']}. Download it again from {source.url}"
-        )
-    return pairs, last, (n_users, n_items)
-
-
-def _selected(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
-    """Return the pairs of the selected users, with users and items numbered from 0."""
-    settings = recipe.parameters["protocol"]
-    users = np.flatnonzero(np.bincount(pairs[0]) >= max(2, settings["least"]))
+    place = paths[source.folder]
+    user, item, *ends = FORMATS[settings["format"]](place, source)
+    last = np.searchsorted(np.unique(item), item[ends[0]]) if ends else None
+    user, item = archive.numbered(user, item)
+    users = np.flatnonzero(np.bincount(user) >= max(2, settings["least"]))
     if 0 < settings["users"] < users.size:
         drawn = generator(recipe, "users").choice(users, settings["users"], replace=False)
         users = np.sort(drawn)
-    if not users.size:
+    selected = np.isin(user, users)
+    items, item = np.unique(item[selected], return_inverse=True)
+    user = np.searchsorted(users, user[selected])
+    shape = [users.size, items.size, user.size]
+    if settings["shape"] not in ([], shape):
         raise DataError(
-            f"{recipe.data[0].title} has no user with at least {max(2, settings['least'])} items."
+            f"{place} has {shape} users, items and pairs, but {source.title} has "
+            f"{settings['shape']}. Download it again from {source.url}"
         )
-    selected = np.isin(pairs[0], users)
-    items, item = np.unique(pairs[1][selected], return_inverse=True)
-    subset = np.searchsorted(users, pairs[0][selected]).astype(np.int64), item.astype(np.int64)
-    return subset, None if last is None else np.searchsorted(items, last[users]).astype(np.int64)
+    last = None if last is None else np.searchsorted(items, last[users])
+    return user, item, last, (users.size, items.size)
 
 
-def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
+def _movielens(place: Path, source: DataSet) -> tuple[Ints, ...]:
     """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
 
     The files are the publisher's ratings.dat (among equal times, the largest item id is the
     last), or those of NCF (ml-1m.train.rating, ml-1m.test.rating).
     """
-    files = members(place, source.title, source.url)
-    train = pick(files, ["ml-1m.train.rating"])
-    if train is not None:
-        test = required(files, "ml-1m.test.rating", place, source.url)
-        parts = pairs_of(train, b"\t"), pairs_of(test, b"\t")
-        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
-        ends = np.argsort(parts[1][0]) + parts[0][0].size
-    else:
-        ratings = movielens(place, "1m")
-        user, item = np.asarray(ratings.user), np.asarray(ratings.item)
-        order = np.lexsort((item, np.asarray(ratings.timestamp), user))
-        ends = order[np.flatnonzero(np.diff(user[order], append=-1))]
-    return numbered(user, item), np.searchsorted(np.unique(item), item[ends])
+    files = archive.members(place, source.title, source.url)
+    if archive.pick(files, ["ml-1m.train.rating"]):
+        names = ["ml-1m.train.rating", "ml-1m.test.rating"]
+        user, item = _union(place, source, names, partial(archive.pairs, delimiter=b"\t"))
+        n_users = np.unique(user).size
+        return user, item, np.argsort(user[-n_users:]) + user.size - n_users
+    ratings = archive.movielens(place, "1m")
+    user, item = np.asarray(ratings.user), np.asarray(ratings.item)
+    order = np.lexsort((item, np.asarray(ratings.timestamp), user))
+    return user, item, order[np.flatnonzero(np.diff(user[order], append=-1))]
 
 
-def _splits(*names: str, are_lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:
-    """Return a reader of the union of files, without repeated pairs."""
-
-    def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
-        files = members(place, source.title, source.url)
-        matches = [required(files, name, place, source.url) for name in names]
-        parts = [lists(file) if are_lists else pairs_of(file, b" ") for file in matches]
-        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
-        return numbered(user, item), None
-
-    return pairs
-
-
-def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
-    """Return the pairs of users.dat."""
-    return numbered(*counted(place, source)), None
+def _union(
+    place: Path,
+    source: DataSet,
+    names: Iterable[str],
+    pairs: Callable[[archive.Member], archive.Pairs],
+) -> tuple[Ints, ...]:
+    """Return the pairs of several files."""
+    files = archive.members(place, source.title, source.url)
+    parts = [pairs(archive.required(files, name, place, source.url)) for name in names]
+    return tuple(np.concatenate(ids) for ids in zip(*parts, strict=True))
 
 
-def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
+def _table(place: Path, source: DataSet) -> tuple[Ints, ...]:
     """Read a table of users and items, or the only table in a folder."""
-    files = members(place, source.title, source.url)
+    files = archive.members(place, source.title, source.url)
     if len(files) != 1:
         raise DataError(
             f"{place} must be a table with a column of users and a column of items, or a folder "
             f"with only this table, got {len(files)} files. Pass the file itself."
         )
     rows = data.read_interactions(Path(files[0].name))
-    return numbered(rows.user, rows.item), None
+    return np.asarray(rows.user), np.asarray(rows.item)
 
 
-FORMATS: dict[str, Callable[[Path, DataSet], tuple[Pairs, Ints | None]]] = {
+FORMATS: dict[str, Callable[[Path, DataSet], tuple[Ints, ...]]] = {
     "movielens-1m": _movielens,
-    "citeulike-a": _counted,
-    "citeulike": _splits("train.txt", "valid.txt", "test.txt", are_lists=False),
-    "lists": _splits("train.txt", "test.txt", are_lists=True),
+    "citeulike-a": archive.counted,
+    "citeulike": partial(
+        _union,
+        names=["train.txt", "valid.txt", "test.txt"],
+        pairs=partial(archive.pairs, delimiter=b" "),
+    ),
+    "lists": partial(_union, names=["train.txt", "test.txt"], pairs=archive.lists),
     "table": _table,
 }
-"""Readers by name; they return pairs sorted by user, and the users' held-out items or None."""
+"""Readers by name; they return users, items, and the rows of the held-out pairs if known."""
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -209,24 +182,24 @@ class Evaluations:
     def n_items(self) -> int:
         return self.train.shape[1]
 
-    def exact(self, method: str) -> RankDistribution:
+    def exact(self, method: str) -> sampled.RankDistribution:
         """Return the distribution of the ranks among all items."""
-        return RankDistribution.of_ranks(ranks(self, method), self.n_items)
+        return sampled.RankDistribution.of_ranks(ranks(self, method), self.n_items)
 
     def readings(
         self, method: str, n_negatives: int | Sequence[int], seed: int
-    ) -> Iterator[tuple[str, Estimator, SampledRanks]]:
+    ) -> Iterator[tuple[str, sampled.Estimator, sampled.SampledRanks]]:
         """Draw one sampled evaluation, with and without the users' numbers of training items.
 
         Yield each estimator that supports the sample: its label, itself, and its ranks.
         """
         all_ranks, history = ranks(self, method), np.diff(self.train.indptr).astype(np.int64)
         samples = [
-            simulate_ranks(all_ranks, self.n_items, n_negatives, history=known, seed=seed)
+            sampled.simulate_ranks(all_ranks, self.n_items, n_negatives, history=known, seed=seed)
             for known in (None, history)
         ]
         for label, text in self.recipe.parameters["estimators"].items():
-            estimator = get(text)
+            estimator = sampled.get(text)
             sample = samples[label in self.recipe.parameters["with_history"]]
             if estimator.grows or not sample.design.grows:
                 yield label, estimator, sample
@@ -290,10 +263,12 @@ quiet = partial(warnings.catch_warnings, action="ignore", category=PodiumWarning
 """A block without warnings about biased estimators, because the recipes measure the bias."""
 
 
-def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]) -> list[float]:
+def estimates(
+    estimator: sampled.Estimator, ranks: sampled.SampledRanks, measures: Sequence[str]
+) -> list[float]:
     """Return the estimates of all measures as `Estimator.estimate` does, from a single fit."""
     with quiet():
-        if isinstance(estimator, LinearEstimator):
+        if isinstance(estimator, sampled.LinearEstimator):
             counts = ranks.counts / ranks.n_users
             return [
                 float(counts @ _values(estimator, ranks.design, measure)) for measure in measures
@@ -344,6 +319,6 @@ def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
 
 
 @lru_cache(maxsize=1024)
-def _values(estimator: LinearEstimator, design: Design, measure: str) -> Floats:
+def _values(estimator: sampled.LinearEstimator, design: sampled.Design, measure: str) -> Floats:
     """Return the estimator's values, cached per design: for large samples they take seconds."""
     return estimator.values(design, measure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from podium.report import Table
 from podium_studies import views
-from podium_studies.cells import key, repeats, results, seed_of
+from podium_studies.cells import key, mean, repeats, results, seed_of
 from podium_studies.jin2021.evaluations import (
     Evaluations,
     Floats,
@@ -103,9 +103,9 @@ def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, flo
             for name in (*papers, *own_names):
                 figures[f"{method} {measure}: {name} / exact"] = moments[0, i, at(name), k]
     rows = values.rows(recipe.parameters["compared"])
-    mean, square, error = moments[0][rows], moments[1][rows], np.sqrt(moments[2][rows])
+    ratio, square, error = moments[0][rows], moments[1][rows], np.sqrt(moments[2][rows])
     errors = {"error": geometric_mean(error), "largest error": error.max(axis=0)}
-    bias = np.abs(mean - 1.0).mean(axis=(0, 2))
+    bias = np.abs(ratio - 1.0).mean(axis=(0, 2))
     for name in (*papers, *own_names):
         for k, measure in enumerate(values.measures):
             figures |= {
@@ -113,12 +113,12 @@ def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, flo
             }
         figures[f"{name}: bias"] = bias[at(name)]
     columns = [at(name) for name in papers]
-    least = _least_biased(mean[:, columns])
+    least = _least_biased(ratio[:, columns])
     for name, count in zip(papers, least.tolist(), strict=True):
-        ordered = _n_pairs_in_order(values.exact[rows], values.exact[rows] * mean[:, at(name)])
+        ordered = _n_pairs_in_order(values.exact[rows], values.exact[rows] * ratio[:, at(name)])
         figures[f"{name}: rows with least or second least bias"] = Measured(float(count))
         figures[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
-    sd = np.sqrt(np.maximum(square - mean**2, 0.0))
+    sd = np.sqrt(np.maximum(square - ratio**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         for name in ("MLE", "WMLE", "MES"):
             spread = geometric_mean((sd[:, at(name)] / sd[:, at("BV(0.01)")]).ravel())
@@ -260,3 +260,64 @@ def _level(mean: float, sd: float) -> str:
 
 STUDY = Study(cells, run, fold, prepare, shown)
 """The study of means, standard deviations and errors of every estimator for every method."""
+
+
+_RUNS = 100  # the number of runs to which counts are scaled, as in the paper
+
+
+def counts(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the counts in 100 runs by estimator and measure, and differences of estimators."""
+    values = Values.of(recipe, cells)
+    is_correct = wins(recipe, values)
+    figures: dict[str, Measured] = {}
+    for j, name in enumerate(values.estimators):
+        for k, measure in enumerate(values.measures):
+            figures[f"{name}: {measure}"] = mean(_RUNS * is_correct[:, j, k])
+        figures[f"{name}: all measures"] = mean(_RUNS * is_correct[:, j].mean(axis=1))
+    for one, other in recipe.parameters["differences"]:
+        first, second = (is_correct[:, values.estimators.index(name)] for name in (one, other))
+        figures[f"{one} − {other}: all measures"] = mean(_RUNS * (first - second).mean(axis=1))
+    compared = recipe.parameters["compared"]
+    exact = values.exact[values.rows(compared)]
+    for k, (measure, best) in enumerate(zip(values.measures, exact.argmax(axis=0), strict=True)):
+        label = f"best by exact {measure} is {compared[best]}"
+        figures[label] = Measured(UNIT * float(exact[best, k]), n=values.users)
+    return figures
+
+
+def wins(recipe: Recipe, values: Values) -> Floats:
+    """Return 1 where an estimator finds the best of the compared methods, else 0.
+
+    Returns
+    -------
+    float64, (n_repeats, n_estimators, n_measures)
+        0 also if another method has the same estimate as the best one.
+    """
+    rows = values.rows(recipe.parameters["compared"])
+    estimates = values.estimates[:, rows]
+    best = np.argmax(values.exact[rows], axis=0)
+    best_estimates = np.take_along_axis(estimates, best[None, None, None, :], axis=1)
+    n_as_good = (estimates >= best_estimates).sum(axis=1)
+    return (n_as_good == 1).astype(np.float64)
+
+
+def shown_counts(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield the counts of every estimator with the paper's, and the methods' exact values."""
+    values = Values.of(recipe, cells)
+    title = "Runs of 100 in which the estimator finds the best method (printed)"
+    grid = Grid(title, values.estimators, values.measures, "{}: {}", digits=0, head="estimator")
+    yield grid
+    top = [measure for measure in values.measures if measure.endswith("@10")]
+    guess = f"A random guess is right in {_RUNS // len(recipe.parameters['compared'])} runs."
+    yield replace(grid, columns=top, text="", plot="intervals", axis="runs of 100", note=guess)
+    yield views.table(
+        "Exact values of the methods, in thousandths",
+        "method",
+        values.methods,
+        {measure: k for k, measure in enumerate(values.measures)},
+        lambda method, k: f"{UNIT * values.exact[values.methods.index(method), k]:.2f}",
+    )
+
+
+WINNERS = Study(cells, run, counts, prepare, shown_counts)
+"""The study that counts in the same repeats how often an estimator finds the best method."""

@@ -14,6 +14,7 @@ from scipy import optimize
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
+from podium.losses.pairwise import PairwiseHinge
 from podium_studies.xia2009.consistency.space import Head, Space, heads, numbers
 
 Scores: TypeAlias = NDArray[np.float64]  # (n,)
@@ -21,19 +22,11 @@ Scores: TypeAlias = NDArray[np.float64]  # (n,)
 _TIED = 1e-6  # gaps up to this share of the scores' spread count as ties
 _SAME = 1e-10  # relative difference of values up to which starts have the same minimum
 
-# Constants of smooth losses
 _PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8)
 _GROWTH = 1.0  # if the spread grows by more at the last penalty, there is no finite minimum
 _MAX_ROUNDS = 60
 _LAST = 6  # rounds of reweighting that count if the scores neither settle nor repeat
 _SETTLED = 1e-5
-
-# Constants of cutting planes
-_BOX = 50.0  # scores are between -_BOX and _BOX
-_SLACK = 1e-8  # relative difference from the least value that counts as zero
-_GRAIN = 1e-4  # gaps in score units that count as zero, because of the slack
-_MAX_PLANES = 1000
-_EXACT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -170,13 +163,13 @@ def minimise(space: Space, loss: Surrogate, *, n_starts: int = 12) -> Minimum:
     Raises
     ------
     ArgumentError
-        If the loss is declared neither convex nor smooth and has no weights that can be held
-        fixed, so that its minimum would be unreliable.
+        If the loss is not declared smooth, has no weights that can be held fixed, and is not the
+        hinge on pairs, so that its minimum would be unreliable.
 
     Notes
     -----
-    Smooth losses are minimised by BFGS with a penalty that is removed in steps. Convex losses with
-    kinks are minimised by cutting planes with linear programs, for scores between -50 and 50.
+    Smooth losses are minimised by BFGS with a penalty that is removed in steps, and the hinge on
+    pairs over whole scores.
     For a loss that `reweights`, the weights are held at the scores of a start, the expectation is
     minimised, and so on until the scores stay the same. If they alternate between several orders,
     all of these count, as ties do.
@@ -198,7 +191,7 @@ def minimise(space: Space, loss: Surrogate, *, n_starts: int = 12) -> Minimum:
     expected = Expected(space, OrderLoss(loss, space.n))
     declared = expected.loss.loss
     if not declared.smooth and not declared.reweights:
-        return _by_planes(expected)
+        return _by_whole_scores(expected)
     rng = np.random.default_rng(0)
     starts = [rng.standard_normal(space.n) for _ in range(n_starts)]
     if declared.reweights:
@@ -279,47 +272,31 @@ class Expected:
         return np.allclose(values, scaled_values, rtol=1e-12, atol=1e-12)
 
 
-def _by_planes(expected: Expected) -> Minimum:
-    """Return the minimum of a convex function from its tangents, exact if it has flat pieces."""
-    n, declared = expected.space.n, expected.loss.loss
-    if not declared.convex:
+def _by_whole_scores(expected: Expected) -> Minimum:
+    """Return the minimum of a loss whose kinks lie at whole differences of scores.
+
+    Between its kinks, the expectation of the hinge on pairs is linear in differences of scores.
+    The ends of its flat pieces are therefore whole scores. It is L-natural convex, so that whole
+    scores are a minimum if no shift of some scores by 1 lowers it, and such shifts lead from each
+    whole minimum to each other.
+    """
+    loss, n = expected.loss.loss, expected.space.n
+    if not isinstance(loss, PairwiseHinge):
         raise ArgumentError(
-            f"loss {declared!r} is neither convex nor smooth, so that no method here finds its "
-            "minimum. Pass a loss that is convex or smooth."
+            f"loss {loss!r} has kinks, and is not the hinge on pairs, so that no method here finds "
+            "its minimum. Pass a smooth loss, or pairwise-hinge."
         )
-    slopes: list[Scores] = []
-    heights: list[float] = []
-
-    def cut(scores: Scores) -> float:
-        value, slope = expected(scores)
-        slopes.append(slope)
-        heights.append(value - float(slope @ scores))
-        return value
-
-    def tightest(aim: Scores, highest: float) -> tuple[Scores, float]:
-        """Return the scores and the value with the least aim, above all tangents, up to highest."""
-        equality: Any = {}
-        if declared.shift_invariant:
-            equality = {"A_eq": np.append(np.ones(n), 0.0)[None], "b_eq": np.zeros(1)}
-        bounds = [(-_BOX, _BOX)] * n + [(None, None if np.isinf(highest) else highest)]
-        while True:
-            rows = np.hstack([np.array(slopes), -np.ones((len(slopes), 1))])
-            x: Any = optimize.linprog(
-                aim, rows, -np.array(heights), bounds=bounds, options=_EXACT, **equality
-            ).x
-            value = cut(x[:-1])
-            excess = value - (x[-1] if np.isinf(highest) else highest)
-            if excess <= _SLACK * max(1.0, abs(value)) or len(slopes) >= _MAX_PLANES:
-                return x[:-1], value
-
-    cut(np.zeros(n))
-    scores, value = tightest(np.append(np.zeros(n), 1.0), np.inf)
-    highest = value + _SLACK * max(1.0, abs(value))
-    gaps = np.zeros((n, n))
-    for i, j in itertools.permutations(range(n), 2):
-        aim = np.zeros(n + 1)
-        aim[[i, j]] = 1.0, -1.0
-        lowest, _ = tightest(aim, highest)
-        gaps[i, j] = lowest[i] - lowest[j]
-    gaps[np.abs(gaps) <= _GRAIN] = 0.0
-    return Minimum(expected.space, scores, value, gaps, True)
+    shifts = [np.array(shift) for shift in itertools.product((0.0, 1.0), repeat=n)][1:-1]
+    least, found, waiting = np.inf, dict[Head, Scores](), [np.zeros(n)]
+    while waiting:
+        scores = waiting.pop()
+        value = expected(scores)[0]
+        if value < least - _SAME:
+            least, found = value, {}
+        if value <= least + _SAME and tuple(scores) not in found:
+            found[tuple(scores)] = scores
+            shifted = (scores + shift for shift in shifts)
+            waiting += [other - other.min() for other in shifted]
+    minima = [*found.values()]
+    gaps = np.min([scores[:, None] - scores for scores in minima], axis=0)
+    return Minimum(expected.space, minima[0] - minima[0].mean(), least, gaps, True)
