@@ -33,9 +33,9 @@ def make_pairs(shape: str, fraction: float, n_pairs: int) -> csr_array[Any]:
     """Return pairs of few items, which fit in a cache, or of many songs, which do not."""
     if shape == "small":
         return make_interactions(6_000, N_ITEMS["small"], n_pairs).train
-    from podium_studies.yun2014.scale_fit import Shape, draw
+    from podium_studies.yun2014.scale import draw, shape_of
 
-    return draw(Shape.of(fraction), [0]).astype(np.float32)
+    return draw(*shape_of(fraction), [0]).astype(np.float32)
 
 
 def _podium(**options: Any) -> Fit:

@@ -12,15 +12,12 @@ import pytest
 from scipy.optimize import minimize
 
 from podium import losses
-from podium.groups import Groups
 from podium.losses import Loss
 from podium_studies.xia2009.consistency import (
-    PermutationCrossEntropy,
     Space,
-    Truncated,
-    is_order_preserving,
     meets_theorem_6,
     minimise,
+    preserved_pairs,
     sensitivity,
 )
 
@@ -66,9 +63,8 @@ def spaces(n: int, k: int) -> list[Space]:
     rng = np.random.default_rng([n, k])
     drawn = [Space.random(n, rng, concentration=c) for c in (0.2, 1.0, 5.0)]
     drawn += [Space.random_order_preserving(n, k, rng) for _ in range(3)]
-    drawn.append(Space.plackett_luce(rng.standard_normal(n)))
     coarse = rng.integers(0, 3, math.factorial(n)) + 1e-9
-    return [*drawn, Space(coarse / coarse.sum()), Space.uniform(n)]
+    return [*drawn, Space(coarse / coarse.sum()), Space(np.full(len(coarse), 1 / len(coarse)))]
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (4, 3)])
@@ -76,14 +72,12 @@ def test_conditions_on_spaces_are_the_definitions(n: int, k: int) -> None:
     outcomes: set[tuple[bool, bool]] = set()
     for space in spaces(n, k):
         p = by_order(space)
-        heads, actual = space.subgroups(k)
         expected = {h: subgroup(p, h) for h in itertools.permutations(range(n), k)}
-        assert [tuple(h) for h in heads.tolist()] == list(expected)
-        assert actual == pytest.approx(list(expected.values()))
+        assert space.subgroups(k) == pytest.approx(list(expected.values()))
         best = max(expected.values())
         assert set(space.bayes(k)) == {h for h, v in expected.items() if v > best - 1e-12}
         for i, j in itertools.permutations(range(n), 2):
-            assert is_order_preserving(space, i, j, k) == preserves(p, i, j, k)
+            assert ((i, j) in preserved_pairs(space, k)) == preserves(p, i, j, k)
             outcomes.add((True, preserves(p, i, j, k)))
         assert meets_theorem_6(space, k) == theorem_6(p, n, k)
         outcomes.add((False, theorem_6(p, n, k)))
@@ -97,40 +91,6 @@ def test_head_of_theorem_6_is_the_only_most_probable() -> None:
             space = Space.random_order_preserving(n, k, rng)
             assert meets_theorem_6(space, k)
             assert len(space.bayes(k)) == 1
-
-
-def luce(scores: list[float], order: Order) -> float:
-    rest = [math.exp(scores[o]) for o in order]
-    return math.prod(value / sum(rest[place:]) for place, value in enumerate(rest))
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_cross_entropy_is_the_sum_over_all_permutations(n: int) -> None:
-    rng = np.random.default_rng(n)
-    for k in range(1, n + 1):
-        grades, scores = rng.integers(0, 4, n).astype(float), 2 * rng.standard_normal(n)
-        grades[:2] = 4.0, 0.0
-        loss: Loss = Truncated(PermutationCrossEntropy(scale=0.7), k)
-        floor = sorted(grades)[-k - 1] if k < n else 0.0
-        psi = [0.7 * max(g - floor, 0.0) for g in grades]
-        if max(psi) == min(psi):
-            continue
-        expected = 0.0
-        for order in itertools.permutations(range(n)):
-            truth = luce(psi, order)
-            expected += truth * math.log(truth / luce(scores.tolist(), order))
-        target = loss.prepare(grades, Groups.single(n))
-        assert loss.value_and_grad(scores, target)[0][0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_cross_entropy_of_scores_far_apart() -> None:
-    # object 1 is 1000 below: only P(first place) of it counts, and the law of two objects
-    loss = PermutationCrossEntropy()
-    target = loss.prepare(np.array([0.0, 1.0]), Groups.single(2))
-    values, grad = loss.value_and_grad(np.array([0.0, -1000.0]), target)
-    p = math.e / (1 + math.e)
-    assert values[0] == pytest.approx(p * (math.log(p) + 1000) + (1 - p) * math.log(1 - p))
-    assert grad == pytest.approx([p, -p])
 
 
 def likelihood(k: int) -> Plain:
@@ -240,7 +200,7 @@ def test_flat_minimum_of_the_hinge_by_a_grid() -> None:
     rng = np.random.default_rng(5)
     loss = losses.get("pairwise-hinge")
     tied = Space.from_orders({(0, 1, 2): 0.5, (1, 0, 2): 0.25, (2, 1, 0): 0.25})
-    for space in [tied, Space.uniform(3), *(Space.random(3, rng) for _ in range(4))]:
+    for space in [tied, Space(np.full(6, 1 / 6)), *(Space.random(3, rng) for _ in range(4))]:
         minimum = minimise(space, loss)
         grid = [np.array([0.0, a / 4, b / 4]) for a in range(-12, 13) for b in range(-12, 13)]
         values = [

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from podium import losses
-from podium_studies.xia2009.consistency import (
-    Space,
-    Truncated,
-    agreement,
-    is_consistent_on,
-    minimise,
-)
+from podium_studies.xia2009.consistency import Space, Truncated, minimise
 
 DECLARED = {
     name: loss.consistency[0]
@@ -33,10 +27,7 @@ def spaces(k: int) -> list[Space]:
 
 
 def consistent(loss: Any, k: int, n_starts: int = 3) -> list[bool]:
-    return [
-        agreement(space, loss, k, minimum=minimise(space, loss, n_starts=n_starts)).consistent
-        for space in spaces(k)
-    ]
+    return [minimise(space, loss, n_starts=n_starts).is_consistent(k) for space in spaces(k)]
 
 
 def named(*words: str) -> list[str]:
@@ -51,7 +42,7 @@ def test_every_word_is_one_of_three() -> None:
 @pytest.mark.parametrize("name", named("with k"))
 def test_losses_with_a_cutoff_are_consistent(name: str, k: int) -> None:
     assert all(consistent(losses.get(name, k=k), k))
-    assert not is_consistent_on(SPACE, losses.get(name), k=1)
+    assert not minimise(SPACE, name).is_consistent(1)
 
 
 @pytest.mark.long
@@ -64,7 +55,7 @@ def test_losses_of_truncated_grades_are_consistent(name: str, k: int) -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "squared", "pairwise-logistic"])
 def test_all_grades_are_too_many(name: str) -> None:
-    assert not is_consistent_on(SPACE, losses.get(name), k=1)
+    assert not minimise(SPACE, name).is_consistent(1)
 
 
 def test_the_hinge_is_not_consistent() -> None:

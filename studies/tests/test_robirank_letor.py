@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.yun2014 import letor
 from podium_studies.yun2014.letor import ROBIRANK
-
-pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
-
-N_QUERIES, N_ROWS = 15, 25
-
-
-def part(number: int) -> str:
-    """Return three queries of made-up lines in three grades, by the first two of four features."""
-    rng = np.random.default_rng(number)
-    lines: list[str] = []
-    for query in range(3 * number, 3 * number + 3):
-        X = rng.random((N_ROWS, 4))
-        grades = np.digitize(X[:, 0] + 0.5 * X[:, 1] + 0.2 * rng.normal(size=N_ROWS), [0.9, 1.2])
-        for y, x in zip(grades, X, strict=True):
-            features = " ".join(f"{i}:{v:.6f}" for i, v in enumerate(x, 1))
-            lines.append(f"{int(y)} qid:{query} {features}")
-    return "\n".join(lines) + "\n"
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the five parts."""
-    folder = tmp_path_factory.mktemp("letor")
-    for number in range(5):
-        (folder / f"S{number + 1}.txt").write_text(part(number))
-    return folder
 
 
 def made_up_cells(recipe: Recipe, levels: Mapping[str, float]) -> dict[str, Any]:

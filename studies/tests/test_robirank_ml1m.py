@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,27 +13,6 @@ from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.yun2014 import ml1m
 from podium_studies.yun2014.ml1m import ROBIRANK
-
-N_USERS, N_ITEMS = 60, 80
-"""Methods whose packages are there; podium's own always."""
-
-
-def made_up() -> list[tuple[int, int]]:
-    """Return pairs of two tastes, ids with gaps, in no order."""
-    rng = np.random.default_rng(0)
-    same = (np.arange(N_USERS)[:, None] + np.arange(N_ITEMS)) % 2 == 0
-    likes = rng.random(same.shape) < np.linspace(0.05, 0.9, N_ITEMS) * np.where(same, 1.0, 0.2)
-    pairs = rng.permutation(np.argwhere(likes))
-    return [(3 * int(user) + 1, 7 * int(item) + 2) for user, item in pairs]
-
-
-@pytest.fixture(scope="module")
-def ratings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with made-up ratings in the publisher's form."""
-    folder = tmp_path_factory.mktemp("ml-1m")
-    lines = [f"{user}::{item}::{1 + item % 5}::{9 * item}\n" for user, item in made_up()]
-    (folder / "ratings.dat").write_text("".join(lines))
-    return folder
 
 
 def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[str, Any]:

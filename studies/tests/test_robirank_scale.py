@@ -12,10 +12,8 @@ from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.verdict import judge
 from podium_studies.yun2014 import scale as study
-from podium_studies.yun2014.scale import DIFFERING
-from podium_studies.yun2014.scale_fit import Shape, draw, measure
+from podium_studies.yun2014.scale import DIFFERING, draw, measure
 
-SMALL = Shape(700, 3_000, 20_000)
 VARY = {"threads": [1, 2], "blocks": [1], "factors": [2, 4], "shares": [0.5], "workers": []}
 
 
@@ -32,7 +30,7 @@ def cells() -> dict[str, Any]:
 
 
 def test_popularity_and_activity_have_long_tails() -> None:
-    data = draw(Shape(20_000, 10_000, 800_000), [1])
+    data = draw(20_000, 800_000, [1], 10_000)
     heard = np.sort(np.bincount(data.indices, minlength=10_000))[::-1]
     rank = np.arange(10_000)
     share = np.log((rank + 51) / (rank + 50)) / np.log(1 + 10_000 / 50)  # of 1 / (r + 50)
@@ -45,9 +43,9 @@ def test_popularity_and_activity_have_long_tails() -> None:
 
 
 def test_users_are_drawn_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_one_block = draw(SMALL, [1])
-    monkeypatch.setattr("podium_studies.yun2014.scale_fit._BLOCK", 300)
-    parts_of_it = draw(SMALL, [1])
+    in_one_block = draw(700, 20_000, [1], 3_000)
+    monkeypatch.setattr("podium_studies.yun2014.scale._BLOCK", 300)
+    parts_of_it = draw(700, 20_000, [1], 3_000)
     assert np.diff(parts_of_it.indptr).min() > 0
     assert parts_of_it.nnz == pytest.approx(in_one_block.nnz, rel=0.02)
 

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from studies.tests.made_samples import small
 
 from podium.sampled import get
 from podium_studies.cells import parts
-from podium_studies.jin2021 import error as figures
 from podium_studies.jin2021 import error as study
 from podium_studies.jin2021.error import designs
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import Recipe
 
-METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}
-FIXED, GROWING = [5, 10, 20], [[5, 10], [5, 10, 20]]
-
-
-def small(**changes: Any) -> Recipe:
-    """Return the recipe for made data, with methods that need no other package."""
-    recipe = load("sampled-error")
-    parameters: dict[str, Any] = {
-        **recipe.parameters,
-        "protocol": {"format": "lists", "users": 0, "least": 2, "shape": []},
-        "methods": METHODS,
-        "fixed": FIXED,
-        "growing": GROWING,
-        "few": 10,
-        "timed": ["RoBiRank", "itemKNN"],
-        **changes,
-    }
-    (source,) = recipe.data
-    return dataclasses.replace(
-        recipe,
-        parameters=parameters,
-        repeats=3,
-        claims=(),
-        data=(dataclasses.replace(source, folder="set", files=()),),
-    )
+SIZES = {"fixed": [5, 10, 20], "growing": [[5, 10], [5, 10, 20]], "few": 10, "timed": []}
 
 
 def made_up(recipe: Recipe, off: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
@@ -48,11 +23,6 @@ def made_up(recipe: Recipe, off: dict[str, dict[str, list[float]]]) -> dict[str,
     cells: dict[str, Any] = {}
     for cell in study.cells(recipe):
         key_parts = parts(cell)
-        if key_parts["part"] == study.SECONDS:
-            each = dict.fromkeys(designs(recipe), 2.0)
-            taken = dict.fromkeys(recipe.parameters["estimators"], each)
-            cells[cell] = {"kind": "share", "all": 6.0, "scoring": each, "estimating": taken}
-            continue
         repeat = int(key_parts["repeat"])
         cells[cell] = {
             "exact": exact,
@@ -80,10 +50,10 @@ def constant(recipe: Recipe, error: dict[str, float]) -> dict[str, dict[str, lis
 
 
 def test_errors_are_roots_of_mean_squares_over_exact() -> None:
-    recipe = small(methods={"itemKNN": {}}, timed=[])
+    recipe = small("sampled-error", 3, methods={"itemKNN": {}}, **SIZES)
     off = constant(recipe, dict.fromkeys(designs(recipe), 0.2))
     off["MLE"]["10"] = [0.3, 0.0, -0.6]
-    actual = figures.fold(recipe, made_up(recipe, off))
+    actual = study.fold(recipe, made_up(recipe, off))
     expected = np.sqrt((0.09 + 0.36) / 3)
     assert actual["ndcg@10: MLE at 10"].value == pytest.approx(expected)
     assert actual["ndcg@10: BV(0.1) at 10"].value == pytest.approx(0.2)
@@ -94,21 +64,21 @@ def test_errors_are_roots_of_mean_squares_over_exact() -> None:
 
 def test_growing_sample_is_compared_at_its_cost() -> None:
     """Errors 1 / n of samples of one size: a growing one of cost 10 has to beat 1 / 10."""
-    recipe = small(methods={"itemKNN": {}}, timed=[])
+    recipe = small("sampled-error", 3, methods={"itemKNN": {}}, **SIZES)
     errors = {"5": 1 / 5, "10": 1 / 10, "20": 1 / 20, "5 to 10": 0.1, "5 to 20": 0.05}
-    actual = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
+    actual = study.fold(recipe, made_up(recipe, constant(recipe, errors)))
     assert actual["ndcg@10: BV(0.01) at 5 to 20 / fixed at its cost"].value == pytest.approx(0.5)
     assert not any(name.startswith("ndcg@10: MES at 5 to") for name in actual)
 
 
 def test_items_for_an_error_are_interpolated_in_logarithms() -> None:
     sizes, roots = np.array([10.0, 100.0, 1000.0]), np.array([0.4, 0.2, 0.1])
-    assert figures.items_for(0.2 * np.sqrt(0.5), sizes, roots) == pytest.approx(100 * np.sqrt(10))
-    assert figures.items_for(0.2, sizes, roots) == pytest.approx(100)
-    assert np.isnan(figures.items_for(0.05, sizes, roots))
-    assert figures.items_for(0.5, sizes, roots) == 10
+    assert study.items_for(0.2 * np.sqrt(0.5), sizes, roots) == pytest.approx(100 * np.sqrt(10))
+    assert study.items_for(0.2, sizes, roots) == pytest.approx(100)
+    assert np.isnan(study.items_for(0.05, sizes, roots))
+    assert study.items_for(0.5, sizes, roots) == 10
 
 
 def test_items_for_an_error_are_those_that_keep_to_it() -> None:
     sizes, roots = np.array([10.0, 100.0, 1000.0]), np.array([0.1, 0.4, 0.1])
-    assert figures.items_for(0.2, sizes, roots) == pytest.approx(100 * np.sqrt(10))
+    assert study.items_for(0.2, sizes, roots) == pytest.approx(100 * np.sqrt(10))

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from studies.tests.made_samples import small
 
-from podium_studies.jin2021 import figures as figures
-from podium_studies.recipe import Recipe, load
-
-METHODS: dict[str, Any] = {"EASE": {"l2": 20.0}, "itemKNN": {"k": 5}}
-
-
-def small(**changes: Any) -> Recipe:
-    """Return the recipe for made data, with methods that need no other package."""
-    recipe = load("sampled-figures")
-    parameters: dict[str, Any] = {
-        **recipe.parameters,
-        "protocol": {"format": "lists", "users": 0, "least": 2, "shape": []},
-        "methods": METHODS,
-        "n_negatives": 20,
-        "depth": 30,
-        "cutoffs": [5, 20],
-        **changes,
-    }
-    (source,) = recipe.data
-    return dataclasses.replace(
-        recipe,
-        parameters=parameters,
-        repeats=3,
-        claims=(),
-        data=(dataclasses.replace(source, folder="set", files=()),),
-    )
+from podium_studies.jin2021 import figures
+from podium_studies.recipe import Recipe
 
 
 def made_up(
@@ -40,8 +16,8 @@ def made_up(
 ) -> tuple[Recipe, dict[str, Any]]:
     """Return a recipe of one method, and cells of these curves."""
     recipe = small(
-        methods={"EASE": {}}, depth=len(exact), cutoffs=[2], compared=[[*runs]],
-        estimators=dict.fromkeys(runs, "mle"),
+        "sampled-figures", 2, methods={"EASE": {}}, depth=len(exact), cutoffs=[2],
+        compared=[[*runs]], estimators=dict.fromkeys(runs, "mle"),
     )  # fmt: skip
     cells: dict[str, Any] = {"part=exact/method=EASE": {"users": 50, "recall": exact}}
     for i, _ in enumerate(next(iter(runs.values()))):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from podium_studies.jin2021.evaluations import Evaluations
-from podium_studies.jin2021.protocol import HeldOut, read
+from podium_studies.jin2021.evaluations import Evaluations, ranks, read
 from podium_studies.recipe import DataSet, Recipe
 
 PAIRS = [(1, 10), (1, 20), (1, 30), (2, 20), (2, 30), (5, 10), (5, 40), (5, 20)]
@@ -31,12 +29,8 @@ def recipe(format: str, methods: dict[str, Any] | None = None, **protocol: Any) 
     )
 
 
-def held_out(held: HeldOut) -> list[tuple[int, int]]:
-    return list(enumerate(held.target.tolist()))
-
-
-def learned(held: HeldOut) -> list[tuple[int, int]]:
-    user, item = held.train.nonzero()
+def pairs(part: Any) -> list[tuple[int, int]]:
+    user, item = part.nonzero()
     return sorted(zip(user.tolist(), item.tolist(), strict=True))
 
 
@@ -48,31 +42,22 @@ def movielens(place: Path, form: str) -> Path:
         for name, rows in (("train", rest), ("test", test)):
             lines = "".join(f"{u}\t{i}\t5\t{n}\n" for n, (u, i) in enumerate(rows))
             (place / f"ml-1m.{name}.rating").write_text(lines)
-    elif form == "pairs":
-        lines = "".join(f"{u},{i}\n" for u, i in PAIRS)
-        (place / "pairs.csv").write_text(f"user_id,item_id\n{lines}")
-        packed = "".join(f"{u},{i},4\n" for u, i in reversed(test))
-        with gzip.open(place / "ncf_test.csv.gz", "wt") as file:
-            file.write(f"user_id,item_id,rating\n{packed}")
     else:
         lines = "".join(f"{u}::{i}::5::{100 + (LAST[u] == i)}\n" for u, i in PAIRS)
         (place / "ratings.dat").write_text(lines)
     return place
 
 
-@pytest.mark.parametrize("form", ["ncf", "pairs", "ratings"])
+@pytest.mark.parametrize("form", ["ncf", "ratings"])
 def test_movielens_holds_out_the_same_items_in_every_form(tmp_path: Path, form: str) -> None:
-    held = read(recipe("movielens-1m"), {"set": movielens(tmp_path, form)})
-    assert held_out(held) == [(0, 2), (1, 1), (2, 3)]
-    assert learned(held) == [(0, 0), (0, 1), (1, 2), (2, 0), (2, 1)]
-    assert held.history.tolist() == [2, 1, 2]
-    assert held.targets.toarray().sum(axis=1).tolist() == [1.0, 1.0, 1.0]
+    train, targets = read(recipe("movielens-1m"), {"set": movielens(tmp_path, form)})
+    assert pairs(targets) == [(0, 2), (1, 1), (2, 3)]
+    assert pairs(train) == [(0, 0), (0, 1), (1, 2), (2, 0), (2, 1)]
 
 
 def test_of_ratings_at_one_time_the_last_is_that_of_the_greater_item(tmp_path: Path) -> None:
     (tmp_path / "ratings.dat").write_text("".join(f"1::{i}::5::7\n" for i in (4, 9, 6)))
-    held = read(recipe("movielens-1m"), {"set": tmp_path})
-    assert held.target.tolist() == [2]
+    assert pairs(read(recipe("movielens-1m"), {"set": tmp_path})[1]) == [(0, 2)]
 
 
 def citeulike(place: Path) -> Path:
@@ -108,35 +93,32 @@ def test_held_out_items_are_the_same_whatever_the_form(tmp_path: Path, form: str
     (tmp_path / "other").mkdir()
     one = read(recipe(form), {"set": FORMS[form](tmp_path)})
     other = read(recipe("citeulike"), {"set": citeulike(tmp_path / "other")})
-    assert one.target.tolist() == other.target.tolist()
+    assert [*map(pairs, one)] == [*map(pairs, other)]
 
 
 def test_a_share_of_users_keeps_the_items_that_they_have(tmp_path: Path) -> None:
     lines = "".join(f"{user} {user} {user + 1}\n" for user in range(0, 80, 2))
     (tmp_path / "train.txt").write_text(lines)
     (tmp_path / "test.txt").write_text(lines)
-    held = read(recipe("lists", users=10), {"set": tmp_path})
-    assert (held.n_users, held.n_items) == (10, 20)
-
-
-def made(n_users: int = 100, n_items: int = 40) -> HeldOut:
-    """Users of two tastes; the held-out item is one of their taste."""
-    rng = np.random.default_rng(0)
-    same = (np.arange(n_users)[:, None] + np.arange(n_items)) % 2 == 0
-    likes = rng.random(same.shape) < np.where(same, 0.25, 0.02)
-    target = 2 * rng.integers(n_items // 2, size=n_users) + np.arange(n_users) % 2
-    likes[np.arange(n_users), target] = False
-    return HeldOut(sparse.csr_array(likes.astype(np.float32)), target.astype(np.int64))
+    train, _ = read(recipe("lists", users=10), {"set": tmp_path})
+    assert train.shape == (10, 20)
 
 
 def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
-    held = made()
-    actual = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
-    dense = held.train.toarray().astype(np.float64)
+    rng, users = np.random.default_rng(0), np.arange(100)
+    same = (users[:, None] + np.arange(40)) % 2 == 0
+    likes = rng.random(same.shape) < np.where(same, 0.25, 0.02)
+    target = 2 * rng.integers(20, size=100) + users % 2  # of the user's taste
+    likes[users, target] = False
+    targets = sparse.csr_array((np.ones(100, np.float32), (users, target)), shape=likes.shape)
+    train = sparse.csr_array(likes.astype(np.float32))
+    made = recipe("lists", {"itemKNN": {"k": 40}})
+    actual = ranks(Evaluations(made, train, targets), "itemKNN")
+    dense = likes.astype(np.float64)
     norm = dense / np.sqrt((dense**2).sum(axis=0))
     cosine = norm.T @ norm
     np.fill_diagonal(cosine, 0.0)
     scores = (dense @ cosine).astype(np.float32)
-    own = scores[np.arange(100), held.target][:, None]
+    own = scores[users, target][:, None]
     assert (actual > (scores > own + 1e-4).sum(axis=1)).all()
     assert (actual <= (scores > own - 1e-4).sum(axis=1)).all()

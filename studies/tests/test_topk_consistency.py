@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from podium.groups import Groups
-from podium_studies.cells import parts
-from podium_studies.recipe import Recipe, load
-from podium_studies.xia2009 import enumeration as study
-from podium_studies.xia2009.enumeration import curve
-from podium_studies.xia2009.enumeration_losses import Gentle, make_loss
-
-SMALL = {"spaces": 6, "many_spaces": 40, "n_random_scores": 4, "p1": [0.335, 0.995, 5]}
-SMALLER: dict[str, Any] = {
-    **SMALL,
-    "sizes": [[3, 1], [3, 2], [4, 1]],
-    "curves": [["listmle", "original"], ["squared", "top-k"], ["gentle", "original"]],
-}
-
-
-def small(**changes: Any) -> Recipe:
-    recipe = load("topk-consistency")
-    return dataclasses.replace(recipe, parameters={**recipe.parameters, **SMALLER, **changes})
-
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, Any]:
-    recipe = small()
-    return {cell: study.run(recipe, None, **parts(cell)) for cell in study.cells(recipe)}
+from podium_studies.recipe import load
+from podium_studies.xia2009.enumeration import Gentle, curve, make_loss
 
 
 @pytest.mark.parametrize(
@@ -47,7 +25,9 @@ def cells() -> dict[str, Any]:
     ],
 )
 def test_thresholds_of_proposition_10(loss: str, form: str, first: float) -> None:
-    actual = curve(small(), make_loss(loss, form, 1))
+    recipe = load("topk-consistency")
+    recipe = replace(recipe, parameters={**recipe.parameters, "p1": [0.335, 0.995, 5]})
+    actual = curve(recipe, make_loss(loss, form, 1))
     assert actual["first from"] == pytest.approx(first, abs=1e-6)
     assert [lead > 0 for lead in actual["lead"]] == [p1 > first for p1 in actual["p1"]]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from studies.tests.record import recipe_data
 
 from podium_studies import folds
 from podium_studies.cells import parts
@@ -21,81 +20,23 @@ from podium_studies.rows import Rows
 from podium_studies.views import paired
 from podium_studies.xia2009 import letor
 
-pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
-
 MEASURES: Mapping[str, str] = load("topk-ohsumed").parameters["measures"]
-N_QUERIES, N_ROWS = 15, 25
-
-
-def part(number: int, shift: int = 0) -> str:
-    """Return three queries of made-up lines; one query of the first part has nothing relevant."""
-    rng = np.random.default_rng([number, shift])
-    lines: list[str] = []
-    for query in range(3 * number, 3 * number + 3):
-        X = rng.random((N_ROWS, 4))
-        relevant = (X[:, 0] + 0.3 * rng.normal(size=N_ROWS) > 0.7) & (query != 0)
-        for y, x in zip(relevant, X, strict=True):
-            features = " ".join(f"{i}:{v:.6f}" for i, v in enumerate(x, 1))
-            lines.append(f"{int(y)} qid:{query + shift} {features} #docid = {len(lines)}")
-    return "\n".join(lines) + "\n"
-
-
-def write_folds(folder: Path, shift: int = 0) -> Path:
-    """Write the five folds of such parts, as LETOR has them."""
-    for fold in range(5):
-        place = folder / f"Fold{fold + 1}"
-        place.mkdir(parents=True)
-        turned = [part((fold + i) % 5, shift) for i in range(5)]
-        (place / "train.txt").write_text("".join(turned[:3]))
-        (place / "vali.txt").write_text(turned[3])
-        (place / "test.txt").write_text(turned[4])
-    return folder
+N_QUERIES = 15
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with two collections."""
+    """Return a folder with the five folds of a made-up collection."""
     folder = tmp_path_factory.mktemp("letor")
-    write_folds(folder / "TD2003")
-    write_folds(folder / "TD2004", shift=100)
+    recipe_data.folds(folder)
     return folder
 
 
-def small(**parameters: Any) -> Recipe:
-    """Return topk-td with as many queries as the made-up files have, and short grids."""
-    recipe = load("topk-td")
-    settings = dict(recipe.parameters)
-    settings["collections"] = {
-        name: {**each, "queries": N_QUERIES} for name, each in settings["collections"].items()
-    }
-    for name, each in settings.items():
-        if isinstance(each, Mapping) and "grid" in each:
-            few: dict[str, Any] = {"grid": _last(each["grid"])}
-            if "of_loss" in each:
-                few["of_loss"] = _last(each["of_loss"])
-            fixed = {n: min(v, 6) if n in _STEPS else v for n, v in each["fixed"].items()}
-            settings[name] = {**each, **few, "fixed": fixed}
-    return replace(recipe, parameters={**settings, **parameters}, repeats=2)
-
-
-def _last(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    return {name: column[-1:] for name, column in grid.items()}
-
-
-_STEPS = ("max_iter", "n_rounds")
-
-
-# The folds
-
-
-def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
+def test_folds_of_the_parts_are_the_published_folds(files: Path, tmp_path: Path) -> None:
     for number in range(5):
-        (tmp_path / f"S{number + 1}.txt").write_text(part(number))
-    published = folds.read(write_folds(tmp_path / "folds"))
-    (tmp_path / "parts").mkdir()
-    for file in tmp_path.glob("S*.txt"):
-        shutil.move(file, tmp_path / "parts")
-    for one, other in zip(folds.read(tmp_path / "parts"), published, strict=True):
+        part = files / f"Fold{(number - 4) % 5 + 1}" / "test.txt"
+        (tmp_path / f"S{number + 1}.txt").write_text(part.read_text())
+    for one, other in zip(folds.read(tmp_path), folds.read(files), strict=True):
         for rows, same in zip(one, other, strict=True):
             assert np.array_equal(rows.X, same.X)
             assert np.array_equal(rows.y, same.y)
@@ -103,7 +44,7 @@ def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
 
 
 def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Path) -> None:
-    actual = folds.read(files / "TD2003", n_queries=N_QUERIES)
+    actual = folds.read(files, n_queries=N_QUERIES)
     tested = np.concatenate([np.unique(each.test.qid) for each in actual])
     assert sorted(tested) == list(range(N_QUERIES))
     for each in actual:
@@ -201,7 +142,7 @@ def made_up_cells(recipe: Recipe, better: str) -> dict[str, Any]:
 
 
 def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
-    recipe = small()
+    recipe = load("topk-td")
     figures = letor.fold(recipe, made_up_cells(recipe, "Top-10 ListMLE"))
     assert figures["TD2003 Top-10 ListMLE N@3"].value == pytest.approx(0.6)
     assert figures["TD2004 Top-10 ListMLE − ListMLE, mean over measures"].value == pytest.approx(
@@ -215,6 +156,3 @@ def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
     showing = {"TD2003 Top-k ListNet − ListNet": 15, "TD2003 Top-k ListMLE − ListMLE": 0}
     for label, count in showing.items():
         assert other[f"{label}, {letor.SHOWING}"].value == count
-
-
-# The recipes

@@ -16,7 +16,7 @@ from podium_studies.verdict import judge
 from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.yun2014.msd import FILE as TRIPLETS
 from podium_studies.yun2014.scale import asked as scale_asked
-from podium_studies.yun2014.scale_fit import measure as scale_measure
+from podium_studies.yun2014.scale import measure as scale_measure
 
 __all__ = [
     "TRIPLETS",

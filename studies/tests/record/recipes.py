@@ -201,7 +201,7 @@ def _ml1m(given: Mapping[str, Any]) -> dict[str, Any]:
     left_out = {"WARP"} | ({"ALS", "BPR"} if not importlib.util.find_spec("implicit") else set())
     included = {name: method for name, method in given["methods"].items() if name not in left_out}
     methods = {name: _short(method) for name, method in included.items()}
-    return {"methods": methods, "passes": [1, 3], "sha256": "", "threads": 1}
+    return {"methods": methods, "passes": [1, 3], "shape": [], "threads": 1}
 
 
 def _top_factors(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta, norm
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
 from podium_studies.cells import generator, repeats, results, seed_of, sweep
-from podium_studies.jin2021.evaluations import estimates, geometric_mean, quiet
-from podium_studies.jin2021.protocol import Floats, Ints
+from podium_studies.jin2021.evaluations import (
+    Floats,
+    Ints,
+    estimates,
+    geometric_mean,
+    quiet,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
-
-Part: TypeAlias = "tuple[float, str, float, float]"
-"""The weight of a part of a mixture, the name of its family, and two parameters of the family."""
 
 
 def _power(ranks: Floats, exponent: float, shift: float) -> Floats:
@@ -45,13 +46,14 @@ FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
 """The families by name. Continuous ranks are rounded up."""
 
 
-@lru_cache(maxsize=4)
-def cumulative(parts: tuple[Part, ...], n_items: int) -> Floats:
+def cumulative(parts: Iterable[Sequence[Any]], n_items: int) -> Floats:
     """Return the probability of each rank or a smaller one, in a mixture: float64, (n_items,).
+
+    A part has its weight, the name of its family, and two parameters of the family.
 
     Examples
     --------
-    >>> cumulative(((1.0, "power", 0.0, 0.0),), 4)
+    >>> cumulative([[1.0, "power", 0.0, 0.0]], 4)
     array([0.25, 0.5 , 0.75, 1.  ])
     """
     ranks = np.arange(1.0, n_items + 1)
@@ -62,12 +64,9 @@ def cumulative(parts: tuple[Part, ...], n_items: int) -> Floats:
     return total / total[-1]
 
 
-def mixture(parts: Iterable[Iterable[Any]]) -> tuple[Part, ...]:
-    """Return the parts of a mixture, read from the lists of a recipe."""
-    return tuple((float(w), str(family), float(a), float(b)) for w, family, a, b in parts)
-
-
-def draw(parts: tuple[Part, ...], n_items: int, n_users: int, rng: np.random.Generator) -> Ints:
+def draw(
+    parts: Iterable[Sequence[Any]], n_items: int, n_users: int, rng: np.random.Generator
+) -> Ints:
     """Draw the ranks of users from a mixture: int64, (n_users,)."""
     places = np.searchsorted(cumulative(parts, n_items), rng.random(n_users), side="right")
     return np.minimum(places, n_items - 1) + 1
@@ -96,7 +95,7 @@ def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     parameters = recipe.parameters
     population, n_items, n_users = parameters["members"][member]
     exact_ranks = draw(
-        mixture(parameters["populations"][population]),
+        parameters["populations"][population],
         n_items,
         n_users,
         generator(recipe, "users", member, repeat),
@@ -169,16 +168,14 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield the results by member for each measure, and a plot of the coverage."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the results by member for each measure."""
     names = {
         f"{population}; {n_items:,} items; {n_users:,} users": i
         for i, (population, n_items, n_users) in enumerate(recipe.parameters["members"])
     }
-    panels: dict[str, list[views.Row]] = {}
     for number, measure in enumerate(recipe.parameters["measures"]):
         found = summary(recipe, cells, number)
-        panels[measure] = [views.point_row(name, found["coverage"][i]) for name, i in names.items()]
         yield views.table(
             f"{measure}: intervals and errors",
             "member",
@@ -186,8 +183,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             found,
             lambda name, column: views.fixed(column[names[name]], 2),
         )
-    title = "Share of 95 % intervals that contain the users' exact mean"
-    yield views.intervals(title, panels, axis_label="coverage", digits=2)
 
 
 STUDY = Study(cells, run, fold, shown=shown)

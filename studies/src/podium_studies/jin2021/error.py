@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from podium.report import Figure, Table
-from podium.sampled import Estimator, LinearEstimator, SampledRanks, get, sample_ranks
+from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 from podium_studies import views
 from podium_studies.cells import key, repeats, results, sweep
-from podium_studies.jin2021.evaluations import Evaluations, estimates, prepare
-from podium_studies.jin2021.figures import statistic_of_mean
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    Floats,
+    estimates,
+    fitted,
+    jackknife,
+    prepare,
+    sample_seed,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
@@ -49,36 +55,29 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = context.models.fitted(method), context.held_out.targets
+        model, targets = fitted(context, method), context.targets
         scores = model.as_scores()
         kind = FACTORS if isinstance(scores, tuple) else SHARE
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
-            samples = context.sample(method, size, 0)
-            share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held_out.n_items
-            scoring[name] = (
-                _scoring(scores, targets, size) if kind == FACTORS else all_seconds * share
-            )
-            for label, estimator, ranks in context.readings(samples):
-                estimating_seconds = _estimating(estimator, ranks, measures)
-                estimating.setdefault(label, {})[name] = estimating_seconds
+            if kind == FACTORS:
+                scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
+            seed = sample_seed(recipe, method, size, 0)
+            for label, estimator, ranks in context.readings(method, size, seed):
+                share = (1.0 + float(np.mean(ranks.n_negatives))) / context.n_items
+                scoring.setdefault(name, all_seconds * share)
+                work = partial(_estimated, estimator, ranks, measures)
+                estimating.setdefault(label, {})[name] = _shortest_time(work)
     return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
 
 
-def _scoring(factors: Any, targets: Any, size: Size) -> float:
-    return _shortest_time(lambda: sample_ranks(factors, targets, size))
-
-
-def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> float:
-    """Return the time of estimating all measures from a second sample of the same design.
-
-    The time excludes quantities that estimators cache per design, such as the matrix of CLS.
-    """
+def _estimated(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> Any:
+    """Estimate all measures, without the results of linear estimators that `estimates` caches."""
     if isinstance(estimator, LinearEstimator):
-        return _shortest_time(lambda: [estimator.estimate(ranks, measure) for measure in measures])
-    return _shortest_time(lambda: estimates(estimator, ranks, measures))
+        return [estimator.estimate(ranks, measure) for measure in measures]
+    return estimates(estimator, ranks, measures)
 
 
 def _shortest_time(work: Callable[[], Any]) -> float:
@@ -96,7 +95,6 @@ ERRORS, SECONDS = "errors", "seconds"
 """The two kinds of cells: estimates from one sample of each design, and processor times."""
 
 _SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
-_LEAST = 0.001  # the lower end of the logarithmic axis, in seconds
 _DRAWN = "items drawn per user"
 
 
@@ -116,63 +114,43 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        samples = context.sample(method, size, repeat)
-        cost[name] = float(np.mean(samples[0].n_negatives))
-        for label, estimator, ranks in context.readings(samples):
+        seed = sample_seed(recipe, method, size, repeat)
+        for label, estimator, ranks in context.readings(method, size, seed):
+            cost[name] = float(np.mean(ranks.n_negatives))
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
     exact = [context.exact(method).expect(measure) for measure in measures]
     return {"exact": exact, "cost": cost, "estimates": estimates_by_label}
 
 
-@dataclass(frozen=True, eq=False)
-class Errors:
-    """The relative errors of all samples of all methods.
-
-    Attributes
-    ----------
-    methods : sequence of str
-    measures : sequence of str
-    cost : dict of str to float64, (n_methods,)
-        The mean number of items drawn per user in each design.
-    relative_errors : dict of (estimator, design) to float64, (n_repeats, n_methods, n_measures)
-        The estimate divided by the exact value, minus 1.
-    """
-
-    methods: Sequence[str]
-    measures: Sequence[str]
-    cost: Mapping[str, Floats]
-    relative_errors: Mapping[tuple[str, str], Floats]
-
-    def squares(self, label: str, design: str, measure: str) -> Floats:
-        """Return squared errors: float64, (n_repeats, n_methods)."""
-        return self.relative_errors[label, design][:, :, self.measures.index(measure)] ** 2
-
-    def root(self, label: str, design: str, measure: str) -> float:
-        """Return the geometric mean, over methods, of the root of the mean squared error."""
-        return root(self.squares(label, design, measure).mean(axis=0))
+Errors: TypeAlias = Mapping[tuple[str, str], Floats]
+"""The relative errors by estimator and design: float64, (n_repeats, n_methods, n_measures)."""
 
 
 def errors(recipe: Recipe, cells: Cells) -> Errors:
-    """Collect the cells of all methods."""
-    methods = [*recipe.parameters["methods"]]
-    found = [results(cells, part=ERRORS, method=method) for method in methods]
-    cost = {
-        name: np.mean(
-            [[result["cost"][name] for result in method_results] for method_results in found],
-            axis=1,
-        )
-        for name in found[0][0]["cost"]
+    """Return the estimates divided by the exact values, minus 1."""
+    by_method = _by_method(recipe, cells)
+    exact = np.array([samples[0]["exact"] for samples in by_method])
+
+    def relative(label: str, design: str) -> Floats:
+        values = [[one["estimates"][label][design] for one in samples] for samples in by_method]
+        return np.swapaxes(np.array(values), 0, 1) / exact - 1.0
+
+    designs_by_label = by_method[0][0]["estimates"]
+    return {
+        (label, design): relative(label, design)
+        for label, by_design in designs_by_label.items()
+        for design in by_design
     }
-    exact = np.array([method_results[0]["exact"] for method_results in found], np.float64)
-    relative_errors: dict[tuple[str, str], Floats] = {}
-    for label, by_design in found[0][0]["estimates"].items():
-        for name in by_design:
-            values = [
-                [result["estimates"][label][name] for result in method_results]
-                for method_results in found
-            ]
-            relative_errors[label, name] = np.array(values, np.float64).swapaxes(0, 1) / exact - 1.0
-    return Errors(methods, recipe.parameters["measures"], cost, relative_errors)
+
+
+def costs(recipe: Recipe, cells: Cells, design: str) -> Floats:
+    """Return the mean number of items drawn per user by method: float64, (n_methods,)."""
+    by_method = _by_method(recipe, cells)
+    return np.array([np.mean([one["cost"][design] for one in samples]) for samples in by_method])
+
+
+def _by_method(recipe: Recipe, cells: Cells) -> list[list[Result]]:
+    return [results(cells, part=ERRORS, method=name) for name in recipe.parameters["methods"]]
 
 
 def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
@@ -185,42 +163,46 @@ def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return errors of the judged measure at two sizes, ratios of errors, and times."""
-    all_errors, measure = errors(recipe, cells), recipe.parameters["judged"]
+    relative, measure = errors(recipe, cells), recipe.parameters["judged"]
     small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
-    growing_design = [*growing(recipe)][-1]
+    grown = [*growing(recipe)][-1]
+    log_cost = np.log(costs(recipe, cells, grown))
+    log_sizes = np.log([*fixed(recipe).values()])
 
-    def squares(label: str, design: str) -> Floats:
-        return all_errors.squares(label, design, measure)
+    def statistics(squares: Floats) -> dict[str, float | Measured]:
+        logs = dict(zip(relative, _logs(squares), strict=True))
+        root = {pair: math.exp(0.5 * log.mean()) for pair, log in logs.items()}
+        figures: dict[str, float | Measured] = {}
+        for label in recipe.parameters["estimators"]:
+            figures[f"{measure}: {label} at {small}"] = root[label, small]
+            ratio = root[label, large] / root[label, small]
+            figures[f"{measure}: {label} at {large} / at {small}"] = ratio
+            if (label, grown) in root:
+                # Errors are interpolated on logarithmic scales, for each method at its cost.
+                of_sizes = np.array([logs[label, name] for name in fixed(recipe)]).T
+                at_cost = [
+                    np.interp(x, log_sizes, y) for x, y in zip(log_cost, of_sizes, strict=True)
+                ]
+                figures[f"{measure}: {label} at {grown}"] = root[label, grown]
+                figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[
+                    label, grown
+                ] / math.exp(0.5 * np.mean(at_cost))
+        for one, other in recipe.parameters["compared"]:
+            ratio = root[one, small] / root[other, small]
+            figures[f"{measure}: {one} / {other} at {small}"] = ratio
+        return figures
 
-    figures: dict[str, Measured] = {}
-    for label, text in recipe.parameters["estimators"].items():
-        small_squares = squares(label, small)
-        figures[f"{measure}: {label} at {small}"] = statistic_of_mean(small_squares, root)
-        figures[f"{measure}: {label} at {large} / at {small}"] = _ratio(
-            squares(label, large), small_squares
-        )
-        if get(text).grows:
-            figures[f"{measure}: {label} at {growing_design}"] = statistic_of_mean(
-                squares(label, growing_design), root
-            )
-            error_ratio = _at_cost(recipe, all_errors, label, measure, growing_design)
-            figures[f"{measure}: {label} at {growing_design} / fixed at its cost"] = error_ratio
-    for one, other in recipe.parameters["compared"]:
-        ratio = _ratio(squares(one, small), squares(other, small))
-        figures[f"{measure}: {one} / {other} at {small}"] = ratio
+    judged = recipe.parameters["measures"].index(measure)
+    squares = np.stack([by_pair[..., judged] ** 2 for by_pair in relative.values()], axis=1)
+    figures = jackknife(squares, statistics)
     for method, result in times(recipe, cells).items():
         all_seconds, sample_seconds = result["all"], result["scoring"][small]
-        figures[f"{method}: seconds of all items"] = Measured(all_seconds)
-        figures[f"{method}: seconds of {small} items"] = Measured(sample_seconds)
-        figures[f"{method}: seconds of all items / of {small}"] = Measured(
-            all_seconds / sample_seconds
-        )
+        figures |= {
+            f"{method}: seconds of all items": Measured(all_seconds),
+            f"{method}: seconds of {small} items": Measured(sample_seconds),
+            f"{method}: seconds of all items / of {small}": Measured(all_seconds / sample_seconds),
+        }
     return figures
-
-
-def root(squares: Floats) -> float:
-    """Return the geometric mean over methods of their root-mean-square errors."""
-    return float(np.exp(0.5 * _logs(squares).mean()))
 
 
 def items_for(error: float, sizes: Floats, roots: Floats) -> float:
@@ -241,34 +223,11 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     larger = np.flatnonzero(roots > error)
     if not larger.size:
         return float(sizes[0])
-    last = int(larger[-1])
-    pair = slice(last, last + 2)
-    if roots[pair].size < 2:
-        return float("nan")
-    log_roots, log_sizes = (np.log(values[pair])[::-1] for values in (roots, sizes))
+    if larger[-1] == sizes.size - 1:
+        return math.nan
+    falling = slice(larger[-1] + 1, larger[-1] - 1 if larger[-1] else None, -1)
+    log_roots, log_sizes = (np.log(values[falling]) for values in (roots, sizes))
     return float(np.exp(np.interp(math.log(error), log_roots, log_sizes)))
-
-
-def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
-    """Return the error of a growing design divided by that of fixed-size samples of equal cost."""
-    sizes = np.array([*fixed(recipe).values()], np.float64)
-    all_squares = [all_errors.squares(label, name, measure) for name in (*fixed(recipe), design)]
-
-    def ratio_to_fixed(squares: Floats) -> float:
-        # Errors are interpolated on logarithmic scales, for each method at its cost.
-        logs, costs = _logs(squares[:-1]), np.log(all_errors.cost[design]).tolist()
-        log_fixed: list[float] = [
-            np.interp(cost, np.log(sizes), logs[:, i]) for i, cost in enumerate(costs)
-        ]
-        return root(squares[-1]) / float(np.exp(0.5 * float(np.mean(log_fixed))))
-
-    return statistic_of_mean(np.stack(all_squares, axis=1), ratio_to_fixed)
-
-
-def _ratio(one: Floats, other: Floats) -> Measured:
-    return statistic_of_mean(
-        np.stack([one, other], axis=1), lambda both: root(both[0]) / root(both[1])
-    )
 
 
 def _logs(squares: Floats) -> Floats:
@@ -276,56 +235,49 @@ def _logs(squares: Floats) -> Floats:
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield errors by design, biases and deviations by method, and times."""
-    all_errors, small = errors(recipe, cells), str(recipe.parameters["few"])
-    methods, relative = all_errors.methods, all_errors.relative_errors
-    n_repeats = next(iter(relative.values())).shape[0]
+    """Yield errors by design, the sizes of equal error, and times."""
+    relative, labels = errors(recipe, cells), recipe.parameters["estimators"]
+    names, methods = [*fixed(recipe)], [*recipe.parameters["methods"]]
+    sizes = np.array([*fixed(recipe).values()], np.float64)
+    n_repeats = len(next(iter(relative.values())))
     means = f"Geometric mean over {', '.join(methods)}, of {n_repeats} samples each."
+    roots: dict[str, dict[tuple[str, str], float]] = {}
     for k, measure in enumerate(recipe.parameters["measures"]):
-        roots = {pair: all_errors.root(*pair, measure) for pair in relative}
+        squares = {pair: (by_pair[..., k] ** 2).mean(axis=0) for pair, by_pair in relative.items()}
+        root = {pair: math.exp(0.5 * _logs(square).mean()) for pair, square in squares.items()}
+        roots[measure] = root
         yield views.table(
             f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}",
             "estimator",
-            recipe.parameters["estimators"],
+            labels,
             [*designs(recipe)],
-            lambda label, name, roots=roots: views.fixed(roots.get((label, name), np.nan), 3),
+            lambda label, name, root=root: views.fixed(root.get((label, name), np.nan), 3),
         )
-        yield views.table(
-            f"{measure} at {small}: bias ± standard deviation, divided by the exact value",
-            "estimator",
-            recipe.parameters["estimators"],
-            {method: i for i, method in enumerate(methods)},
-            lambda label, i, k=k: _moments(relative[label, small][:, i, k]),
-        )
-        series = {
-            label: (fixed(recipe).values(), [roots[label, name] for name in fixed(recipe)])
-            for label in recipe.parameters["estimators"]
-        }
-        yield _plot(f"Error of {measure} by the size of samples", series, _DRAWN, means)
-        series = {
-            f"{label}, {kind}": (
-                [float(all_errors.cost[name].mean()) for name in names],
-                [roots[label, name] for name in names],
+        series = [
+            views.curve(
+                f"{label}, {kind}",
+                [float(costs(recipe, cells, name).mean()) for name in points],
+                [root[label, name] for name in points],
             )
             for label in recipe.parameters["grown"]
-            for kind, names in {"one size": fixed(recipe), "growing": growing(recipe)}.items()
-        }
-        yield _plot(
+            for kind, points in {"one size": names, "growing": [*growing(recipe)]}.items()
+        ]
+        yield views.lines(
             f"Error of {measure} with samples that grow while the target ranks first",
             series,
             f"{_DRAWN}, on average",
-            f"{means} Each point is a design: {', '.join(growing(recipe))}.",
+            "root-mean-square error / exact value",
+            log_x=True,
+            log_y=True,
+            caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
         )
-    sizes = np.array([*fixed(recipe).values()], np.float64)
 
     def same_error(pair: tuple[str, str], measure: str) -> str:
-        roots = np.array([all_errors.root(pair[0], name, measure) for name in fixed(recipe)])
-        n = items_for(all_errors.root(*pair, measure), sizes, roots)
+        root = roots[measure]
+        n = items_for(root[pair], sizes, np.array([root[pair[0], name] for name in names]))
         return f"above {sizes[-1]:.0f}" if np.isnan(n) else f"{n:.0f}"
 
-    grown = {
-        f"{label}, {name}": (label, name) for label, name in relative if name in growing(recipe)
-    }
+    grown = {", ".join(pair): pair for pair in relative if pair[1] in growing(recipe)}
     yield views.table(
         "Items per user with which samples of one size have the error of growing ones",
         "estimator, design",
@@ -334,49 +286,17 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         lambda label, measure: same_error(grown[label], measure),
     )
     for method, timing in times(recipe, cells).items():
-        yield from _by_seconds(recipe, all_errors, method, timing)
-
-
-def _by_seconds(
-    recipe: Recipe, all_errors: Errors, method: str, timing: Result
-) -> Iterator[Figure | Table]:
-    measure, names = recipe.parameters["judged"], [*fixed(recipe)]
-    index = list(all_errors.methods).index(method)
-    note = "The time to score a sample is computed as a share of the time to score all items."
-    if timing["kind"] == FACTORS:
-        note = "Scores are products of factors. A sample needs only those of the drawn items."
-    by_row = {"scoring": timing["scoring"], **timing["estimating"]}
-    yield views.table(
-        f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
-        "",
-        by_row,
-        [*designs(recipe)],
-        lambda row, name: views.fixed(by_row[row].get(name, np.nan), 3),
-    )
-    series = {
-        label: (
-            [max(timing["scoring"][n] + timing["estimating"][label][n], _LEAST) for n in names],
-            [float(all_errors.squares(label, n, measure)[:, index].mean()) ** 0.5 for n in names],
+        note = "The time to score a sample is a share of the time to score all items."
+        if timing["kind"] == FACTORS:
+            note = "Scores are products of factors. A sample needs only those of the drawn items."
+        by_row = {"scoring": timing["scoring"], **timing["estimating"]}
+        yield views.table(
+            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
+            "",
+            by_row,
+            [*designs(recipe)],
+            lambda row, name, by_row=by_row: views.fixed(by_row[row].get(name, np.nan), 3),
         )
-        for label in recipe.parameters["timed_estimators"]
-    }
-    heights = [y for _, column in series.values() for y in column]
-    ends = [min(heights), max(heights)]
-    series["all items: no error"] = [max(timing["all"], _LEAST)] * 2, ends
-    x_label = "processor seconds of scoring and estimating"
-    yield _plot(f"{method}: error of {measure} against seconds", series, x_label, note)
-
-
-def _plot(title: str, series: Mapping[str, Any], x_label: str, caption: str) -> Figure:
-    curves = [views.curve(label, map(float, x), y) for label, (x, y) in series.items()]
-    y_label = "root-mean-square error / exact value"
-    return views.lines(title, curves, x_label, y_label, log_x=True, log_y=True, caption=caption)
-
-
-def _moments(values: Floats) -> str:
-    """Format the mean and the standard deviation of a method's relative errors."""
-    spread = values.std(ddof=1) if values.size > 1 else float("nan")
-    return f"{values.mean():+.3f} ± {spread:.3f}"
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

@@ -1,41 +1,161 @@
-"""The recommenders of sampled evaluations by name, and the exact rank of every held-out item.
+"""The data of sampled evaluations, the recommenders by name, and the ranks of held-out items.
 
 To add a recommender, add its line to METHODS, and its options to the recipes.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from podium import recommenders
-from podium.errors import PodiumWarning
-from podium.sampled import (
-    Design,
-    Estimator,
-    LinearEstimator,
-    RankDistribution,
-    SampledRanks,
-    get,
-    simulate_ranks,
-)
-from podium_studies import checks
-from podium_studies.cells import seed_of
-from podium_studies.jin2021 import protocol
-from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
-from podium_studies.recipe import Recipe
+from podium import data, recommenders, sampled
+from podium.errors import DataError, PodiumWarning
+from podium_studies import archive
+from podium_studies.cells import generator, seed_of
+from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
+from podium_studies.study import Measured
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+Parts: TypeAlias = "tuple[sparse.csr_array[Any], sparse.csr_array[Any]]"
+"""Ones at the training pairs and at the held-out pairs, (n_users, n_items) float32 each."""
+
+
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
+    """Read a recipe's data set and hold out one item of each user.
+
+    ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
+    ``users`` is the number of users to draw at random (0 keeps all), and ``least`` the smallest
+    number of pairs of a user who is kept. ``shape`` contains the expected numbers of users, items
+    and pairs after that; [] disables the check.
+
+    Raises
+    ------
+    DataError
+        If a file is absent or malformed, or if the numbers differ from ``shape``.
+    """
+    user, item, last, shape = _pairs(recipe, paths)
+    if last is None:
+        sizes = np.bincount(user)
+        starts = np.cumsum(sizes) - sizes
+        last = item[starts + generator(recipe, "held-out").integers(sizes)]
+    kept = item != last[user]
+    users = np.arange(shape[0])
+    return archive.matrix(user[kept], item[kept], shape), archive.matrix(users, last, shape)
+
+
+def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> Parts:
+    """Read a recipe's data set and hold out a random share of each user's items, rounded down."""
+    user, item, _, shape = _pairs(recipe, paths)
+    sizes = np.bincount(user)
+    order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
+    place = np.empty(user.size, np.int64)
+    place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    held_out = place < (share * sizes).astype(np.int64)[user]
+    train, targets = (archive.matrix(user[p], item[p], shape) for p in (~held_out, held_out))
+    return train, targets
+
+
+def _pairs(
+    recipe: Recipe, paths: Mapping[str, Path]
+) -> tuple[Ints, Ints, Ints | None, tuple[int, int]]:
+    """Return the pairs of the selected users, the held-out items if known, and the shape.
+
+    Users and items are numbered from 0, and pairs are sorted by user.
+    """
+    settings: Mapping[str, Any] = recipe.parameters["protocol"]
+    (source,) = recipe.data
+    place = paths[source.folder]
+    user, item, *ends = FORMATS[settings["format"]](place, source)
+    last = np.searchsorted(np.unique(item), item[ends[0]]) if ends else None
+    user, item = archive.numbered(user, item)
+    users = np.flatnonzero(np.bincount(user) >= max(2, settings["least"]))
+    if 0 < settings["users"] < users.size:
+        drawn = generator(recipe, "users").choice(users, settings["users"], replace=False)
+        users = np.sort(drawn)
+    selected = np.isin(user, users)
+    items, item = np.unique(item[selected], return_inverse=True)
+    user = np.searchsorted(users, user[selected])
+    shape = [users.size, items.size, user.size]
+    if settings["shape"] not in ([], shape):
+        raise DataError(
+            f"{place} has {shape} users, items and pairs, but {source.title} has "
+            f"{settings['shape']}. Download it again from {source.url}"
+        )
+    last = None if last is None else np.searchsorted(items, last[users])
+    return user, item, last, (users.size, items.size)
+
+
+def _movielens(place: Path, source: DataSet) -> tuple[Ints, ...]:
+    """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
+
+    The files are the publisher's ratings.dat (among equal times, the largest item id is the
+    last), or those of NCF (ml-1m.train.rating, ml-1m.test.rating).
+    """
+    files = archive.members(place, source.title, source.url)
+    if archive.pick(files, ["ml-1m.train.rating"]):
+        names = ["ml-1m.train.rating", "ml-1m.test.rating"]
+        user, item = _union(place, source, names, partial(archive.pairs, delimiter=b"\t"))
+        n_users = np.unique(user).size
+        return user, item, np.argsort(user[-n_users:]) + user.size - n_users
+    ratings = archive.movielens(place, "1m")
+    user, item = np.asarray(ratings.user), np.asarray(ratings.item)
+    order = np.lexsort((item, np.asarray(ratings.timestamp), user))
+    return user, item, order[np.flatnonzero(np.diff(user[order], append=-1))]
+
+
+def _union(
+    place: Path,
+    source: DataSet,
+    names: Iterable[str],
+    pairs: Callable[[archive.Member], archive.Pairs],
+) -> tuple[Ints, ...]:
+    """Return the pairs of several files."""
+    files = archive.members(place, source.title, source.url)
+    parts = [pairs(archive.required(files, name, place, source.url)) for name in names]
+    return tuple(np.concatenate(ids) for ids in zip(*parts, strict=True))
+
+
+def _table(place: Path, source: DataSet) -> tuple[Ints, ...]:
+    """Read a table of users and items, or the only table in a folder."""
+    files = archive.members(place, source.title, source.url)
+    if len(files) != 1:
+        raise DataError(
+            f"{place} must be a table with a column of users and a column of items, or a folder "
+            f"with only this table, got {len(files)} files. Pass the file itself."
+        )
+    rows = data.read_interactions(Path(files[0].name))
+    return np.asarray(rows.user), np.asarray(rows.item)
+
+
+FORMATS: dict[str, Callable[[Path, DataSet], tuple[Ints, ...]]] = {
+    "movielens-1m": _movielens,
+    "citeulike-a": archive.counted,
+    "citeulike": partial(
+        _union,
+        names=["train.txt", "valid.txt", "test.txt"],
+        pairs=partial(archive.pairs, delimiter=b" "),
+    ),
+    "lists": partial(_union, names=["train.txt", "test.txt"], pairs=archive.lists),
+    "table": _table,
+}
+"""Readers by name; they return users, items, and the rows of the held-out pairs if known."""
+
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,
@@ -51,136 +171,104 @@ _SMALL = sparse.csr_array(np.kron(np.eye(8, dtype=np.float32), np.ones((8, 8), n
 
 
 @dataclass(frozen=True, eq=False)
-class Models:
-    """The recipe's methods, fitted once to the same pairs.
-
-    A fit uses one thread, because the last digits of its results depend on the number of threads.
-    """
+class Evaluations:
+    """The training and the held-out pairs of a recipe's data, and samples of the ranks."""
 
     recipe: Recipe
     train: sparse.csr_array[Any]
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
+    targets: sparse.csr_array[Any]
 
-    def fitted(self, method: str) -> Any:
-        """Return a method with the recipe's options, fitted."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                options = self.recipe.parameters["methods"][method]
-                seed = seed_of(self.recipe, f"model {method}")
-                self._fitted[method] = _fit(method, options, self.train, seed)
-        return self._fitted[method]
+    @property
+    def n_items(self) -> int:
+        return self.train.shape[1]
 
-
-@dataclass(frozen=True, eq=False)
-class Evaluations:
-    """The held-out items of a recipe's data, with their exact and sampled ranks by method."""
-
-    recipe: Recipe
-    held_out: HeldOut
-    _ranks: dict[str, Ints] = field(default_factory=dict[str, Ints])
-
-    @cached_property
-    def models(self) -> Models:
-        """The recipe's methods, fitted to the pairs that are not held out."""
-        return Models(self.recipe, self.held_out.train)
-
-    def ranks(self, method: str) -> Ints:
-        """Return the rank of each user's held-out item among all items, training items included.
-
-        Returns
-        -------
-        int64, (n_users,)
-            The ranks, from 1. Items with equal scores have a random order, which depends on the
-            recipe's seed.
-
-        Notes
-        -----
-        Ranks are cached, so that a process ranks with a method once, with one thread.
-        """
-        if method not in self._ranks:
-            with threadpool_limits(1):
-                ranks = self.models.fitted(method).ranks(
-                    self.held_out.targets,
-                    exclude_seen=False,
-                    ties="random",
-                    seed=self._seed(method),
-                )
-            self._ranks[method] = ranks.astype(np.int64)
-        return self._ranks[method]
-
-    def exact(self, method: str) -> RankDistribution:
+    def exact(self, method: str) -> sampled.RankDistribution:
         """Return the distribution of the ranks among all items."""
-        return RankDistribution.of_ranks(self.ranks(method), self.held_out.n_items)
-
-    def sample(
-        self, method: str, n_negatives: int | Sequence[int], repeat: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Draw one sampled evaluation; the draws differ by repeat, method and size."""
-        purpose = f"{n_negatives} negatives for {method}"
-        return self.drawn(method, n_negatives, seed_of(self.recipe, purpose, repeat))
-
-    def drawn(
-        self, method: str, n_negatives: int | Sequence[int], seed: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Return the ranks of one sampled evaluation: without and with the users' history."""
-        ranks, n_items = self.ranks(method), self.held_out.n_items
-        without_history, with_history = (
-            simulate_ranks(ranks, n_items, n_negatives, history=history, seed=seed)
-            for history in (None, self.held_out.history)
-        )
-        return without_history, with_history
+        return sampled.RankDistribution.of_ranks(ranks(self, method), self.n_items)
 
     def readings(
-        self, samples: tuple[SampledRanks, SampledRanks]
-    ) -> Iterator[tuple[str, Estimator, SampledRanks]]:
-        """Yield each estimator that supports these samples: its label, itself, and its ranks."""
-        for label, text in self.recipe.parameters["estimators"].items():
-            estimator = get(text)
-            ranks = samples[label in self.recipe.parameters["with_history"]]
-            if estimator.grows or not ranks.design.grows:
-                yield label, estimator, ranks
+        self, method: str, n_negatives: int | Sequence[int], seed: int
+    ) -> Iterator[tuple[str, sampled.Estimator, sampled.SampledRanks]]:
+        """Draw one sampled evaluation, with and without the users' numbers of training items.
 
-    def _seed(self, method: str) -> int:
-        return seed_of(self.recipe, f"model {method}")
+        Yield each estimator that supports the sample: its label, itself, and its ranks.
+        """
+        all_ranks, history = ranks(self, method), np.diff(self.train.indptr).astype(np.int64)
+        samples = [
+            sampled.simulate_ranks(all_ranks, self.n_items, n_negatives, history=known, seed=seed)
+            for known in (None, history)
+        ]
+        for label, text in self.recipe.parameters["estimators"].items():
+            estimator = sampled.get(text)
+            sample = samples[label in self.recipe.parameters["with_history"]]
+            if estimator.grows or not sample.design.grows:
+                yield label, estimator, sample
+
+
+def sample_seed(recipe: Recipe, method: str, n_negatives: int | Sequence[int], repeat: int) -> int:
+    """Return the seed of a sample, which differs by repeat, method and size."""
+    return seed_of(recipe, f"{n_negatives} negatives for {method}", repeat)
+
+
+@cache
+def fitted(context: Evaluations, method: str) -> Any:
+    """Return a method with the recipe's options, fitted once to the training pairs.
+
+    A fit uses one thread, because the last digits of its results depend on the number of threads.
+    """
+    options = context.recipe.parameters["methods"][method]
+    seed = seed_of(context.recipe, f"model {method}")
+    with threadpool_limits(1):
+        return _fit(method, options, context.train, seed)
+
+
+@cache
+def ranks(context: Evaluations, method: str) -> Ints:
+    """Return the rank of each user's held-out item among all items, training items included.
+
+    Returns
+    -------
+    int64, (n_users,)
+        The ranks, from 1. Items with equal scores have a random order, which depends on the
+        recipe's seed.
+    """
+    options = {"exclude_seen": False, "ties": "random"}
+    seed = seed_of(context.recipe, f"model {method}")
+    with threadpool_limits(1):
+        found = fitted(context, method).ranks(context.targets, **options, seed=seed)
+    return found.astype(np.int64)
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted. Methods are fitted on first use."""
     load(recipe)
-    return Evaluations(recipe, protocol.read(recipe, paths))
+    return Evaluations(recipe, *read(recipe, paths))
 
 
 def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
     for name, options in recipe.parameters["methods"].items():
-        make = METHODS[checks.choice(name, "methods", list(METHODS))]
-        _fit(
-            name, {**options, **({"n_epochs": 1} if _accepts(make, "n_epochs") else {})}, _SMALL, 0
-        )
+        make = METHODS[name]
+        short = {"n_epochs": 1} if "n_epochs" in signature(make).parameters else {}
+        _fit(name, {**options, **short}, _SMALL, 0)
 
 
 def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     make = METHODS[name]
-    seeds = {"random_state": seed} if _accepts(make, "random_state") else {}
+    seeds = {"random_state": seed} if "random_state" in signature(make).parameters else {}
     return make(**options, **seeds).fit(pairs)
 
 
-def _accepts(make: Callable[..., Any], option: str) -> bool:
-    return option in signature(make).parameters
+quiet = partial(warnings.catch_warnings, action="ignore", category=PodiumWarning)
+"""A block without warnings about biased estimators, because the recipes measure the bias."""
 
 
-@contextmanager
-def quiet() -> Generator[None]:
-    """Ignore warnings about biased estimators, because the recipes measure the bias."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)
-        yield
-
-
-def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]) -> list[float]:
+def estimates(
+    estimator: sampled.Estimator, ranks: sampled.SampledRanks, measures: Sequence[str]
+) -> list[float]:
     """Return the estimates of all measures as `Estimator.estimate` does, from a single fit."""
     with quiet():
-        if isinstance(estimator, LinearEstimator):
+        if isinstance(estimator, sampled.LinearEstimator):
             counts = ranks.counts / ranks.n_users
             return [
                 float(counts @ _values(estimator, ranks.design, measure)) for measure in measures
@@ -196,6 +284,29 @@ def geometric_mean(values: Floats) -> Floats:
     return np.exp(np.log(values).mean(axis=0))
 
 
+def jackknife(
+    runs: Floats, statistics: Callable[[Floats], Mapping[str, float | Measured]]
+) -> dict[str, Measured]:
+    """Return statistics of the mean over runs, with their jackknife standard errors.
+
+    Parameters
+    ----------
+    runs : float64, (n_runs, ...)
+    statistics : (mean over runs) -> mapping of str to float or Measured
+        The statistics by name. What is Measured already stays as it is.
+    """
+    n, total = len(runs), runs.sum(axis=0)
+    others = [statistics((total - run) / (n - 1)) for run in runs] if n > 1 else []
+
+    def measured(name: str, value: float | Measured) -> Measured:
+        if isinstance(value, Measured):
+            return value
+        spread = float(np.std([other[name] for other in others])) if others else math.nan
+        return Measured(float(value), spread * math.sqrt(n - 1), n)
+
+    return {name: measured(name, value) for name, value in statistics(total / n).items()}
+
+
 def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
     """Return the root mean square over samples of estimate / exact - 1, by estimator."""
     exact = np.array([sample["exact"] for sample in samples])
@@ -208,6 +319,6 @@ def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
 
 
 @lru_cache(maxsize=1024)
-def _values(estimator: LinearEstimator, design: Design, measure: str) -> Floats:
+def _values(estimator: sampled.LinearEstimator, design: sampled.Design, measure: str) -> Floats:
     """Return the estimator's values, cached per design: for large samples they take seconds."""
     return estimator.values(design, measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,14 @@ import numpy as np
 from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import mean, repeats, results, sweep
-from podium_studies.jin2021.evaluations import Evaluations, prepare, quiet
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    Floats,
+    jackknife,
+    prepare,
+    quiet,
+    sample_seed,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
@@ -45,12 +51,13 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     depth = recipe.parameters["depth"]
     if part == EXACT:
         recall = context.exact(method).cdf[:depth].round(_DIGITS)
-        return {"users": context.held_out.n_users, "recall": recall}
-    samples = context.sample(method, recipe.parameters["n_negatives"], repeat)
+        return {"users": context.train.shape[0], "recall": recall}
+    n_negatives = recipe.parameters["n_negatives"]
+    seed = sample_seed(recipe, method, n_negatives, repeat)
     with quiet():
         recall = {
             label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
-            for label, estimator, ranks in context.readings(samples)
+            for label, estimator, ranks in context.readings(method, n_negatives, seed)
         }
     return {"recall": recall}
 
@@ -93,47 +100,37 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     }
 
 
-def _method_figures(recipe: Recipe, method_curves: Curves) -> dict[str, Measured]:
-    noise, k = chance(method_curves.exact, method_curves.users), recipe.parameters["cutoffs"][0]
+def _method_figures(recipe: Recipe, found: Curves) -> dict[str, Measured]:
+    exact, noise = found.exact, chance(found.exact, found.users)
+    cutoffs, pairs = recipe.parameters["cutoffs"], recipe.parameters["compared"]
+    single = {label: [distance(run, exact) for run in runs] for label, runs in found.runs.items()}
 
-    def distance_gap(pair: Floats) -> float:
-        return distance(pair[0], method_curves.exact) - distance(pair[1], method_curves.exact)
+    def statistics(mean_curves: Floats) -> dict[str, float | Measured]:
+        curves = dict(zip(found.runs, mean_curves, strict=True))
+        figures: dict[str, float | Measured] = {f"{CHANCE} {PMF}": Measured(noise, n=found.users)}
+        cdf = {label: distance(curve, exact) for label, curve in curves.items()}
+        for label, curve in curves.items():
+            pmf = rankwise(curve, exact)
+            for rank in cutoffs:
+                figures[f"{label} − exact recall@{rank}"] = curve[rank - 1] - exact[rank - 1]
+            figures |= {
+                f"{label} {CDF}": cdf[label],
+                f"{label} {PMF}": pmf,
+                f"{label} {PMF} − {CDF}": pmf - cdf[label],
+                f"{label} {ONE}": mean(single[label]),
+                f"{label} {PMF} / {CHANCE}": pmf / noise,
+            }
+        for one, other in pairs:
+            label, last = f"{one} − {other}", cutoffs[0] - 1
+            figures |= {
+                f"{label} recall@{cutoffs[0]}": curves[one][last] - curves[other][last],
+                f"{label} {CDF}": cdf[one] - cdf[other],
+                f"{label} {ONE}": mean(np.subtract(single[one], single[other])),
+                f"{label} {APART}": distance(curves[one], curves[other]),
+            }
+        return figures
 
-    figures = {f"{CHANCE} {PMF}": Measured(noise, n=method_curves.users)}
-    for label, runs in method_curves.runs.items():
-        for rank in recipe.parameters["cutoffs"]:
-            figures[f"{label} − exact recall@{rank}"] = mean(
-                runs[:, rank - 1] - method_curves.exact[rank - 1]
-            )
-        figures |= {
-            f"{label} {name}": figure
-            for name, figure in _distances(runs, method_curves.exact).items()
-        }
-        shares = figures[f"{label} {PMF}"]
-        figures[f"{label} {PMF} / {CHANCE}"] = Measured(
-            shares.value / noise, shares.std_error / noise, shares.n
-        )
-    for one, other in recipe.parameters["compared"]:
-        pairs = np.stack([method_curves.runs[one], method_curves.runs[other]], axis=1)
-        label = f"{one} − {other}"
-        figures[f"{label} recall@{k}"] = mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1])
-        figures[f"{label} {CDF}"] = statistic_of_mean(pairs, distance_gap)
-        figures[f"{label} {ONE}"] = mean(distance_gap(pair) for pair in pairs)
-        figures[f"{label} {APART}"] = statistic_of_mean(
-            pairs, lambda pair: distance(pair[0], pair[1])
-        )
-    return figures
-
-
-def _distances(runs: Floats, exact: Floats) -> dict[str, Measured]:
-    return {
-        CDF: statistic_of_mean(runs, lambda curve: distance(curve, exact)),
-        PMF: statistic_of_mean(runs, lambda curve: rankwise(curve, exact)),
-        f"{PMF} − {CDF}": statistic_of_mean(
-            runs, lambda curve: rankwise(curve, exact) - distance(curve, exact)
-        ),
-        ONE: mean(distance(run, exact) for run in runs),
-    }
+    return jackknife(np.stack([*found.runs.values()], axis=1), statistics)
 
 
 def distance(curve: Floats, exact: Floats) -> float:
@@ -153,17 +150,6 @@ def chance(exact: Floats, users: int) -> float:
     """
     share = np.diff(exact, prepend=0.0)
     return float(np.sqrt(2.0 * share / (math.pi * users)).mean() / share.mean())
-
-
-def statistic_of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
-    """Return a statistic of the mean over runs, with its jackknife standard error."""
-    n = runs.shape[0]
-    value = statistic(runs.mean(axis=0))
-    if n < 2:
-        return Measured(value, n=n)
-    total = runs.sum(axis=0)
-    left_out = np.array([statistic((total - curve) / (n - 1)) for curve in runs])
-    return Measured(value, float(left_out.std() * math.sqrt(n - 1)), n)
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
@@ -188,35 +174,23 @@ def _of_method(recipe: Recipe, method: str, found: Curves) -> Iterator[Figure | 
         ),
     )
     mean = {EXACT: found.exact} | {name: runs.mean(axis=0) for name, runs in found.runs.items()}
-    near = {name: curve for name, curve in mean.items() if name not in apart}
     n_runs, axis = next(iter(found.runs.values())).shape[0], "rank R among all items"
     caption = (
         f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
         f"items per user. Exact: the ranks of {found.users:,} users among all items."
     )
     hidden = f" Not shown: {', '.join(apart)}." if apart else ""
+    near = {name: curve for name, curve in mean.items() if name not in apart}
     shares = {name: np.diff(curve, prepend=0.0) for name, curve in near.items()}
-    reached = found.exact > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = {n: np.where(reached, curve / found.exact, np.nan) for n, curve in near.items()}
-    for title, plotted, y_label, more in (
-        ("share of users at each rank", shares, "share of users with the target at rank R", {}),
-        ("recall@R, the share of users with a rank of at most R", mean, "recall@R", {}),
-        (
-            "estimated recall@R divided by the exact one",
-            ratios,
-            "estimate / exact",
-            {"log_x": True},
-        ),
+    for title, plotted, y_label, note in (
+        ("share of users at each rank", shares, "share of users with the target at rank R", hidden),
+        ("recall@R, the share of users with a rank of at most R", mean, "recall@R", ""),
     ):
-        series = [_line(name, curve) for name, curve in plotted.items()]
-        note = caption if plotted is mean else caption + hidden
-        yield views.lines(f"{method}: {title}", series, axis, y_label, caption=note, **more)
-
-
-def _line(label: str, curve: Floats) -> views.Row:
-    heights = (round(y, _DIGITS) if math.isfinite(y) else None for y in curve.tolist())
-    return views.curve(label, range(1, curve.size + 1), heights)
+        series = [
+            views.curve(name, range(1, curve.size + 1), curve.round(_DIGITS).tolist())
+            for name, curve in plotted.items()
+        ]
+        yield views.lines(f"{method}: {title}", series, axis, y_label, caption=caption + note)
 
 
 def _spread(values: Floats) -> str:

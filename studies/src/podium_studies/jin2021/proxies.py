@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from podium.catalogue import ScoreFunction
-from podium.report import Figure, Table
+from podium.report import Table
 from podium.sampled import evaluate, scan
 from podium_studies import views
 from podium_studies.cells import repeats, results, seed_of, sweep
-from podium_studies.jin2021 import evaluations, protocol
 from podium_studies.jin2021.evaluations import (
     Evaluations,
+    Floats,
+    Ints,
     estimates,
+    fitted,
     geometric_mean,
+    prepare,
     quiet,
     relative_errors,
 )
-from podium_studies.jin2021.protocol import Floats, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
@@ -32,64 +32,60 @@ RANDOM, POPULARITY, OWN = "random list", "popularity", "own items first"
 _FIRST = 1e9  # is added to the popularity of own items, which then come first
 
 
-class Proxies(Evaluations):
-    """Fitted methods, which serve as expensive models and as proxies."""
-
-    def order(self, proxy: str, depth: int) -> Mapping[str, Any]:
-        """Return the arguments of `scan` that give the order of a proxy."""
-        train = self.held_out.train
-        popularity: Floats = np.bincount(train.indices, minlength=train.shape[1]).astype(float)
-        if proxy == POPULARITY:
-            return {"proxy": popularity}
-        if proxy == RANDOM:
-            rng = np.random.default_rng(self.recipe.seed)
-            return {"proxy": rng.permutation(popularity.size).astype(float)}
-        if proxy == OWN:
-
-            def own_first(users: Ints) -> Floats:
-                return popularity + _FIRST * train[users].toarray()
-
-            return {"proxy": ScoreFunction(own_first, *train.shape)}
-        depth = min(depth, train.shape[1])
-        return {"lists": self.models.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
+def pairs(recipe: Recipe) -> list[tuple[str, str]]:
+    """Return each compared method with random items, and with each proxy but itself."""
+    proxies = [BASELINE, *recipe.parameters["proxies"]]
+    compared = recipe.parameters["compared"]
+    return [(method, proxy) for method in compared for proxy in proxies if proxy != method]
 
 
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Proxies:
-    """Read the data, and check that every method can be fitted."""
-    evaluations.load(recipe)
-    return Proxies(recipe, protocol.read(recipe, paths))
+def popularity(train: Any) -> Floats:
+    """Return the number of training users of each item: float64, (n_items,)."""
+    return np.bincount(train.indices, minlength=train.shape[1]).astype(float)
+
+
+def order(context: Evaluations, proxy: str, depth: int) -> Mapping[str, Any]:
+    """Return the arguments of `scan` that give the order of a proxy."""
+    train = context.train
+    scores = popularity(train)
+    if proxy == POPULARITY:
+        return {"proxy": scores}
+    if proxy == RANDOM:
+        rng = np.random.default_rng(context.recipe.seed)
+        return {"proxy": rng.permutation(scores.size).astype(float)}
+    if proxy == OWN:
+
+        def own_first(users: Ints) -> Floats:
+            return scores + _FIRST * train[users].toarray()
+
+        return {"proxy": ScoreFunction(own_first, *train.shape)}
+    depth = min(depth, train.shape[1])
+    return {"lists": fitted(context, proxy).recommend(k=depth, exclude_seen=False)[0]}
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each method with each proxy but itself, and with random items."""
-    for method in recipe.parameters["compared"]:
-        proxies = [name for name in _candidates(recipe) if name != method]
-        yield from sweep(method=[method], proxy=proxies, repeat=repeats(recipe))
+    for method, proxy in pairs(recipe):
+        yield from sweep(method=[method], proxy=[proxy], repeat=repeats(recipe))
 
 
-def _candidates(recipe: Recipe) -> list[str]:
-    return [BASELINE, *recipe.parameters["proxies"]]
-
-
-def run(recipe: Recipe, context: Proxies, method: str, proxy: str, repeat: int) -> Result:
+def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: int) -> Result:
     """Estimate the measures once, by each estimator from random items or by a scan."""
     parameters = recipe.parameters
-    exact, measures = context.exact(method), parameters["measures"]
+    exact, measures, budget = context.exact(method), parameters["measures"], parameters["budget"]
     result = {"exact": [exact.expect(measure) for measure in measures]}
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
-    budget = parameters["budget"]
     if proxy == BASELINE:
-        samples = context.drawn(method, budget, seed)
-        readings = context.readings(samples)
+        readings = context.readings(method, budget, seed)
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
     with quiet():  # the study also has useless proxies and small budgets
         ranks = scan(
-            context.models.fitted(method).score_pairs,
-            context.held_out.targets,
+            fitted(context, method).score_pairs,
+            context.targets,
             k=parameters["k"],
-            **context.order(proxy, parameters["depth"]),
+            **order(context, proxy, parameters["depth"]),
             budget=budget,
             seed=seed,
         )
@@ -110,59 +106,47 @@ def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
         The root mean square over repeats of estimate / exact - 1. The best estimator is chosen
         afterwards for each measure.
     """
-    pairs = itertools.product(recipe.parameters["compared"], _candidates(recipe))
     return {
-        (method, proxy): np.min([*relative_errors(chosen).values()], axis=0)
-        for method, proxy in pairs
-        if (chosen := results(cells, method=method, proxy=proxy))
+        (method, proxy): np.min([*by_name.values()], axis=0)
+        for method, proxy in pairs(recipe)
+        if (by_name := relative_errors(results(cells, method=method, proxy=proxy)))
     }
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the ratio of errors by method, proxy and measure, and its means over methods."""
-    relative, least = errors(recipe, cells), recipe.parameters["least_error"]
-    n, figures = recipe.repeats or 1, dict[str, Measured]()
+    least, figures = recipe.parameters["least_error"], dict[str, Measured]()
+    relative = {pair: np.maximum(error, least) for pair, error in errors(recipe, cells).items()}
     ratios: dict[str, list[float]] = {}
     for (method, proxy), error in relative.items():
         if proxy == BASELINE:
             continue
-        ratio = np.maximum(error, least) / np.maximum(relative[method, BASELINE], least)
-        kind = RANDOM if proxy == RANDOM else "proxies"
-        for measure, value in zip(recipe.parameters["measures"], ratio.tolist(), strict=True):
-            figures[f"{method} by {proxy}: {measure}"] = Measured(value, n=n)
-            ratios.setdefault(proxy, []).append(value)
-            if kind == "proxies":
-                ratios.setdefault(kind, []).append(value)
+        ratio = (error / relative[method, BASELINE]).tolist()
+        for measure, value in zip(recipe.parameters["measures"], ratio, strict=True):
+            figures[f"{method} by {proxy}: {measure}"] = Measured(value, n=recipe.repeats or 1)
+        for kind in dict.fromkeys([proxy, RANDOM if proxy == RANDOM else "proxies"]):
+            ratios.setdefault(kind, []).extend(ratio)
     for name, values in ratios.items():
-        array = np.array(values)
-        figures[f"{name}: geometric mean"] = Measured(float(geometric_mean(array)), n=array.size)
-        figures[f"{name}: largest"] = Measured(float(array.max()), n=array.size)
+        mean = float(geometric_mean(np.array(values)))
+        figures[f"{name}: geometric mean"] = Measured(mean, n=len(values))
+        figures[f"{name}: largest"] = Measured(max(values), n=len(values))
     return figures
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield the relative errors by method and proxy for each measure, as a table and a plot."""
-    relative, methods = errors(recipe, cells), recipe.parameters["compared"]
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the relative errors by method and proxy for each measure."""
+    relative = errors(recipe, cells)
     for k, measure in enumerate(recipe.parameters["measures"]):
-        values = {pair: float(error[k]) for pair, error in relative.items()}
+        per_cent = {pair: 100 * float(error[k]) for pair, error in relative.items()}
         yield views.table(
-            f"{measure}: relative error in per cent, by proxy",
+            f"{measure}: relative error in per cent with {recipe.parameters['budget']} scored "
+            f"items, by proxy. {BASELINE}: the estimator that is best afterwards",
             "model",
-            methods,
-            _candidates(recipe),
-            lambda method, proxy, values=values: views.fixed(
-                100 * values.get((method, proxy), np.nan), 1
+            recipe.parameters["compared"],
+            [BASELINE, *recipe.parameters["proxies"]],
+            lambda method, proxy, per_cent=per_cent: views.fixed(
+                per_cent.get((method, proxy), np.nan), 1
             ),
-        )
-        panels: dict[str, list[views.Row]] = {method: [] for method in methods}
-        for (method, proxy), value in values.items():
-            panels[method].append(views.point_row(proxy, value))
-        yield views.intervals(
-            f"{measure}: relative error with {recipe.parameters['budget']} scored items",
-            panels,
-            axis_label="root-mean-square error / exact value",
-            digits=3,
-            caption=f"{BASELINE}: the estimator that is best afterwards.",
         )
 
 

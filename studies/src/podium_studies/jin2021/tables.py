@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import views
-from podium_studies.cells import key, repeats, results, seed_of
-from podium_studies.jin2021.evaluations import Evaluations, estimates, geometric_mean, prepare
-from podium_studies.jin2021.protocol import Floats
+from podium_studies.cells import key, mean, repeats, results, seed_of
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    Floats,
+    estimates,
+    geometric_mean,
+    jackknife,
+    prepare,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
@@ -26,15 +32,13 @@ UNIT = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Estimates, exact values, and their ratios.
+    """Estimates, and exact values.
 
     Attributes
     ----------
     methods, estimators, measures : sequence of str
     exact : float64, (n_methods, n_measures)
-    estimates : float64, (n_methods, n_estimators, n_measures, n_repeats)
-    ratios : float64, (n_methods, n_estimators, n_measures, n_repeats)
-        The estimate divided by the exact value; nan if the exact value is 0.
+    estimates : float64, (n_repeats, n_methods, n_estimators, n_measures)
     users, items : int
     """
 
@@ -43,170 +47,91 @@ class Values:
     measures: Sequence[str]
     exact: Floats
     estimates: Floats
-    ratios: Floats
     users: int
     items: int
 
     @classmethod
     def of(cls, recipe: Recipe, cells: Cells) -> Values:
         """Concatenate the blocks of every method."""
-        methods = [*recipe.parameters["methods"]]
-        estimators = [*recipe.parameters["estimators"]]
-        measures = [*recipe.parameters["measures"]]
-        blocks_by_method = [results(cells, method=name) for name in methods]
-        exact = np.array([[blocks[0]["exact"][m] for m in measures] for blocks in blocks_by_method])
-        estimates = np.array(
-            [
-                [np.hstack([block["estimates"][name] for block in blocks]) for name in estimators]
-                for blocks in blocks_by_method
-            ]
+        methods, estimators, measures = (
+            [*recipe.parameters[name]] for name in ("methods", "estimators", "measures")
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(
-                exact[:, None, :, None] > 0, estimates / exact[:, None, :, None], math.nan
-            )
-        users, items = (blocks_by_method[0][0][name] for name in ("users", "items"))
-        return cls(methods, estimators, measures, exact, estimates, ratios, users, items)
+        blocks = [results(cells, method=name) for name in methods]
+        exact = [[of_method[0]["exact"][m] for m in measures] for of_method in blocks]
+        estimates = [
+            [np.hstack([block["estimates"][name] for block in of_method]) for name in estimators]
+            for of_method in blocks
+        ]
+        users, items = (blocks[0][0][name] for name in ("users", "items"))
+        by_repeat = np.moveaxis(np.array(estimates), -1, 0)
+        return cls(methods, estimators, measures, np.array(exact), by_repeat, users, items)
 
     @cached_property
-    def moments(self) -> Moments:
-        """Moments of the ratios over repeats."""
-        return Moments.of(self.ratios)
-
-    @property
-    def n_repeats(self) -> int:
-        return self.ratios.shape[-1]
+    def ratios(self) -> Floats:
+        """The estimates divided by the exact values; nan if the exact value is 0."""
+        exact = np.where(self.exact > 0, self.exact, math.nan)
+        return self.estimates / exact[:, None, :]
 
     def rows(self, names: Sequence[str]) -> list[int]:
         """Return the positions of methods in `methods`."""
         return [self.methods.index(name) for name in names]
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Moments of ratios over repeats: over all repeats, then without each of them.
-
-    Attributes
-    ----------
-    mean, sd, error : float64, (n_methods, n_estimators, n_measures, 1 + n_repeats)
-        The mean of estimate / exact, its standard deviation, and the root-mean-square of its
-        difference from 1.
-    """
-
-    mean: Floats
-    sd: Floats
-    error: Floats
-
-    @classmethod
-    def of(cls, ratios: Floats) -> Moments:
-        """Compute the moments over the last axis, of all repeats and without each of them."""
-        mean = _leave_one_out_means(ratios)
-        n = ratios.shape[-1]
-        counts = np.array([n, *[max(n - 1, 1)] * n], np.float64)
-        spread = np.maximum(_leave_one_out_means(ratios**2) - mean**2, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            sd = np.sqrt(spread * counts / (counts - 1.0))
-        return cls(mean, sd, np.sqrt(_leave_one_out_means((ratios - 1.0) ** 2)))
-
-    def of_methods(self, rows: Sequence[int]) -> Moments:
-        """Return the moments of a selection of methods."""
-        return Moments(self.mean[rows], self.sd[rows], self.error[rows])
-
-    @cached_property
-    def mean_error(self) -> Floats:
-        """The geometric mean of errors over methods: (n_estimators, n_measures, 1 + n_repeats)."""
-        return geometric_mean(self.error)
-
-    @cached_property
-    def largest(self) -> Floats:
-        """The largest error over methods: (n_estimators, n_measures, 1 + n_repeats)."""
-        return self.error.max(axis=0)
-
-    @cached_property
-    def bias(self) -> Floats:
-        """The mean distance of the mean ratio from 1: (n_estimators, 1 + n_repeats)."""
-        return np.abs(self.mean - 1.0).mean(axis=(0, 2))
-
-
-def jackknife(statistics: Floats) -> Measured:
-    """Return a statistic over all repeats and its jackknife error, from an array of (1 + n,)."""
-    n = statistics.size - 1
-    if n < 2:
-        return Measured(float(statistics[0]), n=max(n, 1))
-    deviations = statistics[1:] - statistics[1:].mean()
-    return Measured(
-        float(statistics[0]), math.sqrt((n - 1) / n * float(deviations @ deviations)), n
-    )
-
-
-def _leave_one_out_means(values: Floats) -> Floats:
-    """Return the mean over the last axis, followed by the means without each of its values."""
-    n = values.shape[-1]
-    total = values.sum(axis=-1, keepdims=True)
-    remaining_means = (total - values) / (n - 1) if n > 1 else np.full_like(values, math.nan)
-    return np.concatenate([total / n, remaining_means], axis=-1)
-
-
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return exact values, ratios by method, and the figures over all compared methods."""
     values = Values.of(recipe, cells)
+    return jackknife(powers(values.ratios), partial(statistics, recipe, values))
+
+
+def powers(ratios: Floats) -> Floats:
+    """Return what the moments are means of: the ratios, their squares, and squared errors."""
+    return np.stack([ratios, ratios**2, (ratios - 1.0) ** 2], axis=1)
+
+
+def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, float | Measured]:
+    """Return all figures of these moments: the means of `powers` over repeats.
+
+    The error of a method is the root mean square of estimate / exact - 1. For several methods, it
+    is their geometric mean or the largest.
+    """
     papers, own_names = recipe.parameters["papers"], recipe.parameters["own"]
-    figures: dict[str, Measured] = {}
+    at, figures = values.estimators.index, dict[str, float | Measured]()
     for i, method in enumerate(values.methods):
         for k, measure in enumerate(values.measures):
             exact = Measured(UNIT * values.exact[i, k], n=values.users)
             figures[f"{method} {measure}: exact"] = exact
             for name in (*papers, *own_names):
-                ratio = values.moments.mean[i, values.estimators.index(name), k]
-                figures[f"{method} {measure}: {name} / exact"] = jackknife(ratio)
+                figures[f"{method} {measure}: {name} / exact"] = moments[0, i, at(name), k]
     rows = values.rows(recipe.parameters["compared"])
-    moments = values.moments.of_methods(rows)
-    figures |= error_figures([*papers, *own_names], values.estimators, values.measures, moments)
-    figures |= paper_figures(papers, values.estimators, values.exact[rows], moments)
-    columns = [values.estimators.index(name) for name in papers]
-    for name in own_names:
-        j = values.estimators.index(name)
+    ratio, square, error = moments[0][rows], moments[1][rows], np.sqrt(moments[2][rows])
+    errors = {"error": geometric_mean(error), "largest error": error.max(axis=0)}
+    bias = np.abs(ratio - 1.0).mean(axis=(0, 2))
+    for name in (*papers, *own_names):
         for k, measure in enumerate(values.measures):
-            for label, error in (("error", moments.mean_error), ("largest error", moments.largest)):
-                ratio = error[j, k] / error[columns, k].min(axis=0)
-                figures[f"{name} / best of the paper's: {label}, {measure}"] = jackknife(ratio)
-    return figures
-
-
-def error_figures(
-    shown: Sequence[str], estimators: Sequence[str], measures: Sequence[str], moments: Moments
-) -> dict[str, Measured]:
-    """Return the error and the largest error of each estimator by measure, and its bias."""
-    figures: dict[str, Measured] = {}
-    for name in shown:
-        j = estimators.index(name)
-        for k, measure in enumerate(measures):
-            figures[f"{name}: error, {measure}"] = jackknife(moments.mean_error[j, k])
-            figures[f"{name}: largest error, {measure}"] = jackknife(moments.largest[j, k])
-        figures[f"{name}: bias"] = jackknife(moments.bias[j])
-    return figures
-
-
-def paper_figures(
-    papers: Sequence[str], estimators: Sequence[str], exact: Floats, moments: Moments
-) -> dict[str, Measured]:
-    """Return comparisons of the paper's estimators in bias, order of methods and spread."""
-    columns = [estimators.index(name) for name in papers]
-    best = _least_biased(moments.mean[..., 0][:, columns])
-    figures: dict[str, Measured] = {}
-    for i, (name, j) in enumerate(zip(papers, columns, strict=True)):
-        figures[f"{name}: rows with least or second least bias"] = Measured(float(best[i]))
-        ordered = _n_pairs_in_order(exact, exact * moments.mean[:, j, :, 0])
+            figures |= {
+                f"{name}: {label}, {measure}": e[at(name), k] for label, e in errors.items()
+            }
+        figures[f"{name}: bias"] = bias[at(name)]
+    columns = [at(name) for name in papers]
+    least = _least_biased(ratio[:, columns])
+    for name, count in zip(papers, least.tolist(), strict=True):
+        ordered = _n_pairs_in_order(values.exact[rows], values.exact[rows] * ratio[:, at(name)])
+        figures[f"{name}: rows with least or second least bias"] = Measured(float(count))
         figures[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
-    reference_sd = moments.sd[:, estimators.index("BV(0.01)")]
-    for name in ("MLE", "WMLE", "MES"):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = moments.sd[:, estimators.index(name)] / reference_sd
-        spread = geometric_mean(ratio.reshape(-1, ratio.shape[-1]))
-        figures[f"{name} / BV(0.01): spread"] = jackknife(spread)
-    others = [estimators.index(name) for name in papers if name not in ("CLS", "WMLE")]
-    excess = moments.bias[estimators.index("CLS")] - moments.bias[others].max(axis=0)
-    figures["CLS − the worst of BV, MLE and MES: bias"] = jackknife(excess)
+    sd = np.sqrt(np.maximum(square - ratio**2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for name in ("MLE", "WMLE", "MES"):
+            spread = geometric_mean((sd[:, at(name)] / sd[:, at("BV(0.01)")]).ravel())
+            figures[f"{name} / BV(0.01): spread"] = float(spread)
+    others = [at(name) for name in papers if name not in ("CLS", "WMLE")]
+    figures["CLS − the worst of BV, MLE and MES: bias"] = bias[at("CLS")] - bias[others].max()
+    for name in own_names:
+        for k, measure in enumerate(values.measures):
+            figures |= {
+                f"{name} / best of the paper's: {label}, {measure}": e[at(name), k]
+                / e[columns, k].min()
+                for label, e in errors.items()
+            }
     return figures
 
 
@@ -264,14 +189,13 @@ def run(recipe: Recipe, context: Evaluations, method: str, first: int, n: int) -
     rows_by_label: dict[str, list[list[float]]] = {}
     for repeat in range(first, first + n):
         seed = seed_of(recipe, f"sample {name}", repeat)
-        samples = context.drawn(name, parameters["n_negatives"], seed)
-        for label, estimator, ranks in context.readings(samples):
+        for label, estimator, ranks in context.readings(name, parameters["n_negatives"], seed):
             rows_by_label.setdefault(label, []).append(
                 estimates(estimator, ranks, parameters["measures"])
             )
     return {
-        "users": context.held_out.n_users,
-        "items": context.held_out.n_items,
+        "users": context.train.shape[0],
+        "items": context.n_items,
         "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
         "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
     }
@@ -284,16 +208,15 @@ def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
     ]
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels with the paper's, ratios to exact values, and errors of the estimators."""
     values, parameters = Values.of(recipe, cells), recipe.parameters
     names = [*parameters["papers"], *parameters["own"]]
-    plotted = [name for name in names if name not in parameters["not_plotted"]]
+    samples = f"{len(values.ratios)} samples of {parameters['n_negatives']}"
     for k, measure in enumerate(values.measures):
         yield {
-            "caption": f"{measure} in thousandths: mean ± standard deviation over "
-            f"{values.n_repeats} samples of {parameters['n_negatives']} of {values.items:,} items "
-            f"for each of {values.users:,} users",
+            "caption": f"{measure} in thousandths: mean ± standard deviation over {samples} of "
+            f"{values.items:,} items for each of {values.users:,} users",
             "columns": ["estimator", *values.methods],
             "rows": [*_level_rows(recipe, values, k)],
             "align": ["left", *["right"] * len(values.methods)],
@@ -301,12 +224,11 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
         title = f"{measure}: mean estimate divided by the exact value (printed)"
         ratio = f"{{1}} {measure}: {{0}} / exact"
         yield Grid(title, names, values.methods, ratio, head="estimator")
-        yield _ratios(values, plotted, measure)
     for kind in ("error", "largest error"):
         title = f"Relative {kind} over the compared methods, the root mean square over samples"
         columns = {measure: f"{kind}, {measure}" for measure in values.measures}
         yield Grid(title, names, columns, "{}: {}", head="estimator")
-    best = [name for name in plotted if name != _WORST]
+    best = [name for name in names if name not in (*parameters["not_plotted"], _WORST)]
     columns = {measure: f"error, {measure}" for measure in values.measures}
     axis = "root-mean-square error / exact value"
     title = "Relative error of the estimators"
@@ -314,38 +236,22 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     yield Grid("Mean absolute bias", names, ["bias"], "{}: {}", head="estimator")
 
 
-def _ratios(values: Values, shown: Sequence[str], measure: str) -> Figure:
-    k = values.measures.index(measure)
-
-    def spread(name: str, i: int) -> views.Row:
-        index = (i, values.estimators.index(name), k, 0)
-        mean, sd = values.moments.mean[index], values.moments.sd[index]
-        ends = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
-        return {**views.point_row(name, mean), **ends}
-
-    return views.intervals(
-        f"{measure}: estimate divided by exact value",
-        {method: [spread(name, i) for name in shown] for i, method in enumerate(values.methods)},
-        axis_label="estimate / exact value",
-        digits=2,
-        caption=f"Mean ± standard deviation of {values.n_repeats} samples.",
-    )
-
-
 def _level_rows(recipe: Recipe, values: Values, k: int) -> Iterator[Sequence[Any]]:
     """Yield a row for the exact values and each estimator, with the paper's row below."""
     printed, names = paper_values(recipe), ["exact", *recipe.parameters["papers"]]
     compared = [*recipe.parameters["compared"]]
     for j, name in enumerate(["exact", *values.estimators]):
-        mean, sd = UNIT * values.exact[:, k], np.full(len(values.methods), np.nan)
-        if j:
-            ratio = values.moments.mean[:, j - 1, k, 0], values.moments.sd[:, j - 1, k, 0]
-            mean, sd = mean * ratio[0], mean * ratio[1]
-        yield [name, *map(_level, mean, sd)]
+        found = values.estimates[:, :, j - 1, k] if j else values.exact[None, :, k]
+        yield [name, *map(_level, *_mean_and_sd(UNIT * found))]
         if printed is not None and name in names:
             found = [printed[part][:, names.index(name), k] for part in ("mean", "sd")]
             texts = dict(zip(compared, map(_level, *found), strict=True))
             yield [f"{name}, printed", *(texts.get(method, "") for method in values.methods)]
+
+
+def _mean_and_sd(samples: Floats) -> tuple[Any, Any]:
+    """Return the mean over samples and the standard deviation, which is 0 for a single sample."""
+    return samples.mean(axis=0), samples.std(axis=0, ddof=min(1, len(samples) - 1))
 
 
 def _level(mean: float, sd: float) -> str:
@@ -354,3 +260,64 @@ def _level(mean: float, sd: float) -> str:
 
 STUDY = Study(cells, run, fold, prepare, shown)
 """The study of means, standard deviations and errors of every estimator for every method."""
+
+
+_RUNS = 100  # the number of runs to which counts are scaled, as in the paper
+
+
+def counts(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the counts in 100 runs by estimator and measure, and differences of estimators."""
+    values = Values.of(recipe, cells)
+    is_correct = wins(recipe, values)
+    figures: dict[str, Measured] = {}
+    for j, name in enumerate(values.estimators):
+        for k, measure in enumerate(values.measures):
+            figures[f"{name}: {measure}"] = mean(_RUNS * is_correct[:, j, k])
+        figures[f"{name}: all measures"] = mean(_RUNS * is_correct[:, j].mean(axis=1))
+    for one, other in recipe.parameters["differences"]:
+        first, second = (is_correct[:, values.estimators.index(name)] for name in (one, other))
+        figures[f"{one} − {other}: all measures"] = mean(_RUNS * (first - second).mean(axis=1))
+    compared = recipe.parameters["compared"]
+    exact = values.exact[values.rows(compared)]
+    for k, (measure, best) in enumerate(zip(values.measures, exact.argmax(axis=0), strict=True)):
+        label = f"best by exact {measure} is {compared[best]}"
+        figures[label] = Measured(UNIT * float(exact[best, k]), n=values.users)
+    return figures
+
+
+def wins(recipe: Recipe, values: Values) -> Floats:
+    """Return 1 where an estimator finds the best of the compared methods, else 0.
+
+    Returns
+    -------
+    float64, (n_repeats, n_estimators, n_measures)
+        0 also if another method has the same estimate as the best one.
+    """
+    rows = values.rows(recipe.parameters["compared"])
+    estimates = values.estimates[:, rows]
+    best = np.argmax(values.exact[rows], axis=0)
+    best_estimates = np.take_along_axis(estimates, best[None, None, None, :], axis=1)
+    n_as_good = (estimates >= best_estimates).sum(axis=1)
+    return (n_as_good == 1).astype(np.float64)
+
+
+def shown_counts(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield the counts of every estimator with the paper's, and the methods' exact values."""
+    values = Values.of(recipe, cells)
+    title = "Runs of 100 in which the estimator finds the best method (printed)"
+    grid = Grid(title, values.estimators, values.measures, "{}: {}", digits=0, head="estimator")
+    yield grid
+    top = [measure for measure in values.measures if measure.endswith("@10")]
+    guess = f"A random guess is right in {_RUNS // len(recipe.parameters['compared'])} runs."
+    yield replace(grid, columns=top, text="", plot="intervals", axis="runs of 100", note=guess)
+    yield views.table(
+        "Exact values of the methods, in thousandths",
+        "method",
+        values.methods,
+        {measure: k for k, measure in enumerate(values.measures)},
+        lambda method, k: f"{UNIT * values.exact[values.methods.index(method), k]:.2f}",
+    )
+
+
+WINNERS = Study(cells, run, counts, prepare, shown_counts)
+"""The study that counts in the same repeats how often an estimator finds the best method."""

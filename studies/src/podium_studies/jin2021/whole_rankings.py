@@ -3,121 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from podium.catalogue import rank_blocks
+from podium.evaluation import evaluate as measure_lists
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
-from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.evaluations import (
-    Models,
+    Evaluations,
+    fitted,
     geometric_mean,
     load,
     quiet,
     relative_errors,
+    split,
 )
+from podium_studies.jin2021.proxies import BASELINE, POPULARITY, pairs, popularity
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
-RANDOM, POPULARITY = "random items", "popularity"
-"""The cells without a proxy, and the proxy of the number of training users of each item."""
 ESTIMATE, NAIVE = "estimate", "naive"
+_DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
-@dataclass(frozen=True, eq=False)
-class Rankings:
-    """The held-out items of users, and methods that rank them, fitted once."""
-
-    recipe: Recipe
-    models: Models
-    targets: sparse.csr_array[Any]
-    _exact: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
-
-    @property
-    def train(self) -> sparse.csr_array[Any]:
-        return self.models.train
-
-    def exact(self, method: str) -> list[float]:
-        """Return the measures of the whole rankings, computed once."""
-        if method not in self._exact:
-            self._exact[method] = self.measured(self._all_ranks(method), "naive")
-        return self._exact[method]
-
-    def measured(self, shared: SharedRanks, estimator: str) -> list[float]:
-        """Return the estimates of all measures."""
-        measures = self.recipe.parameters["measures"]
-        with quiet(), threadpool_limits(1):
-            estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
-        return [estimate.means[measure] for measure in measures]
-
-    def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
-        """Rank the targets among random items, or with the first items of a proxy's list."""
-        listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
-        fitted = self.models.fitted(method)
-        options: dict[str, Any] = {"exclude": self.train, "seed": seed}
-        if proxy == RANDOM:
-            scores = fitted.as_scores()
-            return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
-        drawn = draw_strata(
-            self.targets,
-            proxy=self._proxy(proxy),
-            certain=listed,
-            uniform=n_scored - listed,
-            **options,
-        )
-        pair_scores = fitted.score_pairs(drawn.row, drawn.item)
-        return SharedRanks.of_candidates(drawn, pair_scores)
-
-    def _proxy(self, proxy: str) -> Any:
-        if proxy == POPULARITY:
-            return np.bincount(self.train.indices, minlength=self.train.shape[1]).astype(float)
-        return self.models.fitted(proxy).as_scores()
-
-    def _all_ranks(self, method: str) -> SharedRanks:
-        """Rank all targets among all items that are not in training."""
-        with threadpool_limits(1):
-            ranks = self.models.fitted(method).ranks(self.targets, exclude_seen=True)
-        sizes = np.diff(self.targets.indptr)
-        user = np.repeat(np.arange(sizes.size), sizes)
-        place = np.empty(user.size, np.int64)
-        place[np.lexsort((ranks, user))] = np.arange(user.size) - (np.cumsum(sizes) - sizes)[user]
-        n_items = (self.train.shape[1] - np.diff(self.train.indptr))[user]
-        above, n_others = ranks.astype(np.int64) - 1 - place, n_items - sizes[user]
-        return SharedRanks(above, n_others, n_items, user=user, replacement=False)
-
-
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted."""
     load(recipe)
-    train, targets = protocol.split(recipe, paths, recipe.parameters["share"])
-    return Rankings(recipe, Models(recipe, train), targets)
+    return Evaluations(recipe, *split(recipe, paths, recipe.parameters["share"]))
+
+
+@cache
+def exact(context: Evaluations, method: str) -> list[float]:
+    """Return the measures of the whole rankings, computed once."""
+    scores = fitted(context, method).as_scores()
+    with threadpool_limits(1):
+        lists = rank_blocks(scores, context.targets, exclude=context.train, depth=_DEPTH)
+        means = measure_lists(lists, context.recipe.parameters["measures"]).means
+    return [*means.values()]
+
+
+def measured(recipe: Recipe, shared: SharedRanks, estimator: str) -> list[float]:
+    """Return the estimates of all measures."""
+    measures = recipe.parameters["measures"]
+    with quiet(), threadpool_limits(1):
+        estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
+    return [estimate.means[measure] for measure in measures]
+
+
+def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRanks:
+    """Rank the targets among random items, or with the first items of a proxy's list."""
+    listed, n_scored = (context.recipe.parameters[name] for name in ("listed", "scored"))
+    model, options = fitted(context, method), {"exclude": context.train, "seed": seed}
+    if proxy == BASELINE:
+        scores: Any = model.as_scores()
+        return sample_shared(scores, context.targets, n_scored, replacement=False, **options)
+    scores = popularity(context.train)
+    if proxy != POPULARITY:
+        scores = fitted(context, proxy).as_scores()
+    sizes = {"certain": listed, "uniform": n_scored - listed}
+    drawn = draw_strata(context.targets, proxy=scores, **sizes, **options)
+    return SharedRanks.of_candidates(drawn, model.score_pairs(drawn.row, drawn.item))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each method with random items, and with each proxy but itself."""
     for repeat in repeats(recipe):
-        for method, proxy in _pairs(recipe):
+        for method, proxy in pairs(recipe):
             yield key(method=method, proxy=proxy, repeat=repeat)
 
 
-def _pairs(recipe: Recipe) -> list[tuple[str, str]]:
-    compared, proxies = recipe.parameters["compared"], recipe.parameters["proxies"]
-    return [(m, proxy) for m in compared for proxy in (RANDOM, *proxies) if proxy != m]
-
-
-def run(recipe: Recipe, context: Rankings, method: str, proxy: str, repeat: int) -> Result:
+def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: int) -> Result:
     """Draw one sample, and estimate the measures by the default and by the naive method."""
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
-    shared = context.sample(method, proxy, seed)
+    shared = sample(context, method, proxy, seed)
     names = {ESTIMATE: "auto", NAIVE: "naive"}
     return {
-        "exact": context.exact(method),
-        "estimates": {name: context.measured(shared, text) for name, text in names.items()},
+        "exact": exact(context, method),
+        "estimates": {name: measured(recipe, shared, text) for name, text in names.items()},
     }
 
 
@@ -127,24 +94,24 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     n, measures = len(repeats(recipe)), recipe.parameters["measures"]
     relative = {
         (method, proxy, name): error
-        for method, proxy in _pairs(recipe)
+        for method, proxy in pairs(recipe)
         for name, error in relative_errors(results(cells, method=method, proxy=proxy)).items()
     }
     for method in recipe.parameters["compared"]:
-        exact = results(cells, method=method, proxy=RANDOM)[0]["exact"]
+        exact = results(cells, method=method, proxy=BASELINE)[0]["exact"]
         for measure, value in zip(measures, exact, strict=True):
             figures[f"{method} {measure}: exact"] = Measured(value)
     for (method, proxy, name), error in relative.items():
         for measure, value in zip(measures, error.tolist(), strict=True):
             figures[f"{method} by {proxy} {measure}: {name}"] = Measured(value, n=n)
-    for proxy in (RANDOM, *recipe.parameters["proxies"]):
+    for proxy in (BASELINE, *recipe.parameters["proxies"]):
         of = {m: e for (m, p, name), e in relative.items() if (p, name) == (proxy, ESTIMATE)}
         ratios = {
             f"{proxy} / naive": [e / relative[m, proxy, NAIVE] for m, e in of.items()],
-            f"{proxy} / {RANDOM}": [e / relative[m, RANDOM, ESTIMATE] for m, e in of.items()],
+            f"{proxy} / {BASELINE}": [e / relative[m, BASELINE, ESTIMATE] for m, e in of.items()],
         }
         for text, values in ratios.items():
-            if values and text != f"{RANDOM} / {RANDOM}":
+            if values and text != f"{BASELINE} / {BASELINE}":
                 array = np.array(values).ravel()
                 mean = float(geometric_mean(array))
                 figures[f"{text}: geometric mean"] = Measured(mean, n=array.size)
@@ -154,10 +121,10 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
     """Yield the relative errors of the estimates and of the naive values, and the exact values."""
     measures = recipe.parameters["measures"]
-    pairs = [f"{method} by {proxy}" for method, proxy in _pairs(recipe)]
+    rows = [f"{method} by {proxy}" for method, proxy in pairs(recipe)]
     for name in (ESTIMATE, NAIVE):
         title = f"relative errors with {recipe.parameters['scored']} scored items: {name}"
-        yield Grid(title, pairs, measures, f"{{}} {{}}: {name}", head="model and candidates")
+        yield Grid(title, rows, measures, f"{{}} {{}}: {name}", head="model and candidates")
     yield Grid("exact values", recipe.parameters["compared"], measures, "{} {}: exact")
 
 

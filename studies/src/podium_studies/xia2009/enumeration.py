@@ -9,68 +9,129 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import bisect
 
+from podium import losses
+from podium.groups import Groups
 from podium.losses import Loss
 from podium.report import Figure, Table
+from podium.types import PerGroup, PerRow
 from podium_studies import views
 from podium_studies.cells import generator, key, mean, select, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 from podium_studies.xia2009.consistency import (
-    Minimum,
     Space,
-    agreement,
-    is_order_preserving,
+    Truncated,
     meets_theorem_6,
     minimise,
     preserved_pairs,
     sensitivity,
 )
-from podium_studies.xia2009.enumeration_losses import NAMES, make_loss
+from podium_studies.xia2009.luce import ListNetLuce
 
-_BISECTIONS = 30  # number of bisections of p1, for a precision of 1e-9
+NAMES = {
+    "listmle": "ListMLE",
+    "listnet": "ListNet",
+    "rankcosine": "RankCosine",
+    "permutation-cross-entropy": "full cross entropy",
+    "listnet-luce": "Luce cross entropy of the top k",
+    "softmax": "softmax of grades",
+    "squared": "squared",
+    "logistic": "logistic: in the top k or not",
+    "pairwise-logistic": "pairwise logistic",
+    "pairwise-exponential": "pairwise exponential",
+    "pairwise-hinge": "pairwise hinge",
+    "lambdarank": "LambdaRank",
+    "approx-ndcg": "ApproxNDCG",
+    "sl": "SL@K",
+    "gentle": "counter-example",
+}
+"""The names of the losses on the page."""
+
+_OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
+_OF_A_METRIC = ("lambdarank", "approx-ndcg", "sl")  # their k is the cutoff of a metric
+_ALL = 8  # at least the number of objects
 
 
-def curve(recipe: Recipe, loss: Loss) -> dict[str, Any]:
-    """Return the lead of object 1 on a grid of p1, and the p1 from which it comes first."""
-    low, high, n_points = recipe.parameters["p1"]
-    grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
-    leads = [lead(loss, p1) for p1 in grid]
-    return {"p1": grid, "lead": leads, "first from": _first_from(loss, grid, leads)}
+def make_loss(name: str, form: str, k: int) -> Loss | Truncated:
+    """Return a loss in a form, "original" or "top-k" with this k."""
+    is_top = form == "top-k"
+    if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
+        return ListNetLuce(k=k)
+    if name == "gentle":
+        return Gentle()
+    if is_top and name in _OWN_CUTOFF:
+        return losses.get(name, k=k)
+    if name == "permutation-cross-entropy":  # of all places, less the entropy of the grades
+        loss: Loss = ListNetLuce(k=_ALL)
+    else:
+        loss = losses.get(name, k=k) if name in _OF_A_METRIC else losses.get(name)
+    return Truncated(loss, k) if is_top else loss
 
 
-def lead(loss: Loss, p1: float) -> float:
-    """Return the lead of object 1 over the best other object, as a share of the scores' spread."""
-    p2 = (1.0 - p1) / 2.0
-    space = Space.from_orders({(0, 1, 2): p1, (1, 0, 2): p2, (2, 1, 0): p2})
-    minimum = minimise(space, loss)
-    spread = float(np.ptp(minimum.scores))
-    return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
+@dataclass(frozen=True)
+class Gentle(Loss):
+    """A loss on three objects that meets the conditions of proposition 10 and is consistent.
 
+    The loss is the top-1 likelihood loss plus ``share * h(d)``. d is the score of the object at
+    place 2 less the score of the object at place 3, and ``h(d) = |d|^3 / (1 + d^2)`` for d < 0,
+    or else 0. h decreases strictly if the two objects are in the wrong order, and its slope is 0
+    if they tie.
 
-def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> float:
-    """Return the least p1 from which object 1 comes first up to the end of the grid.
-
-    The value is 1/3 if object 1 comes first on the whole grid, and nan if it does not at the end.
+    Parameters
+    ----------
+    share : float
+        The weight of h.
     """
-    behind_positions = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
-    if not behind_positions:
-        return 1.0 / 3.0
-    if behind_positions[-1] == len(grid) - 1:
-        return math.nan
-    low, high = grid[behind_positions[-1]], grid[behind_positions[-1] + 1]
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if lead(loss, middle) > 0.0 else (middle, high)
-    return high
+
+    share: float = 0.1
+
+    smooth: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the object at each place, (n_groups, 3), for consecutive groups of three rows."""
+        return np.argsort(-relevance.reshape(-1, 3), axis=1)
+
+    def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
+        """Return the value of each group, and the gradient of their mean."""
+        by_group = scores.reshape(-1, 3)
+        exponentials = np.exp(by_group - by_group.max(axis=1, keepdims=True))
+        probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+        first, second, third = target.T
+        rows = np.arange(len(by_group))
+        d = np.minimum(by_group[rows, second] - by_group[rows, third], 0.0)
+        values = -np.log(probabilities[rows, first]) - self.share * d**3 / (1.0 + d**2)
+        slope = -self.share * d**2 * (3.0 + d**2) / (1.0 + d**2) ** 2
+        grad = probabilities.copy()
+        grad[rows, first] -= 1.0
+        grad[rows, second] += slope
+        grad[rows, third] -= slope
+        return values, grad.ravel() / len(by_group)
+
+    def curvature(self, scores: PerRow, target: Any) -> PerRow:
+        """Return a bound on the second derivatives: 1/4 for the softmax, and at most 3 for h."""
+        return np.full(scores.size, (0.25 + 3.0 * self.share) / len(target))
 
 
 _N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
 _KINKED = "pairwise-hinge"
+_SPACES = {"theorem 6": "preserving", "arbitrary": "arbitrary"}
+"""The kinds of drawn spaces, by their names on the page."""
 
 Row = tuple[Mapping[str, Any], Result]
 """The fields of a cell's key, and the result of the cell."""
@@ -96,39 +157,59 @@ def run(recipe: Recipe, context: Any, part: str, **fields: Any) -> Result:
     return on_spaces(recipe, loss, fields["n"], fields["k"])
 
 
-def on_spaces(recipe: Recipe, loss: Loss, n: int, k: int) -> dict[str, Any]:
-    """Search for counter-examples to a loss, and minimise it on every drawn space."""
+def curve(recipe: Recipe, loss: Any) -> dict[str, Any]:
+    """Return the lead of object 1 on a grid of p1, and the p1 from which it comes first.
+
+    This p1 is 1/3 if object 1 comes first on the whole grid, and nan if it does not at the end.
+    The lead is that over the best other object, as a share of the scores' spread.
+    """
+
+    def lead(p1: float) -> float:
+        p2 = (1.0 - p1) / 2.0
+        minimum = minimise(Space.from_orders({(0, 1, 2): p1, (1, 0, 2): p2, (2, 1, 0): p2}), loss)
+        spread = float(np.ptp(minimum.scores))
+        return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
+
+    grid = np.linspace(*recipe.parameters["p1"]).tolist()
+    leads = [lead(p1) for p1 in grid]
+    behind = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
+    first = 1.0 / 3.0
+    if behind:
+        ends = grid[behind[-1] : behind[-1] + 2]
+        first = (
+            bisect(lambda p1: lead(p1) or -1.0, *ends, xtol=1e-9) if len(ends) == 2 else math.nan
+        )
+    return {"p1": grid, "lead": leads, "first from": first}
+
+
+def on_spaces(recipe: Recipe, loss: Any, n: int, k: int) -> dict[str, Any]:
+    """Search for counter-examples to a loss, and minimise it on every drawn space.
+
+    On the spaces of theorem 6, the result has the number of order preserving pairs, and of those
+    that minimisers order wrongly, as theorem 7 is about.
+    """
     search_result = sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
     results: dict[str, Any] = {
         "violated": list(search_result.violated),
         "n_scores": search_result.n_scores,
     }
-    for kind in ("preserving", "arbitrary"):
+    for kind in _SPACES.values():
         spaces = drawn(recipe, kind, n, k)
         minima = [minimise(space, loss, n_starts=_N_STARTS) for space in spaces]
-        agreements = [
-            agreement(space, loss, k, minimum=minimum)
-            for space, minimum in zip(spaces, minima, strict=True)
-        ]
         results[kind] = {
-            "consistent": [float(comparison.consistent) for comparison in agreements],
-            "regret": [comparison.regret for comparison in agreements],
-            "tied": sum(comparison.tied for comparison in agreements),
-            "unbounded": sum(not comparison.minimum.finite for comparison in agreements),
+            "consistent": [float(minimum.is_consistent(k)) for minimum in minima],
+            "regret": [minimum.regret(k) for minimum in minima],
+            "tied": sum(minimum.is_tied(k) for minimum in minima),
+            "unbounded": sum(not minimum.finite for minimum in minima),
         }
         if kind == "preserving":
-            results["pairs"], results["wrong pairs"] = theorem_7(spaces, minima, k)
+            gaps = [
+                minimum.gaps[pair]
+                for minimum in minima
+                for pair in preserved_pairs(minimum.space, k)
+            ]
+            results |= {"pairs": len(gaps), "wrong pairs": sum(bool(gap <= 0.0) for gap in gaps)}
     return results
-
-
-def theorem_7(spaces: Sequence[Space], minima: Sequence[Minimum], k: int) -> tuple[int, int]:
-    """Return the number of order preserving pairs, and of those that minimisers order wrongly."""
-    n_pairs = n_wrong = 0
-    for space, minimum in zip(spaces, minima, strict=True):
-        pairs = preserved_pairs(space, k)
-        n_pairs += len(pairs)
-        n_wrong += sum(bool(minimum.gaps[i, j] <= 0.0) for i, j in pairs)
-    return n_pairs, n_wrong
 
 
 def drawn(recipe: Recipe, kind: str, n: int, k: int) -> list[Space]:
@@ -148,141 +229,111 @@ def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
     rng = generator(recipe, "conditions", n, k)
     arbitrary = [Space.random(n, rng) for _ in range(recipe.parameters["many_spaces"])]
     deeper = min(k + 1, n)
-    n_up_held, n_pairs_up = _count_preserved(arbitrary, k, deeper)
-    n_down_held, n_pairs_down = _count_preserved(
-        [*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k
-    )
+    up = _kept(arbitrary, k, deeper)
+    down = _kept([*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k)
     return {
         "meets": [float(meets_theorem_6(space, k)) for space in arbitrary],
-        "pairs": n_pairs_up / (len(arbitrary) * n * (n - 1) / 2),
-        "proposition 8, pairs": n_pairs_down,
-        "proposition 8, broken": n_pairs_down - n_down_held,
-        "converse, pairs": n_pairs_up,
-        "converse, holds": n_up_held,
+        "pairs": len(up) / (len(arbitrary) * n * (n - 1) / 2),
+        "proposition 8, pairs": len(down),
+        "proposition 8, broken": len(down) - sum(down),
+        "converse, pairs": len(up),
+        "converse, holds": sum(up),
     }
 
 
-def _count_preserved(spaces: Iterable[Space], k: int, other_k: int) -> tuple[int, int]:
-    """Return (kept, total): order preserving pairs at k that are so at `other_k` too, and all."""
-    is_preserved = [
-        is_order_preserving(space, i, j, other_k)
+def _kept(spaces: Iterable[Space], k: int, other_k: int) -> list[bool]:
+    """Return for each order preserving pair at k whether it is one at `other_k` too."""
+    return [
+        pair in preserved_pairs(space, other_k)
         for space in spaces
-        for i, j in preserved_pairs(space, k)
+        for pair in preserved_pairs(space, k)
     ]
-    return sum(is_preserved), len(is_preserved)
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the figures of the paper's claims."""
-    rows, curves = select(cells, part="loss"), select(cells, part="proposition 10")
-    figures = (
-        _loss_figures(rows)
-        | _minimiser_figures(rows)
-        | _space_figures(select(cells, part="spaces"))
-    )
-    for fields, result in curves:
-        first_label = f"{_name(fields)}: object 1 first from p1 ="
-        figures[first_label] = Measured(result["first from"])
-    for fields, result in curves:
-        is_behind = [lead_at_p1 <= 0.0 for lead_at_p1 in result["lead"]]
-        share_label = f"{_name(fields)}: share of p1 > p2 with another object first"
-        figures[share_label] = Measured(sum(is_behind) / len(is_behind), n=len(is_behind))
+    rows, spaces = select(cells, part="loss"), select(cells, part="spaces")
+    top = [(fields["loss"], result) for fields, result in rows if fields["form"] == "top-k"]
+    smooth = [result for loss, result in top if loss != _KINKED]
+    graded = [result for loss, result in top if loss not in (*_LISTWISE, _KINKED)]
+    hinge = [result for loss, result in top if loss == _KINKED]
+    original = [row for row in rows if row[0]["form"] == "original" and row[0]["loss"] in _LISTWISE]
+    original_short, original_long = _by_length(original)
+    luce_short, luce_long = _by_length([row for row in rows if row[0]["loss"] == "listnet-luce"])
+    figures = {
+        f"conditions that {NAMES[name]} at the top k violates": _violations(
+            result for loss, result in top if loss == name
+        )
+        for name in _LISTWISE
+    }
+    figures |= {
+        f"{kind}: share that violates definition 3": mean(
+            float(bool(result["violated"])) for result in results
+        )
+        for kind, results in (
+            ("original listwise losses, k < n - 1", original_short),
+            ("Luce cross entropy, k < n - 1", luce_short),
+            ("Luce cross entropy, k = n - 1", luce_long),
+        )
+    }
+    figures |= {
+        "conditions that smooth pointwise and pairwise losses at the top k violate": _violations(
+            graded
+        ),
+        "theorem 6: share of spaces, smooth losses at the top k": _consistent(smooth),
+        "theorem 7: pairs that smooth losses at the top k have wrong": _sum(smooth, "wrong pairs"),
+        "theorem 7: pairs tried": _sum(smooth, "pairs"),
+        "theorem 7: pairs that the hinge at the top k has wrong": _sum(hinge, "wrong pairs"),
+        "original listwise losses, k < n - 1: share of spaces": _consistent(original_short),
+        "original listwise losses, k = n - 1: share of spaces missed": Measured(
+            1.0 - _consistent(original_long).value
+        ),
+    }
+    figures |= {
+        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
+            result["meets"]
+        )
+        for fields, result in spaces
+    }
+    tried, held = (_sum(_by_length(spaces)[0], f"converse, {name}") for name in ("pairs", "holds"))
+    figures |= {
+        "proposition 8: pairs lost from the top k + 1 to the top k": _sum(
+            (result for _, result in spaces), "proposition 8, broken"
+        ),
+        "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
+            tried.value - held.value, n=int(tried.value)
+        ),
+    }
+    curves = {_name(fields): result for fields, result in select(cells, part="proposition 10")}
+    for name, result in curves.items():
+        figures[f"{name}: object 1 first from p1 ="] = Measured(result["first from"])
+    for name, result in curves.items():
+        behind = np.less_equal(result["lead"], 0.0)
+        share = Measured(float(behind.mean()), n=behind.size)
+        figures[f"{name}: share of p1 > p2 with another object first"] = share
     return figures
 
 
-def _loss_figures(rows: Sequence[Row]) -> dict[str, Measured]:
-    """Return the numbers of violations of definition 3 by the losses in the paper's claims."""
-    violated = [(fields, len(result["violated"])) for fields, result in rows]
-    top = [(fields["loss"], n) for fields, n in violated if fields["form"] == "top-k"]
-    luce = [(fields, n) for fields, n in violated if fields["loss"] == "listnet-luce"]
-    original = [n for fields, n in violated if _is_original(fields) and _is_short(fields)]
-
-    def share(counts: Iterable[int]) -> Measured:
-        return mean(float(n > 0) for n in counts)
-
-    return {
-        **{
-            f"conditions that {NAMES[name]} at the top k violates": _count(
-                n for loss, n in top if loss == name
-            )
-            for name in _LISTWISE
-        },
-        "original listwise losses, k < n - 1: share that violates definition 3": share(original),
-        **{
-            f"Luce cross entropy, {condition}: share that violates definition 3": share(
-                n for fields, n in luce if _is_short(fields) == short
-            )
-            for condition, short in (("k < n - 1", True), ("k = n - 1", False))
-        },
-        "conditions that smooth pointwise and pairwise losses at the top k violate": _count(
-            n for loss, n in top if loss not in (*_LISTWISE, _KINKED)
-        ),
-    }
-
-
-def _minimiser_figures(rows: Sequence[Row]) -> dict[str, Measured]:
-    """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
-    original = [(fields, result) for fields, result in rows if _is_original(fields)]
-    short_mean, long_mean = (
-        _consistent(result for fields, result in original if _is_short(fields) == is_short)
+def _by_length(rows: Sequence[Row]) -> tuple[list[Result], list[Result]]:
+    """Return the results with k < n - 1, and those with k = n - 1."""
+    short, long = (
+        [result for fields, result in rows if (fields["k"] < fields["n"] - 1) == is_short]
         for is_short in (True, False)
     )
-    top = [(fields, result) for fields, result in rows if fields["form"] == "top-k"]
-    smooth = [result for fields, result in top if fields["loss"] != _KINKED]
-    return {
-        "theorem 6: share of spaces, smooth losses at the top k": _consistent(smooth),
-        "theorem 7: pairs that smooth losses at the top k have wrong": _count(
-            result["wrong pairs"] for result in smooth
-        ),
-        "theorem 7: pairs tried": _count(result["pairs"] for result in smooth),
-        "theorem 7: pairs that the hinge at the top k has wrong": _count(
-            result["wrong pairs"] for fields, result in top if fields["loss"] == _KINKED
-        ),
-        "original listwise losses, k < n - 1: share of spaces": short_mean,
-        "original listwise losses, k = n - 1: share of spaces missed": Measured(
-            1.0 - long_mean.value
-        ),
-    }
+    return short, long
+
+
+def _violations(results: Iterable[Result]) -> Measured:
+    return Measured(float(sum(len(result["violated"]) for result in results)))
+
+
+def _sum(results: Iterable[Result], name: str) -> Measured:
+    return Measured(float(sum(result[name] for result in results)))
 
 
 def _consistent(results: Iterable[Result]) -> Measured:
     """Return the share of spaces on which minimisers find the Bayes rankers' head."""
     return mean(flag for result in results for flag in result["preserving"]["consistent"])
-
-
-def _space_figures(rows: Sequence[Row]) -> dict[str, Measured]:
-    meets = {
-        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
-            result["meets"]
-        )
-        for fields, result in rows
-    }
-    short_rows = [result for fields, result in rows if _is_short(fields)]
-    n_pairs, n_held = (
-        sum(result[f"converse, {quantity}"] for result in short_rows)
-        for quantity in ("pairs", "holds")
-    )
-    return {
-        **meets,
-        "proposition 8: pairs lost from the top k + 1 to the top k": _count(
-            result["proposition 8, broken"] for _, result in rows
-        ),
-        "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
-            float(n_pairs - n_held), n=n_pairs
-        ),
-    }
-
-
-def _is_original(fields: Mapping[str, Any]) -> bool:
-    return fields["form"] == "original" and fields["loss"] in _LISTWISE
-
-
-def _is_short(fields: Mapping[str, Any]) -> bool:
-    return fields["k"] < fields["n"] - 1
-
-
-def _count(values: Iterable[float]) -> Measured:
-    return Measured(float(sum(values)))
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
@@ -318,18 +369,18 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         "digits": 1,
     }
     for n, k in recipe.parameters["sizes"]:
-        yield from _of_size(select(cells, part="loss", n=n, k=k), n, k)
+        yield _of_size(select(cells, part="loss", n=n, k=k), n, k)
 
 
-def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
-    kinds = {"theorem 6": "preserving", "arbitrary": "arbitrary"}
-    yield {
+def _of_size(rows: Sequence[Row], n: int, k: int) -> Table:
+    kinds = _SPACES.values()
+    return {
         "columns": [
             "loss",
             "form",
             "violated conditions of definition 3",
-            *(f"% Bayes, {title}" for title in kinds),
-            *(f"regret, {title}" for title in kinds),
+            *(f"% Bayes, {title}" for title in _SPACES),
+            *(f"regret, {title}" for title in _SPACES),
             "ties decide",
         ],
         "rows": [
@@ -337,9 +388,9 @@ def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
                 NAMES[fields["loss"]],
                 fields["form"],
                 ", ".join(result["violated"]) or "none found",
-                *(100 * mean(result[kind]["consistent"]).value for kind in kinds.values()),
-                *(max(result[kind]["regret"]) for kind in kinds.values()),
-                sum(result[kind]["tied"] for kind in kinds.values()),
+                *(100 * mean(result[kind]["consistent"]).value for kind in kinds),
+                *(max(result[kind]["regret"]) for kind in kinds),
+                sum(result[kind]["tied"] for kind in kinds),
             ]
             for fields, result in rows
         ],
@@ -348,13 +399,6 @@ def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
         "Ties decide: number of spaces in which only some ways to break ties give such a head.",
         "digits": 3,
     }
-    for title, kind in kinds.items() if (n, k) == (4, 1) else ():
-        panels: dict[str, list[views.Row]] = {}
-        for fields, result in rows:
-            shares = views.row(fields["form"], mean(result[kind]["consistent"]))
-            panels.setdefault(NAMES[fields["loss"]], []).append(shares)
-        axis = "share of spaces in which the minimiser has the Bayes top k"
-        yield views.intervals(f"Top {k} of {n} objects: {title}", panels, axis_label=axis)
 
 
 def _name(fields: Mapping[str, Any]) -> str:

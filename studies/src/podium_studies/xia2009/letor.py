@@ -22,27 +22,12 @@ from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.report import Table
 from podium_studies import folds, views
 from podium_studies.cells import key, methods, product, seed_of, sweep
-from podium_studies.folds import (
-    FOLDS,
-    OVER_MEASURES,
-    Candidate,
-    MakeLoss,
-    Method,
-    Options,
-    Values,
-    draws,
-    linear,
-    scored,
-    tuned,
-)
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.rankboost import RankBoost
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
-Levels: TypeAlias = Mapping[tuple[str, str], Measured]
-"""The mean by method and measure."""
 
 PAPER, FUTURE, PODIUM = "paper", "future work of the paper", "podium"
 """The origin of a method: compared in the paper, announced in the paper, or neither."""
@@ -57,7 +42,7 @@ BEST = "measures in which Top-10 ListMLE is no worse than the four baselines"
 ORDERED = "pairs of methods in the printed order, share"
 
 
-def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+def rankboost(parts: Parts, parameters: folds.Options, seed: int) -> Iterator[folds.Candidate]:
     """Fit RankBoost with each point of the grid, with the number of rounds chosen on validation.
 
     Nothing is random, so that `seed` is not used.
@@ -67,7 +52,7 @@ def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidat
     for options in product(settings["grid"]):
         ranker = RankBoost(eval_metric=measure, **settings["fixed"], **options)
         ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
-        yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
+        yield folds.scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
 
 
 def _top_k_name(name: str, k: int | None) -> str:
@@ -75,16 +60,16 @@ def _top_k_name(name: str, k: int | None) -> str:
 
 
 def _at_each_size(
-    name: str, protocol: str, loss: MakeLoss, *, is_random: bool = False
-) -> dict[str, Method]:
+    name: str, protocol: str, loss: folds.MakeLoss, *, is_random: bool = False
+) -> dict[str, folds.Method]:
     """Return the methods of a loss without a cutoff and with each k, by name.
 
     The paper compares all of them for ListMLE, and only those without a cutoff for other losses.
     """
     return {
-        _top_k_name(name, k): Method(
+        _top_k_name(name, k): folds.Method(
             FUTURE if k and name != LISTMLE else PAPER,
-            linear(protocol, partial(loss, k=k)),
+            folds.linear(protocol, partial(loss, k=k)),
             is_random=is_random,
         )
         for k in (None, *CUTOFFS)
@@ -92,7 +77,7 @@ def _at_each_size(
 
 
 _averaged = partial(losses.ListMLE, ties="averaged")
-_OWN: dict[str, MakeLoss] = {
+_OWN: dict[str, folds.MakeLoss] = {
     "ListMLE (mean over orders)": _averaged,
     "Top-10 ListMLE (mean over orders)": partial(_averaged, k=10),
     "Top-10 ListMLE (relevant rows)": partial(_averaged, k=10, head="relevant"),
@@ -101,13 +86,13 @@ _OWN: dict[str, MakeLoss] = {
     "pap-logistic@10": partial(losses.PApLogistic, k=10),
     "logistic regression": losses.Logistic,
 }
-METHODS: dict[str, Method] = {
+METHODS: dict[str, folds.Method] = {
     **_at_each_size(LISTMLE, "sgd", losses.ListMLE, is_random=True),
     **_at_each_size("ListNet", "listnet", losses.ListNet),
     **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
-    "RankBoost": Method(PAPER, rankboost),
-    "Ranking SVM": Method(PAPER, linear("ranking_svm", PairwiseHinge)),
-    **{name: Method(PODIUM, linear("podium", loss)) for name, loss in _OWN.items()},
+    "RankBoost": folds.Method(PAPER, rankboost),
+    "Ranking SVM": folds.Method(PAPER, folds.linear("ranking_svm", PairwiseHinge)),
+    **{name: folds.Method(PODIUM, folds.linear("podium", loss)) for name, loss in _OWN.items()},
 }
 """Every method by its name in tables."""
 
@@ -129,8 +114,8 @@ def cells(recipe: Recipe) -> Iterator[str]:
     collections = recipe.parameters["collections"]
     yield from sweep(data=collections, count=["drawn"])
     for data, name in itertools.product(collections, methods(recipe, METHODS)):
-        numbers = draws(recipe, METHODS[name])
-        yield from sweep(data=[data], method=[name], draw=numbers, fold=FOLDS)
+        numbers = folds.draws(recipe, METHODS[name])
+        yield from sweep(data=[data], method=[name], draw=numbers, fold=folds.FOLDS)
 
 
 def run(recipe: Recipe, context: Context, data: str, **cell: Any) -> Result:
@@ -139,15 +124,15 @@ def run(recipe: Recipe, context: Context, data: str, **cell: Any) -> Result:
         return drawn_shares(context[data])
     number: int = cell["fold"]
     seed = seed_of(recipe, "draw", number, cell["draw"])
-    return tuned(METHODS[cell["method"]], context[data][number - 1], recipe.parameters, seed)
+    return folds.tuned(METHODS[cell["method"]], context[data][number - 1], recipe.parameters, seed)
 
 
-def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
+def drawn_shares(all_parts: Sequence[Parts]) -> dict[str, float]:
     """Return by loss the share of places in its heads that an irrelevant row has by chance.
 
     The loss learns such a place as if the row were better than all rows below it.
     """
-    test_rows = [parts.test for parts in folds]
+    test_rows = [parts.test for parts in all_parts]
     relevance = np.concatenate([rows.y for rows in test_rows])
     groups = Groups.from_qid(np.concatenate([rows.qid for rows in test_rows]))
     shares: dict[str, float] = {}
@@ -160,25 +145,22 @@ def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the means of the methods, the differences between methods, and summaries of both."""
     figures: dict[str, Measured] = {}
+    names, measures = recipe.parameters["methods"], recipe.parameters["measures"]
     for values in collections(recipe, cells):
-        levels = {
-            (name, measure): values.level(name, measure)
-            for name in recipe.parameters["methods"]
-            for measure in recipe.parameters["measures"]
-        }
-        figures |= {f"{values.prefix}{name} {m}": level for (name, m), level in levels.items()}
+        for name, measure in itertools.product(names, measures):
+            figures[f"{values.prefix}{name} {measure}"] = values.level(name, measure)
         for method, baseline in pairs(recipe):
             figures |= values.differences(method, baseline)
         figures |= _modifications(recipe, figures, values.prefix)
         shares = cells[key(data=values.data, count="drawn")]
         figures |= {f"{values.prefix}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
-        figures |= _summaries(recipe, levels, values.prefix)
+        figures |= _summaries(recipe, figures, values.prefix)
     return figures
 
 
-def collections(recipe: Recipe, cells: Cells) -> list[Values]:
+def collections(recipe: Recipe, cells: Cells) -> list[folds.Values]:
     """Return the values of each collection."""
-    return [Values(recipe, cells, name, METHODS) for name in recipe.parameters["collections"]]
+    return [folds.Values(recipe, cells, name, METHODS) for name in recipe.parameters["collections"]]
 
 
 def pairs(recipe: Recipe) -> list[tuple[str, str]]:
@@ -207,31 +189,34 @@ def _modifications(recipe: Recipe, figures: Figures, prefix: str) -> Figures:
     return summaries
 
 
-def _summaries(recipe: Recipe, levels: Levels, prefix: str) -> Figures:
-    """Return the number of measures in which top-10 ListMLE leads, and the agreement in order."""
-    figures: dict[str, Measured] = {}
-    if {TOP_10, *RIVALS} <= set(recipe.parameters["methods"]):
+def _summaries(recipe: Recipe, figures: Figures, prefix: str) -> Figures:
+    """Return the number of measures in which top-10 ListMLE leads, and the agreement in order.
+
+    The agreement is the share of pairs of different printed figures that ours order alike.
+    """
+    names, measures = recipe.parameters["methods"], recipe.parameters["measures"]
+    summaries: dict[str, Measured] = {}
+    if {TOP_10, *RIVALS} <= {*names}:
         leads = [
-            all(levels[TOP_10, measure].value >= levels[rival, measure].value for rival in RIVALS)
-            for measure in recipe.parameters["measures"]
+            all(
+                figures[f"{prefix}{TOP_10} {m}"].value >= figures[f"{prefix}{rival} {m}"].value
+                for rival in RIVALS
+            )
+            for m in measures
         ]
-        figures[prefix + BEST] = Measured(float(sum(leads)))
-    agreements = [*_agreements(recipe, levels, prefix)]
+        summaries[prefix + BEST] = Measured(float(sum(leads)))
+    agreements: list[bool] = []
+    for measure in measures:
+        labels = [f"{prefix}{name} {measure}" for name in names]
+        printed = [label for label in labels if label in recipe.printed]
+        for one, other in itertools.combinations(printed, 2):
+            difference = recipe.printed[one] - recipe.printed[other]
+            if difference:
+                ours = figures[one].value - figures[other].value
+                agreements.append(ours * difference > 0)
     if agreements:
-        figures[prefix + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
-    return figures
-
-
-def _agreements(recipe: Recipe, levels: Levels, prefix: str) -> Iterator[bool]:
-    """Yield for each pair of different printed figures whether ours are in the same order."""
-    for measure in recipe.parameters["measures"]:
-        labels = {name: f"{prefix}{name} {measure}" for name in recipe.parameters["methods"]}
-        printed_names = [name for name, label in labels.items() if label in recipe.printed]
-        for method, baseline in itertools.combinations(printed_names, 2):
-            printed_difference = recipe.printed[labels[method]] - recipe.printed[labels[baseline]]
-            if printed_difference:
-                difference = levels[method, measure].value - levels[baseline, measure].value
-                yield difference * printed_difference > 0
+        summaries[prefix + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
+    return summaries
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
@@ -240,23 +225,17 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
         yield from _of_collection(recipe, values)
 
 
-def _of_collection(recipe: Recipe, values: Values) -> Iterator[Grid | Table]:
+def _of_collection(recipe: Recipe, values: folds.Values) -> Iterator[Grid | Table]:
     names, measures = recipe.parameters["methods"], [*recipe.parameters["measures"]]
     data, prefix = values.data, values.prefix
     title = f"{data}: mean of five folds ± its standard error over folds (printed)"
     origins = {f"{name} ({METHODS[name].kind})": name for name in names}
     yield Grid(title, origins, measures, f"{prefix}{{}} {{}}")
-    ends = {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES}
+    ends = {**{measure: f" {measure}" for measure in measures}, "mean": folds.OVER_MEASURES}
     compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
     title = f"{data}: differences on the same queries, with intervals of 95 %"
     gaps = Grid(title, compared.keys(), ends, f"{prefix}{{}}{{}}", text="gap", head="difference")
     yield gaps
-    paper = [name for name in names if METHODS[name].kind == PAPER]
-    for title, rows in (
-        ("ListMLE at the top k", [name for name in paper if name.endswith(LISTMLE)]),
-        (f"{TOP_10} and other methods", [name for name in paper if name in (*RIVALS, TOP_10)]),
-    ):
-        yield Grid(prefix + title, rows, measures, f"{prefix}{{}} {{}}", "", plot="intervals")
     plot = replace(gaps, text="", plot="intervals", axis="difference")
     modified = [label for label, pair in compared.items() if pair[1] in FAMILIES]
     for title, labels in (

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
 
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
@@ -41,22 +42,16 @@ def ohsumed(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[P
 def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
     """Return five folds of the queries of both files of LightGBM's example."""
     files = members(place, source.title, source.url)
-    rows: list[dict[int, float]] = []
     sizes: list[int] = []
+    tables: list[Any] = []
     for name in ("rank.train", "rank.test"):
-        rows += read_lines(required(files, name, place, source.url), _svmlight)
         sizes += read_lines(required(files, f"{name}.query", place, source.url), int)
-    X = np.zeros((len(rows), 1 + max(max(row) for row in rows)), np.float32)
-    for n, row in enumerate(rows):
-        X[n, [*row]] = [*row.values()]
-    return in_folds(Rows(X[:, 1:], X[:, 0].astype(float), _qid(sizes)), options["seed"])
-
-
-def _svmlight(line: bytes) -> dict[int, float]:
-    """Return the numbers of a line by feature; 0 is the label."""
-    label, *pairs = line.split()
-    numbers = (pair.split(b":") for pair in pairs)
-    return {0: float(label), **{int(feature): float(value) for feature, value in numbers}}
+        with required(files, name, place, source.url).open() as stream:
+            tables.append(load_svmlight_file(stream, dtype=np.float32, zero_based=False))
+    width = max(X.shape[1] for X, _ in tables)
+    X = np.vstack([np.pad(X.toarray(), ((0, 0), (0, width - X.shape[1]))) for X, _ in tables])
+    y = np.concatenate([labels for _, labels in tables]).astype(float)
+    return in_folds(Rows(X, y, _qid(sizes)), options["seed"])
 
 
 def movielens_factors(
@@ -174,19 +169,22 @@ Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Return the five folds of each task."""
     sources = {source.folder: source for source in recipe.data}
-    read: dict[str, tuple[Parts, ...]] = {}
-    tasks: dict[str, tuple[Parts, ...]] = {}
-    for name, task in recipe.parameters["collections"].items():
-        collection, folder = task["collection"], task["folder"]
-        if collection not in read:
-            options = recipe.parameters["readers"][collection]
-            source = sources.get(folder, DataSet("", "", "", ""))
-            folds = READERS[collection](paths.get(folder, Path()), source, options)
-            read[collection] = tuple(map(standardized, folds))
-        tasks[name] = read[collection]
-        if task["labels"] == BINARY:
-            tasks[name] = tuple(binary(fold, task["least"]) for fold in tasks[name])
-    return tasks
+    folders = {t["collection"]: t["folder"] for t in recipe.parameters["collections"].values()}
+    read: Context = {
+        name: READERS[name](
+            paths.get(folder, Path()),
+            sources.get(folder, DataSet("", "", "", "")),
+            recipe.parameters["readers"][name],
+        )
+        for name, folder in folders.items()
+    }
+    scaled = {name: tuple(map(standardized, folds)) for name, folds in read.items()}
+    return {
+        name: tuple(binary(fold, task["least"]) for fold in scaled[task["collection"]])
+        if task["labels"] == BINARY
+        else scaled[task["collection"]]
+        for name, task in recipe.parameters["collections"].items()
+    }
 
 
 @cache
@@ -211,9 +209,10 @@ def _method(name: str) -> Method:
     return Method(model, candidates)
 
 
-def names(recipe: Recipe, labels: str, model: str) -> list[str]:
-    """Return the methods of a model for a kind of labels."""
-    return [f"{model}, {loss}" for loss in recipe.parameters["losses"][labels][model]]
+def names_of(recipe: Recipe, labels: str) -> list[str]:
+    """Return the methods of all models for a kind of labels."""
+    by_model = recipe.parameters["losses"][labels]
+    return [f"{model}, {loss}" for model in recipe.parameters["models"] for loss in by_model[model]]
 
 
 def tasks_of(recipe: Recipe, labels: str) -> list[str]:
@@ -225,14 +224,8 @@ def tasks_of(recipe: Recipe, labels: str) -> list[str]:
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the folds by task and method."""
     for labels in (GRADES, BINARY):
-        chosen = all_names(recipe, labels)
-        yield from sweep(data=tasks_of(recipe, labels), method=chosen, draw=[0], fold=FOLDS)
-
-
-def all_names(recipe: Recipe, labels: str) -> list[str]:
-    """Return the methods of all models for a kind of labels."""
-    models = recipe.parameters["models"]
-    return [name for model in models for name in names(recipe, labels, model)]
+        names, tasks = names_of(recipe, labels), tasks_of(recipe, labels)
+        yield from sweep(data=tasks, method=names, draw=[0], fold=FOLDS)
 
 
 def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fold: int) -> Result:
@@ -244,7 +237,7 @@ def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fol
 def values_of(recipe: Recipe, cells: Cells, task: str) -> Values:
     """Return the values of one task."""
     labels = recipe.parameters["collections"][task]["labels"]
-    return Values(recipe, cells, task, {n: _method(n) for n in all_names(recipe, labels)})
+    return Values(recipe, cells, task, {n: _method(n) for n in names_of(recipe, labels)})
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -255,27 +248,27 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     figures: dict[str, Measured] = {}
     for labels in (GRADES, BINARY):
         tasks = {task: values_of(recipe, cells, task) for task in tasks_of(recipe, labels)}
-        ends = [*tasks, f"{labels}, mean"]
         for measure in recipe.parameters["measures"]:
-            for name in all_names(recipe, labels):
-                levels = [values.level(name, measure) for values in tasks.values()]
-                for end, level in zip(ends, [*levels, _mean(levels)], strict=True):
-                    figures[f"{end} {name} {measure}"] = level
+            for name in names_of(recipe, labels):
+                levels = {task: values.level(name, measure) for task, values in tasks.items()}
+                levels[f"{labels}, mean"] = _mean([*levels.values()])
+                figures |= {f"{end} {name} {measure}": level for end, level in levels.items()}
             best = best_own(recipe, labels, figures, measure)
-            for name in all_names(recipe, labels):
+            for name in names_of(recipe, labels):
                 if name != best:
-                    gaps = [
-                        v.differences(name, best)[f"{v.prefix}{name} − {best} {measure}"]
-                        for v in tasks.values()
-                    ]
-                    for end, gap in zip(ends, [*gaps, _mean(gaps)], strict=True):
-                        figures[f"{end} {name} − LightGBM's best {measure}"] = gap
+                    gaps = {
+                        task: v.differences(name, best)[f"{v.prefix}{name} − {best} {measure}"]
+                        for task, v in tasks.items()
+                    }
+                    gaps[f"{labels}, mean"] = _mean([*gaps.values()])
+                    label = f"{name} − LightGBM's best {measure}"
+                    figures |= {f"{end} {label}": gap for end, gap in gaps.items()}
     return figures
 
 
 def best_own(recipe: Recipe, labels: str, figures: Figures, measure: str) -> str:
     """Return LightGBM's own objective with the highest mean over tasks."""
-    objectives = [name for name in names(recipe, labels, "trees") if OWN in name]
+    objectives = [name for name in names_of(recipe, labels) if OWN in name]
     return max(objectives, key=lambda name: figures[f"{labels}, mean {name} {measure}"].value)
 
 
@@ -291,10 +284,10 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     measure = recipe.parameters["shown"]
     for labels in (GRADES, BINARY):
         tasks = [*tasks_of(recipe, labels), f"{labels}, mean"]
-        level = {
-            name: figures[f"{tasks[-1]} {name} {measure}"] for name in all_names(recipe, labels)
-        }
-        falling = sorted(level, key=lambda name: -level[name].value)
+        falling = views.falling(
+            [f"{tasks[-1]} {name}" for name in names_of(recipe, labels)], figures, measure
+        )
+        falling = [name.removeprefix(f"{tasks[-1]} ") for name in falling]
         best = best_own(recipe, labels, figures, measure)
         title = f"Labels {labels}: {measure}, mean of five folds, best first"
         yield Grid(title, falling, tasks, f"{{1}} {{0}} {measure}", text="value")
@@ -306,7 +299,7 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     for task in recipe.parameters["collections"] if cells else ():
         values = values_of(recipe, cells, task)
         labels = recipe.parameters["collections"][task]["labels"]
-        yield views.chosen(task, {name: values.chosen(name) for name in all_names(recipe, labels)})
+        yield views.chosen(task, {name: values.chosen(name) for name in names_of(recipe, labels)})
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

@@ -15,21 +15,8 @@ from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.losses.pointwise import Squared
 from podium.report import Figure, Table
-from podium_studies import views
+from podium_studies import folds, views
 from podium_studies.cells import methods, product, seed_of, sweep
-from podium_studies.folds import (
-    FOLDS,
-    OVER_MEASURES,
-    Candidate,
-    Candidates,
-    MakeLoss,
-    Method,
-    Options,
-    Values,
-    linear,
-    scored,
-    tuned,
-)
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp
 from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge, PrecisionAverage
 from podium_studies.recipe import Recipe
@@ -48,14 +35,14 @@ ROBIRANK = "RoBiRank"
 TYPE_2, IDENTITY = "RoBiRank, type II", "RoBiRank, no rho"
 
 
-def _baseline(make: Callable[..., Any]) -> Candidates:
+def _baseline(make: Callable[..., Any]) -> folds.Candidates:
     """Return the candidates of a baseline, whose only tuned options are in the "baselines" grid."""
 
-    def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+    def candidates(parts: Parts, parameters: folds.Options, seed: int) -> Iterator[folds.Candidate]:
         for options in product(parameters["baselines"]["grid"]):
             ranker = make(K, clip=True, random_state=seed, **options)
             ranker.fit(parts.train.X, parts.train.y, parts.train.qid)
-            yield scored(options, ranker, parts)
+            yield folds.scored(options, ranker, parts)
 
     return candidates
 
@@ -65,23 +52,23 @@ def _select(k: int, *, random_state: int, **options: Any) -> SelectPAp:
     return SelectPAp(k, **options)
 
 
-def _form(protocol: str, **options: Any) -> Method:
-    return Method(FORM, linear(protocol, partial(losses.RoBiRank, **options)))
+def _form(protocol: str, **options: Any) -> folds.Method:
+    return folds.Method(FORM, folds.linear(protocol, partial(losses.RoBiRank, **options)))
 
 
-def _binary(protocol: str, **options: Any) -> Method:
-    return Method(PLAIN, linear(protocol, partial(RobustBinary, **options)))
+def _binary(protocol: str, **options: Any) -> folds.Method:
+    return folds.Method(PLAIN, folds.linear(protocol, partial(RobustBinary, **options)))
 
 
-def _other(loss: MakeLoss, protocol: str = "lbfgs", **options: Any) -> Method:
-    return Method(OTHER, linear(protocol, partial(loss, **options)))
+def _other(loss: folds.MakeLoss, protocol: str = "lbfgs", **options: Any) -> folds.Method:
+    return folds.Method(OTHER, folds.linear(protocol, partial(loss, **options)))
 
 
-def _pap(loss: MakeLoss) -> Method:
+def _pap(loss: folds.MakeLoss) -> folds.Method:
     return _other(loss, "subgradient", k=K, clip=True)
 
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, folds.Method] = {
     ROBIRANK: _form("lbfgs"),
     TYPE_2: _form("lbfgs", type=2),
     IDENTITY: _form("lbfgs", type="identity"),
@@ -99,12 +86,12 @@ METHODS: dict[str, Method] = {
     "Ranking SVM": _other(PairwiseHinge, "subgradient"),
     "pairwise logistic": _other(PairwiseLogistic),
     "pairwise exponential": _other(PairwiseExponential),
-    "RankBoost": Method(OTHER, rankboost),
+    "RankBoost": folds.Method(OTHER, rankboost),
     "ListMLE": _other(losses.ListMLE, ties="averaged"),
     "Top-10 ListMLE": _other(losses.ListMLE, k=K, ties="averaged"),
     "Top-10 ListMLE (relevant rows)": _other(losses.ListMLE, k=K, ties="averaged", head="relevant"),
-    "ListNet": Method(OTHER, linear("listnet", losses.ListNet)),
-    "Top-10 ListNet": Method(OTHER, linear("listnet", partial(losses.ListNet, k=K))),
+    "ListNet": folds.Method(OTHER, folds.linear("listnet", losses.ListNet)),
+    "Top-10 ListNet": folds.Method(OTHER, folds.linear("listnet", partial(losses.ListNet, k=K))),
     "RankCosine": _other(losses.RankCosine, "rankcosine"),
     "Top-10 RankCosine": _other(losses.RankCosine, "rankcosine", k=K),
     "softmax of grades": _other(SoftmaxCrossEntropy),
@@ -119,8 +106,8 @@ METHODS: dict[str, Method] = {
     "pap-struct@10": _pap(PApStruct),
     "pauc-hinge@10": _pap(PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
-    "greedy pap@10": Method(OTHER, _baseline(GreedyPAp)),
-    "select pap@10": Method(OTHER, _baseline(_select)),
+    "greedy pap@10": folds.Method(OTHER, _baseline(GreedyPAp)),
+    "select pap@10": folds.Method(OTHER, _baseline(_select)),
 }
 """Every method by its name in tables."""
 
@@ -130,25 +117,23 @@ ABOVE = "others that RoBiRank is above"
 BELOW = "others that RoBiRank is below"
 SHOWN = ", the interval without 0"
 
-_LINES = 6  # the number of lines that one figure can show
-
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the folds by method. There are no repeats, since no method draws ties."""
     names = methods(recipe, METHODS)
-    return sweep(data=recipe.parameters["collections"], method=names, draw=[0], fold=FOLDS)
+    return sweep(data=recipe.parameters["collections"], method=names, draw=[0], fold=folds.FOLDS)
 
 
 def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fold: int) -> Result:
     """Tune a method on a fold's validation queries and test it."""
     seed = seed_of(recipe, "fold", fold)
-    return tuned(METHODS[method], context[data][fold - 1], recipe.parameters, seed)
+    return folds.tuned(METHODS[method], context[data][fold - 1], recipe.parameters, seed)
 
 
-def values_of(recipe: Recipe, cells: Cells) -> Values:
+def values_of(recipe: Recipe, cells: Cells) -> folds.Values:
     """Return the values of the recipe's only collection."""
     (data,) = recipe.parameters["collections"]
-    return Values(recipe, cells, data, METHODS)
+    return folds.Values(recipe, cells, data, METHODS)
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -161,7 +146,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     for measure in shown_measures:
         for name in recipe.parameters["methods"]:
             figures[f"{name} {measure}"] = values.level(name, measure)
-    shown_ends = (*(f" {measure}" for measure in shown_measures), OVER_MEASURES)
+    shown_ends = (*(f" {measure}" for measure in shown_measures), folds.OVER_MEASURES)
     for other in compared(recipe):
         gaps = values.differences(ROBIRANK, other)
         figures |= {label: gap for label, gap in gaps.items() if label.endswith(shown_ends)}
@@ -205,7 +190,7 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     title = f"{values.data}: mean of five folds ± standard error, best first by {last}"
     falling = views.falling(names, figures, last)
     yield from views.shown(Grid(title, falling, measures), recipe, levels)
-    ends = {**{measure: f" {measure}" for measure in shown_measures}, "mean": OVER_MEASURES}
+    ends = {**{measure: f" {measure}" for measure in shown_measures}, "mean": folds.OVER_MEASURES}
     title = "RoBiRank less another method on the same queries, with 95 % intervals"
     others = [name for name in falling if name != ROBIRANK]
     gaps = Grid(title, others, ends, f"{ROBIRANK} − {{}}{{}}", text="gap", head="other")
@@ -216,16 +201,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     yield replace(plot, title=title, rows=[name for name in others if name not in own])
     title = "Gain of RoBiRank over its other forms and the binary losses"
     yield replace(plot, title=title, rows=own)
-    cutoffs = {int(measure.partition("@")[2]): measure for measure in measures}
-    levels = {f"{n} {k}": values.level(n, m) for n in names for k, m in cutoffs.items()}
-    forms = [name for name in names if METHODS[name].kind == FORM][:_LINES]
-    curves = [ROBIRANK, *(name for name in recipe.parameters["curves"] if name in names)]
-    for title, rows in {
-        "RoBiRank and others": curves,
-        "RoBiRank and its other forms": forms,
-    }.items():
-        grid = Grid(title, rows, cutoffs.keys(), text="", plot="lines", axis="cutoff k: ndcg@k")
-        yield from views.shown(grid, recipe, levels)
     yield views.chosen(values.data, {name: values.chosen(name) for name in names})
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,36 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import rank_blocks
 from podium.errors import DataError
-from podium.evaluation import evaluate
 from podium.executors import Threads
-from podium.recommenders import Factorization
+from podium.recommenders import Factorization, Popularity
 from podium.report import Figure
 from podium_studies import views
 from podium_studies.archive import members, required
-from podium_studies.cells import generator, mean, repeats, select, sweep
+from podium_studies.cells import generator, mean, repeats, results, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.yun2014.fits import Context, Matrix, measured
 
 _BLOCK = 2**16  # users per draw of held-out songs; fixed, because the draws depend on it
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Training songs and held-out songs by user; users are in order of first appearance."""
-
-    train: csr_array[Any]
-    test: csr_array[Any]
-
-
-def read(lines: IO[bytes], name: str) -> csr_array[Any]:
-    """Read lines of user, song and count, separated by tabs, into a matrix of play counts.
-
-    Raises
-    ------
-    DataError
-        If a line is malformed, if a pair is repeated, or if there are no lines.
+def read(lines: IO[bytes], name: str) -> Matrix:
+    """Read lines of user, song and count, separated by tabs, into a matrix of ones.
 
     Notes
     -----
@@ -50,42 +34,23 @@ def read(lines: IO[bytes], name: str) -> csr_array[Any]:
     """
     users: dict[bytes, int] = {}
     songs: dict[bytes, int] = {}
-    user, song, count = array("i"), array("i"), array("i")
-    for number, line in enumerate(lines, 1):
+    user, song = array("i"), array("i")
+    for line in lines:
         try:
-            user_id, song_id, plays = line.split(b"\t")
-            count.append(int(plays))
-        except (ValueError, OverflowError):
+            user_id, song_id, _ = line.split(b"\t")
+        except ValueError:
             raise DataError(
-                f"{name}, line {number} must be user, song and count, separated by tabs, got "
-                f"{line[:80].decode(errors='replace').rstrip()!r}."
+                f"{name}, line {len(user) + 1} must be user, song and count, separated by tabs."
             ) from None
         user.append(users.setdefault(user_id, len(users)))
         song.append(songs.setdefault(song_id, len(songs)))
-    if not count:
-        raise DataError(f"{name} is empty. Download it again.")
-    codes = [np.frombuffer(numbers, np.int32) for numbers in (user, song)]
-    return _matrix(codes[0], codes[1], np.frombuffer(count, np.int32), name)
-
-
-def _matrix(
-    user: NDArray[np.int32], song: NDArray[np.int32], count: NDArray[np.int32], name: str
-) -> csr_array[Any]:
-    if count.min() < 1:
-        line = int(np.argmin(count)) + 1
-        raise DataError(f"{name}, line {line}: count must be at least 1, got {count[line - 1]}.")
-    shape = (int(user.max()) + 1, int(song.max()) + 1)
-    plays = csr_array((count, (user, song)), shape=shape)
-    n_lines = count.size
+    codes = tuple(np.frombuffer(numbers, np.int32) for numbers in (user, song))
+    plays = csr_array((np.ones(len(user), np.int8), codes), shape=(len(users), len(songs)))
     plays.sum_duplicates()
-    if plays.nnz < n_lines:
-        raise DataError(f"{name} has {n_lines - plays.nnz} repeated pairs of user and song.")
     return plays
 
 
-def hold_out(
-    plays: csr_array[Any], share: float, draws: Callable[[int], np.random.Generator]
-) -> Split:
+def hold_out(plays: Matrix, share: float, draws: Callable[[int], np.random.Generator]) -> Context:
     """Hold out a share of each user's songs, rounded down, at random.
 
     Parameters
@@ -105,10 +70,10 @@ def hold_out(
         rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
         part = is_held_out[offsets[0] : offsets[-1]]
         part[order] = rank < np.floor(share * sizes)[user]
-    return Split(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
+    return Context(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
 
 
-def _kept(plays: csr_array[Any], chosen: NDArray[np.bool_]) -> csr_array[Any]:
+def _kept(plays: Matrix, chosen: NDArray[np.bool_]) -> Matrix:
     ends = np.concatenate([[0], np.cumsum(chosen)])[plays.indptr]
     items = plays.indices[chosen]
     return csr_array((np.ones(items.size, np.int8), items, ends), shape=plays.shape)
@@ -119,19 +84,7 @@ POPULARITY = "popularity"
 """The method that recommends the most popular songs to every user."""
 
 
-Factors = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""The factors of users and of items; their products are the scores."""
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """The split, and the users on whom methods are measured, in rising order."""
-
-    split: Split
-    judged: NDArray[np.int64]
-
-
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Context, NDArray[np.int64]]:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
     path = paths[data.folder]
@@ -139,11 +92,11 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     with member.open() as lines:
         plays = read(lines, member.name)
     share = recipe.parameters["held_out"]
-    split = hold_out(plays, share, lambda block: generator(recipe, "split", block))
-    users_with_test = np.flatnonzero(np.diff(split.test.indptr))
+    parts = hold_out(plays, share, lambda block: generator(recipe, "split", block))
+    users_with_test = np.flatnonzero(np.diff(parts.test.indptr))
     n_judged = min(recipe.parameters["judged"], users_with_test.size)
     drawn = generator(recipe, "judged").choice(users_with_test, n_judged, replace=False)
-    return Context(split, np.sort(drawn).astype(np.int64))
+    return parts, np.sort(drawn).astype(np.int64)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -153,81 +106,60 @@ def cells(recipe: Recipe) -> Iterator[str]:
             yield from sweep(seed=[seed], method=[name], passes=method["passes"])
 
 
-def run(recipe: Recipe, context: Context, seed: int, method: str, passes: int) -> Result:
+def run(
+    recipe: Recipe,
+    context: tuple[Context, NDArray[np.int64]],
+    seed: int,
+    method: str,
+    passes: int,
+) -> Result:
     """Fit a method, and measure it on the held-out songs of the judged users."""
-    settings = recipe.parameters
-    train, test, judged = context.split.train, context.split.test, context.judged
-    start = time.perf_counter(), time.process_time()
-    if method == POPULARITY:
-        users, items = _popularity(train)
-    else:
-        users, items = _fitted(recipe, train, method, passes, seed)
-    seconds, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-    scores = (users[judged], items)
-    lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=settings["depth"])
-    evaluation = evaluate(lists, settings["measures"])
-    values = {name: np.round(evaluation.values[name], 6) for name in settings["measures"]}
-    return {"seconds": seconds, "cpu": cpu, **values}
+    settings, (parts, judged) = recipe.parameters, context
+    options = {**settings["model"], **settings["methods"][method]["options"]}
 
+    def fit(train: Matrix) -> Any:
+        if method == POPULARITY:
+            return Popularity().fit(train)
+        model = Factorization(**options, n_epochs=passes, random_state=seed)
+        return model.fit(train, executor=Threads(settings["threads"]))
 
-def _fitted(recipe: Recipe, train: csr_array[Any], method: str, passes: int, seed: int) -> Factors:
-    options: Mapping[str, Any] = recipe.parameters["methods"][method]["options"]
-    model = Factorization(
-        **{**recipe.parameters["model"], **options},
-        n_epochs=passes,
-        random_state=seed,
-    )
-    model.fit(train, executor=Threads(recipe.parameters["threads"]))
-    ones = np.ones((train.shape[0], 1), np.float32)
-    return (
-        np.hstack([model.user_factors_, ones]),
-        np.hstack([model.item_factors_, model.item_bias_[:, None]]),
-    )
-
-
-def _popularity(train: csr_array[Any]) -> Factors:
-    n_users, n_items = train.shape
-    n_listeners = np.bincount(train.indices, minlength=n_items).astype(np.float32)
-    return np.ones((n_users, 1), np.float32), n_listeners[:, None]
-
-
-Fits = Mapping[str, Mapping[int, Sequence[Result]]]
-"""The results of all seeds by method and number of passes."""
+    names, depth = settings["measures"], settings["depth"]
+    found = measured(fit, parts.train, parts.test, names, depth, judged)
+    values = {name: np.round(found["values"][name], 6) for name in names}
+    return {"seconds": found["clock"], "cpu": found["seconds"], **values}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return means over judged users, and paired differences of the first method from others."""
-    fits = _fits(cells)
     measures: Sequence[str] = recipe.parameters["measures"]
     figures: dict[str, Measured] = {}
-    for method, by_passes in fits.items():
-        for passes, results in by_passes.items():
-            label = _label(method, passes)
-            figures |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
-            for name, clock in {"seconds": "seconds", "CPU seconds": "cpu"}.items():
-                figures[f"{label}: {name}"] = mean(result[clock] for result in results)
-    (first, first_results), *others = ((name, by[max(by)]) for name, by in fits.items())
-    for name, other_results in others:
+    for method, passes in _fits(recipe):
+        fits, label = results(cells, method=method, passes=passes), _label(method, passes)
+        figures |= {f"{label}: {m}": mean(_per_user(fits, m)) for m in measures}
+        for name, clock in {"seconds": "seconds", "CPU seconds": "cpu"}.items():
+            figures[f"{label}: {name}"] = mean(fit[clock] for fit in fits)
+    most = {method: results(cells, method=method, passes=n) for method, n in _fits(recipe)}
+    first, *others = most
+    for name in others:
         for measure in measures:
-            gaps = np.subtract(_per_user(first_results, measure), _per_user(other_results, measure))
-            figures[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
+            gaps = _per_user(most[first], measure) - _per_user(most[name], measure)
+            figures[f"{first} − {name}: {measure}"] = mean(gaps)
     return figures
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure]:
     """Yield all fits, the differences, and plots against threads × seconds, as on the poster."""
-    fits, measures = _fits(cells), recipe.parameters["measures"]
-    labels = [_label(name, n) for name, by_passes in fits.items() for n in by_passes]
+    measures, threads = recipe.parameters["measures"], recipe.parameters["threads"]
+    labels = [_label(*fit) for fit in _fits(recipe)]
     title = "Means over the judged users ± standard errors, and seconds of a complete fit"
     yield Grid(title, labels, [*measures, "seconds", "CPU seconds"], "{}: {}", digits=4)
-    first, *others = fits
+    first, *others = recipe.parameters["methods"]
     title = f"{first} less another method on the same users, each with most passes"
     yield Grid(title, others, measures, f"{first} − {{}}: {{}}", digits=4, head="other")
-    threads = recipe.parameters["threads"]
     for measure in measures:
         series: list[views.Row] = []
-        for name, by_passes in fits.items():
-            points = [_label(name, n) for n in by_passes]
+        for name in recipe.parameters["methods"]:
+            points = [_label(*fit) for fit in _fits(recipe) if fit[0] == name]
             seconds = [threads * figures[f"{label}: seconds"].value for label in points]
             values = [figures[f"{label}: {measure}"].value for label in points]
             series.append(views.curve(name, seconds, values))
@@ -242,17 +174,15 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
         )
 
 
-def _fits(cells: Cells) -> Fits:
-    fits: dict[str, dict[int, list[Result]]] = {}
-    for key_parts, result in select(cells):
-        by_passes = fits.setdefault(key_parts["method"], {})
-        by_passes.setdefault(key_parts["passes"], []).append(result)
-    return fits
+def _fits(recipe: Recipe) -> list[tuple[str, int]]:
+    """Return each method with each of its numbers of passes, the most at last."""
+    methods = recipe.parameters["methods"].items()
+    return [(name, passes) for name, method in methods for passes in sorted(method["passes"])]
 
 
-def _per_user(results: Sequence[Result], measure: str) -> list[float]:
+def _per_user(fits: Sequence[Result], measure: str) -> NDArray[np.float64]:
     """Return the mean over seeds for each judged user."""
-    return np.mean([result[measure] for result in results], axis=0).tolist()
+    return np.mean([fit[measure] for fit in fits], axis=0)
 
 
 def _label(name: str, passes: int) -> str:

@@ -1,20 +1,181 @@
-"""RoBiRank's factorization at scale: seconds per pass and memory, varying one setting at a time."""
+"""RoBiRank's factorization at scale: seconds per pass and memory, varying one setting at a time.
+
+The listening data are synthetic, with the shape of the Million Song Dataset at any size, and drawn
+in bounded memory. Users draw songs by popularity only, so that these data measure speed and memory,
+but not quality.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+import multiprocessing
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from podium.report import Figure
-from podium_studies import views
-from podium_studies.cells import key, mean, parts, repeats, select
+from podium.errors import PodiumError
+from podium.executors import Executor, Threads
+from podium.recommenders import Factorization
+from podium_studies.cells import key, mean, repeats, select
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
-from podium_studies.yun2014.scale_fit import in_process
+
+N_USERS, N_ITEMS, N_PAIRS = 1_129_318, 386_133, 49_824_519
+"""The numbers of users, songs and pairs of the collection in yun2014."""
+
+_BLOCK = 2**14  # users per draw; fixed, because the draws depend on it
+_FEWEST = 10.0  # fewest songs of a user before scaling, as in the published collection
+_SPREAD = 1.1  # standard deviation of the logarithm of the songs above _FEWEST
+_HEAD = 50.0  # song r = 0, 1, … has a probability proportional to 1 / (r + _HEAD): the first 0.2 %
+
+_ORDER, _PAIRS = 1, 2  # numbers of the purposes in seeds
+
+
+def shape_of(fraction: float) -> tuple[int, int]:
+    """Return this fraction of the numbers of users and pairs."""
+    return max(1, round(fraction * N_USERS)), max(1, round(fraction * N_PAIRS))
+
+
+def draw(
+    n_users: int, n_pairs: int, seeds: Sequence[int], n_items: int = N_ITEMS
+) -> csr_array[Any]:
+    """Draw the songs of each user.
+
+    Parameters
+    ----------
+    n_users, n_pairs : int
+        The numbers of users and of draws.
+    seeds : sequence of int
+        The seeds of all random numbers.
+    n_items : int
+
+    Returns
+    -------
+    int8, (n_users, n_items), sparse
+        Ones. Repeated draws of a song by a user count once, so that there are fewer pairs than
+        draws: 49.3 million for the full shape.
+
+    Notes
+    -----
+    Cost: about 4 s for the full shape. Memory: 5 bytes per pair, and 50 MB.
+    """
+    songs = np.random.default_rng([*seeds, _ORDER]).permutation(n_items).astype(np.int32)
+    items = np.empty(n_pairs, np.int32)
+    offsets = np.zeros(n_users + 1, np.int32)
+    end = 0
+    for first in range(0, n_users, _BLOCK):
+        stop = min(first + _BLOCK, n_users)
+        n_drawn = n_pairs * stop // n_users - n_pairs * first // n_users
+        rng = np.random.default_rng([*seeds, _PAIRS, first])
+        counts, heard = _block(stop - first, n_drawn, songs, rng)
+        items[end : end + heard.size] = heard
+        offsets[first + 1 : stop + 1] = end + np.cumsum(counts)
+        end += heard.size
+    return csr_array((np.ones(end, np.int8), items[:end], offsets), shape=(n_users, n_items))
+
+
+def _block(
+    n_users: int, n_pairs: int, songs: NDArray[np.int32], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of songs of each user in a block, and the songs, rising per user."""
+    activity = np.cumsum(_FEWEST + 3 * _FEWEST * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, n_users))
+    n_drawn = np.diff(np.rint(activity / activity[-1] * n_pairs), prepend=0.0)
+    user = np.repeat(np.arange(n_users), n_drawn.astype(np.int64))
+    position = _HEAD * np.expm1(rng.random(user.size) * np.log1p(songs.size / _HEAD))
+    place = np.minimum(position.astype(np.int64), songs.size - 1)
+    pairs = np.unique(user * songs.size + songs[place])
+    return np.bincount(pairs // songs.size, minlength=n_users), pairs % songs.size
+
+
+def in_process(**settings: Any) -> dict[str, Any]:
+    """Measure a fit in a separate process, whose peak memory is that of this fit."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            return pool.submit(measure, **settings).result()
+    except BrokenProcessPool as error:
+        raise PodiumError(
+            "The process of a fit was killed, most often because memory ran out. Use a smaller "
+            "fraction or fewer factors."
+        ) from error
+
+
+def measure(
+    fraction: float, seeds: Sequence[int], executor: str, n_workers: int, **options: Any
+) -> dict[str, Any]:
+    """Draw the data, fit, and return times and memory; the first of several passes is left out.
+
+    Parameters
+    ----------
+    fraction : float
+        The fraction of the full shape's users.
+    seeds : sequence of int
+        The seeds of the data.
+    executor : {"threads", "ray"}
+    n_workers : int
+    options : n_factors, n_negatives, n_epochs, n_blocks
+        The options of the factorization. With n_blocks=None, it follows from the data's shape.
+    """
+    start = time.perf_counter()
+    pairs = draw(*shape_of(fraction), seeds)
+    drawing_seconds, before = time.perf_counter() - start, peak_memory()
+    ends: list[tuple[float, float]] = []
+
+    def progress(done: int, total: int, note: str) -> None:
+        ends.append((time.perf_counter(), time.process_time()))
+
+    fixed: dict[str, Any] = {"loss": "robirank", "l2": 0.025, "negatives": "unseen", "gain": "one"}
+    model = Factorization(**fixed, **options)
+    with _workers(executor, n_workers) as workers:
+        started = (time.perf_counter(), time.process_time())
+        model.fit(pairs, executor=workers, progress=progress)
+    passes = np.diff(np.array([started, *ends]), axis=0)
+    counted = passes[-max(1, options["n_epochs"] - 1) :]
+    seconds, cpu = (statistics.median(column.tolist()) for column in counted.T)
+    digest = hashlib.sha256()
+    for array in (model.user_factors_, model.item_factors_, model.item_bias_):
+        digest.update(np.ascontiguousarray(array).data)
+    return {
+        "users": pairs.shape[0],
+        "items": pairs.shape[1],
+        "pairs": int(pairs.nnz),
+        "blocks": model.n_blocks_,
+        "seconds": seconds,
+        "first": float(passes[0, 0]),
+        "cpu": cpu if executor == "threads" else float("nan"),
+        "memory": peak_memory(),
+        "before": before,
+        "drawing": drawing_seconds,
+        "cost": float(model.history_["cost"][-1]),
+        "factors": digest.hexdigest()[:16],
+    }
+
+
+def peak_memory() -> float:
+    """Return the peak memory of this process in MiB; nan if the system does not report it."""
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
+    peaks = [float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
+    return peaks[0] if peaks else float("nan")
+
+
+def _workers(executor: str, n_workers: int) -> AbstractContextManager[Executor]:
+    if executor == "threads":
+        return nullcontext(Threads(n_workers))
+    from podium.executors import Ray
+
+    return Ray("local", n_workers=n_workers)
+
 
 _AUTO = "auto"  # the number of blocks follows from the data's shape
 
@@ -25,23 +186,18 @@ def cells(recipe: Recipe) -> Iterable[str]:
     return dict.fromkeys(key(repeat=repeat, **fit) for repeat, fit in fits)
 
 
-def _usual(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {name: parameters[name] for name in ("fraction", "factors")}
-    return {**settings, "blocks": _AUTO, "threads": 1}
-
-
 def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    usual, vary = _usual(parameters), parameters["vary"]
+    vary = parameters["vary"]
+    on_ray = {"fraction": parameters["fraction"], "factors": parameters["factors"], "blocks": _AUTO}
+    usual = {**on_ray, "threads": 1}
     yield usual
     for name in ("threads", "blocks", "factors"):
         for value in vary[name]:
             yield usual | {name: value}
     for share in vary["shares"]:
         yield usual | {"fraction": share * parameters["fraction"]}
-    if importlib.util.find_spec("ray") is not None:
-        on_ray = {name: value for name, value in usual.items() if name != "threads"}
-        for workers in vary["workers"]:
-            yield on_ray | {"workers": workers}
+    for workers in vary["workers"] if importlib.util.find_spec("ray") else ():
+        yield on_ray | {"workers": workers}
 
 
 def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
@@ -80,14 +236,6 @@ _QUANTITIES = {
 DIFFERING = "fits by other threads or workers whose factors differ in a bit"
 """The name of the figure that counts fits that the number of workers changed."""
 
-_AXES = {
-    "threads": "threads",
-    "workers": "Ray workers",
-    "blocks": "blocks of items",
-    "factors": "factors",
-    "pairs": "million pairs",
-}
-
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the sizes, seconds, memory and speed of each kind of fit, averaged over repeats.
@@ -110,72 +258,25 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def n_differing(cells: Cells) -> int:
     """Return the number of fits whose factors differ from those of an otherwise equal fit."""
-    sums: dict[tuple[str, ...], set[str]] = {}
-    for cell, result in cells.items():
-        key_parts = parts(cell)
+    sums: dict[tuple[Any, ...], set[str]] = {}
+    for key_parts, result in select(cells):
         settings = tuple(key_parts[name] for name in ("repeat", "fraction", "factors", "blocks"))
         sums.setdefault(settings, set()).add(result["factors"])
     return sum(len(checksums) - 1 for checksums in sums.values())
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure]:
-    """Yield all fits, and plots of seconds and of memory against each varied setting."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
+    """Yield a table of all fits."""
     names = dict.fromkeys(_name(key_parts) for key_parts, _ in select(cells))
     title = "Means over repeats. Before the fit: peak memory after the data were drawn"
     yield Grid(title, names, [*_QUANTITIES], "{}: {}", digits=2, head="fit")
-    for axis, x_label in _AXES.items():
-        points = _along(recipe, cells, axis)
-        for title, unit, curves in (
-            ("Seconds per pass", "seconds per pass", {"wall clock": "seconds", "CPU": "cpu"}),
-            ("Peak memory", "MiB", {"with the fit": "memory", "before the fit": "before"}),
-        ):
-            series = [
-                views.curve(
-                    label,
-                    [x for x, _ in points],
-                    [float(r[name]) if np.isfinite(r[name]) else None for _, r in points],
-                )
-                for label, name in curves.items()
-            ]
-            if len(points) > 1:
-                title = f"{title} against {x_label}"
-                yield views.lines(title, series, x_label, unit, log_x=True, caption=_FIRST)
-
-
-_FIRST = "First repeat. All other settings have their usual values. Workers' memory is left out."
-
-
-def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]]:
-    """Return the fits of the first repeat with only one varied setting, sorted by it."""
-    usual = parts(key(**_usual(recipe.parameters)))
-    varied = "fraction" if axis == "pairs" else axis
-    if axis == "workers":
-        del usual["threads"]
-    fixed = {name: value for name, value in usual.items() if name != varied} | {"repeat": 0}
-    points = [
-        (_place(axis, key_parts, result), result)
-        for key_parts, result in select(cells)
-        if varied in key_parts and fixed == {k: v for k, v in key_parts.items() if k != varied}
-    ]
-    return sorted(points, key=lambda point: point[0])
-
-
-def _place(axis: str, key_parts: Mapping[str, Any], result: Result) -> float:
-    if axis == "pairs":
-        return result["pairs"] / 1e6
-    return float(result["blocks"] if axis == "blocks" else key_parts[axis])
 
 
 def _name(key_parts: Mapping[str, Any]) -> str:
-    axis = "workers" if "workers" in key_parts else "threads"
-    return ", ".join(
-        [
-            f"users × {key_parts['fraction']}",
-            f"{key_parts['factors']} factors",
-            f"blocks {key_parts['blocks']}",
-            f"{_AXES[axis]} {key_parts[axis]}",
-        ]
-    )
+    titles = {"threads": "threads", "workers": "Ray workers"}
+    workers = (f"{title} {key_parts[axis]}" for axis, title in titles.items() if axis in key_parts)
+    usual = f"users × {key_parts['fraction']}, {key_parts['factors']} factors"
+    return ", ".join([usual, f"blocks {key_parts['blocks']}", *workers])
 
 
 STUDY = Study(cells, run, fold, shown=shown)

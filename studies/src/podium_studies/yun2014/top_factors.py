@@ -2,124 +2,47 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from podium import recommenders, tuning
-from podium.catalogue import rank_blocks
-from podium.data import splits
-from podium.errors import DataError
-from podium.evaluation import evaluate
+from podium import tuning
+from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
-from podium_studies import archive, views
-from podium_studies.archive import Pairs, members, required
+from podium_studies import views
 from podium_studies.cells import key, mean, methods, seed_of, sweep
-from podium_studies.recipe import DataSet, Recipe
+from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
-from podium_studies.yun2014.ml1m import mean_gap, read_ids
+from podium_studies.yun2014 import fits
+from podium_studies.yun2014.fits import Context, mean_gap, measured
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
 METHODS: dict[str, Callable[[], Any]] = {
-    PODIUM: recommenders.Factorization,
-    DEFAULTS: recommenders.Factorization,
-    "EASE": recommenders.EASE,
+    PODIUM: Factorization,
+    DEFAULTS: Factorization,
+    "EASE": EASE,
     "iALS": lambda: ALS(l2_power=1.0, alpha=10.0, l2=0.003),
-    "ItemKNN": recommenders.ItemKNN,
+    "ItemKNN": ItemKNN,
     "BPR": BPR,
     "WARP": WARP,
-    "popularity": recommenders.Popularity,
+    "popularity": Popularity,
 }
 """Every method by its name in tables. All but the defaults are tuned."""
 
-_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
 _DEPTH = 40  # the length of recommended lists: twice the largest cutoff
-
-Matrix = sparse.csr_array
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """The pairs to learn from and those to measure on, (n_users, n_items) each."""
-
-    train: Matrix[Any]
-    test: Matrix[Any]
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, and read or draw the two parts of the pairs."""
-    for name in methods(recipe, METHODS):
-        model = METHODS[name]()
-        if "n_epochs" in model.get_params():
-            model.set_params(n_epochs=1)
-        model.fit(_SMALL)  # a missing extra must raise before any cell is computed
-    (source,) = recipe.data
-    place, expected = paths[source.folder], recipe.parameters["shape"]
-    context = _context(recipe.parameters, place, source)
-    shape = [*context.train.shape, context.train.nnz, context.test.nnz]
-    if expected and shape != expected:
-        raise DataError(
-            f"{place} has {shape[0]:,} users, {shape[1]:,} items, {shape[2]:,} training pairs and "
-            f"{shape[3]:,} test pairs, which is not {source.title}. Download it from {source.url}."
-        )
-    return context
-
-
-def _context(settings: Mapping[str, Any], place: Path, source: DataSet) -> Context:
-    if settings["format"] == "split":
-        return _published(place, source)
-    user, item = archive.numbered(*FORMATS[settings["format"]](place, source))
-    is_kept = np.bincount(user)[user] >= settings["least"]
-    user, item = archive.numbered(user[is_kept], item[is_kept])
-    shape = int(user.max()) + 1, int(item.max()) + 1
-    split = splits.random(user.size, user=user, test=settings["test"], seed=settings["split_seed"])
-    train, test = (
-        archive.matrix(user[rows], item[rows], shape) for rows in (split.train, split.test)
-    )
-    return Context(train, test)
-
-
-def _published(place: Path, source: DataSet) -> Context:
-    """Return the published parts; test pairs that are also training pairs are left out."""
-    files = members(place, source.title, source.url)
-    rows = [
-        archive.lists(required(files, name, place, source.url))
-        for name in ("train.txt", "test.txt")
-    ]
-    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*rows, strict=True))
-    train, test = (
-        archive.matrix(
-            np.searchsorted(users, user), np.searchsorted(items, item), (users.size, items.size)
-        )
-        for user, item in rows
-    )
-    for part in (train, test):
-        part.data[:] = 1.0  # the matrix has summed repeated pairs
-    only_test = test - test.multiply(train)
-    only_test.eliminate_zeros()
-    return Context(train, sparse.csr_array(only_test))
-
-
-def _movietweetings(place: Path, source: DataSet) -> Pairs:
-    files = members(place, source.title, source.url)
-    return archive.pairs(required(files, "ratings.dat", place, source.url), b"::")
-
-
-FORMATS: dict[str, Callable[[Path, DataSet], Pairs]] = {
-    "movielens-1m": read_ids,
-    "citeulike-a": archive.counted,
-    "movietweetings": _movietweetings,
-}
-"""Readers of pairs without a published split, by name."""
+    fits.load(METHODS[name]() for name in methods(recipe, METHODS))
+    return fits.read(recipe, paths)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -143,22 +66,22 @@ def run(recipe: Recipe, context: Context, method: str) -> Result:
         model.set_params(**search.best_params)
         trials = [trial for trial in search.trials if not trial.error]
     is_seeded = "random_state" in model.get_params()
-    fits = [
+    runs = [
         _measured(recipe, context, model, seed_of(recipe, "test", seed) if is_seeded else None)
         for seed in range(settings["seeds"] if is_seeded else 1)
     ]
     values = {
-        measure: np.mean([fit["values"][measure] for fit in fits], axis=0).round(5).tolist()
+        measure: np.mean([run["values"][measure] for run in runs], axis=0).round(5).tolist()
         for measure in settings["measures"]
     }
-    means = {m: [float(fit["means"][m]) for fit in fits] for m in settings["measures"]}
+    means = {m: [float(run["means"][m]) for run in runs] for m in settings["measures"]}
     return {
         "options": _texts(model.get_params()),
         "trials": [{"options": _texts(trial.params), "mean": trial.mean} for trial in trials],
         "trial_seconds": [trial.seconds for trial in trials],
         "values": values,
         "means": means,
-        "seconds": [fit["seconds"] for fit in fits],
+        "seconds": [run["seconds"] for run in runs],
     }
 
 
@@ -167,15 +90,8 @@ def _measured(recipe: Recipe, context: Context, model: Any, seed: int | None) ->
     fitted = deepcopy(model)
     if seed is not None:
         fitted.set_params(random_state=seed)
-    start = time.process_time()
-    fitted.fit(context.train)
-    seconds = time.process_time() - start
-    users = np.flatnonzero(np.diff(context.test.indptr))
-    lists = rank_blocks(
-        fitted.as_scores(users), context.test[users], exclude=context.train[users], depth=_DEPTH
-    )
-    evaluation = evaluate(lists, recipe.parameters["measures"])
-    return {"values": evaluation.values, "means": evaluation.means, "seconds": seconds}
+    measures = recipe.parameters["measures"]
+    return measured(fitted.fit, context.train, context.test, measures, _DEPTH)
 
 
 def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,15 +143,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     nearest = [name for name in others if name != "popularity"]
     yield replace(gaps, rows=nearest, text="", plot="intervals", axis="difference")
     results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
-    yield {
-        "caption": f"Every fit of the searches: {validation} on validation, processor seconds",
-        "columns": ["method", "options", "value", "seconds"],
-        "rows": [
-            [name, views.listed(trial["options"]), f"{trial['mean']:.4f}", f"{seconds:.1f}"]
-            for name, result in results.items()
-            for trial, seconds in zip(result["trials"], result["trial_seconds"], strict=True)
-        ],
-    }
     yield {
         "caption": "The options of the final fits",
         "columns": ["method", "options"],

@@ -1,8 +1,12 @@
-"""The estimator of RankBoost."""
+"""RankBoost: a sum of thresholds on single features, learned round by round.
+
+Weights of pairs are summed by row to potentials, so that pairs are not stored.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,19 +14,140 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.groups import Groups
 from podium.losses import Loss
+from podium.losses.inputs import group_weights
+from podium.losses.pairwise import PairTarget
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.estimator import Ranker
 from podium.rankers.validation import validator
-from podium.types import PerRow, Progress, RowIndex
+from podium.types import PerGroup, PerRow, Progress, RowIndex
 from podium_studies import checks
-from podium_studies.xia2009.rankboost.pairs import Coded, Pairs, pairs_of
+from podium_studies.xia2009.exponential import PairwiseExponential
 
 _SURE = 1.0 - 1e-9  # largest correlation in alpha, which is therefore at most 10.7
 _NOTHING = 1e-9  # largest correlation that counts as zero
-_BLOCK = 4096  # number of rows that are scored at once
+_EQUAL = 1e-12  # difference up to which sums count as equal despite rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rows of groups that have pairs and a positive weight, and the weights of pairs.
+
+    Attributes
+    ----------
+    rows : int64, (n_rows,)
+        The positions of these rows in the caller's rows.
+    target : PairTarget
+        The target of these rows.
+    scale : float64, (n_groups,)
+        The initial weight of a pair of each group. The sum over all pairs is 1.
+    """
+
+    rows: RowIndex
+    target: PairTarget
+    scale: PerGroup
+
+    def potentials(self, scores: PerRow) -> tuple[float, PerRow]:
+        """Return the mean exponential loss and the potential of each row, float64 (n_rows,).
+
+        The weight of a pair with upper row i and lower row j is proportional to
+        ``exp(s_j - s_i)`` and to the pair's initial weight; all weights sum to 1. The potential of
+        a row is the weight of the pairs in which it is the upper row, less the weight of those in
+        which it is the lower row. The sum of potentials times the values of a function is the mean
+        difference of the function between upper and lower rows. The exponents are relative to the
+        worst pair, so that weights remain finite however small the loss is.
+        """
+        from podium_studies.xia2009.exponential_kernels import exponential_pairs, smallest_gap
+
+        layout = (self.target.rows, self.target.bounds, self.target.levels)
+        worst = smallest_gap(scores, *layout)
+        values, grad = np.zeros(self.scale.size), np.zeros(scores.size)
+        out = values, grad, np.empty(0)
+        exponential_pairs(scores, (*layout, self.scale, 1.0), worst, out)
+        total = float(values.sum())
+        return total * float(np.exp(-worst)), -grad / total
+
+
+def pairs_of(rows: inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
+    """Return the pairs of rows with different relevance.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no pair, or all groups with pairs have a weight of zero.
+    """
+    groups = rows.groups
+    target = PairwiseExponential().prepare(rows.relevance, groups)
+    weights_by_group = group_weights(weights, groups, "RankBoost")
+    is_used = target.defined & (weights_by_group > 0)
+    if not is_used.any():
+        reason = "all weights are zero" if target.defined.any() else "no group has them"
+        raise ArgumentError(
+            "RankBoost needs two rows of different relevance in a group with sample_weight > 0, "
+            f"and {reason} (n_samples = {groups.n_rows}). Check y, qid and sample_weight."
+        )
+    kept_rows, weights_by_group = np.flatnonzero(is_used[groups.index]), weights_by_group[is_used]
+    kept_groups = Groups.from_qid(groups.index[kept_rows])
+    target = PairwiseExponential().prepare(rows.relevance[kept_rows], kept_groups)
+    scale = weights_by_group / weights_by_group.max()  # so that no sum of weights overflows
+    if per == "group":
+        scale /= target.n_pairs
+    return Pairs(kept_rows, target, scale / float((scale * target.n_pairs).sum()))
+
+
+class Thresholds:
+    """The thresholds of the training rows' features, and the sums of potentials above them.
+
+    Attributes
+    ----------
+    feature : int64, (n_thresholds,)
+        The feature of each threshold, rising.
+    value : float64, (n_thresholds,)
+        The thresholds, from the highest of each feature down.
+    """
+
+    def __init__(self, features: NDArray[np.float64], most: int | None) -> None:
+        columns = [np.unique(column, return_counts=True) for column in features.T]
+        cuts = [_cuts(*column, most) for column in columns]
+        self.feature = np.repeat(np.arange(len(cuts)), [cut.size for cut in cuts])
+        self.value = np.concatenate([np.empty(0), *(cut[::-1] for cut in cuts)])
+        # The code of a row is the number of the feature's thresholds that it exceeds.
+        self._codes = [
+            (np.searchsorted(cut, column, side="left"), cut.size + 1)
+            for cut, column in zip(cuts, features.T, strict=True)
+        ]
+
+    def best(self, potential: PerRow) -> tuple[float, int, float]:
+        """Return the sum of potentials above the best threshold, its feature and its value.
+
+        The weak ranker of freund2003 is 1 above its threshold and 0 below. The sum is r, and the
+        best threshold has the largest abs(r). Of equal sums (up to rounding), it is the highest
+        threshold of the first feature. The sum is 0 if there is no threshold.
+        """
+        by_code = (np.bincount(codes, potential, n) for codes, n in self._codes)
+        sums = np.concatenate([np.empty(0), *(np.cumsum(column[:0:-1]) for column in by_code)])
+        if not sums.size:
+            return 0.0, 0, 0.0
+        place = int(np.argmax(np.abs(sums) >= np.abs(sums).max() - _EQUAL))
+        return float(sums[place]), int(self.feature[place]), float(self.value[place])
+
+
+def _cuts(distinct: PerRow, counts: RowIndex, n_thresholds: int | None) -> PerRow:
+    """Return all thresholds halfway between neighbours, or n_thresholds of them by quantiles."""
+    chosen: RowIndex = np.arange(distinct.size - 1)
+    if n_thresholds is not None and n_thresholds < chosen.size:
+        cumulative_counts = np.cumsum(counts, dtype=np.int64)
+        quantile_counts = (
+            np.arange(1, n_thresholds + 1) * int(cumulative_counts[-1]) / (n_thresholds + 1)
+        )
+        quantile_positions = np.searchsorted(cumulative_counts, quantile_counts)
+        chosen = np.unique(np.minimum(quantile_positions, chosen.size - 1))
+    low, high = distinct[chosen], distinct[chosen + 1]
+    middle = low / 2 + high / 2
+    return np.where((low <= middle) & (middle < high), middle, low)  # low for adjacent floats
 
 
 class RankBoost(Ranker):
@@ -206,13 +331,15 @@ class RankBoost(Ranker):
         weights = inputs.row_weights(sample_weight, rows.groups)
         pairs = pairs_of(rows, weights, checks.choice(self.per, "per", ("pair", "group")))
         validate = None if eval_set is None else self._validation(eval_set)
-        coded = Coded.of(_dense(features[pairs.rows]), n_thresholds)
-        self._boost(coded, pairs, validate, n_rounds, patience, or_silent(progress))
+        used = _dense(features[pairs.rows])
+        thresholds = Thresholds(used, n_thresholds)
+        self._boost(used, thresholds, pairs, validate, n_rounds, patience, or_silent(progress))
         return self
 
     def _boost(
         self,
-        rows: Coded,
+        features: NDArray[np.float64],
+        thresholds: Thresholds,
         pairs: Pairs,
         validate: Callable[[int, float, float], float] | None,
         n_rounds: int,
@@ -220,22 +347,21 @@ class RankBoost(Ranker):
         progress: Progress,
     ) -> None:
         """Add weak rankers up to n_rounds, until patience runs out, or until none improves."""
-        kept: dict[str, list[float]] = {name: [] for name in ("feature", "threshold", "alpha")}
+        rounds: list[tuple[int, float, float]] = []
         history: dict[str, list[float]] = {"objective": [], "correlation": []}
         if validate is not None:
             history["validation"] = []
         scores, best, reason = np.zeros(pairs.rows.size), -1, "n_rounds"
         _, potential = pairs.potentials(scores)
         for n_done in range(n_rounds):
-            correlation, feature, threshold = rows.best(potential)
+            correlation, feature, threshold = thresholds.best(potential)
             if abs(correlation) <= _NOTHING:
                 reason = "converged"
                 break
             # alpha = ln((1 + r) / (1 - r)) / 2 minimises freund2003's bound on the round's loss.
             alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
-            for name, value in zip(kept, (feature, threshold, alpha), strict=True):
-                kept[name].append(value)
-            scores += alpha * (rows.features[:, feature] > threshold)
+            rounds.append((feature, threshold, alpha))
+            scores += alpha * (features[:, feature] > threshold)
             objective, potential = pairs.potentials(scores)
             history["objective"].append(objective)
             history["correlation"].append(correlation)
@@ -252,9 +378,8 @@ class RankBoost(Ranker):
                 reason = "separated" if abs(correlation) >= _SURE else "patience"
                 break
         progress(n_rounds, n_rounds, reason)
-        self.feature_ = np.array(kept["feature"][: best + 1], np.int64)
-        self.threshold_ = np.array(kept["threshold"][: best + 1], np.float64)
-        self.alpha_ = np.array(kept["alpha"][: best + 1], np.float64)
+        columns = np.array(rounds[: best + 1], np.float64).reshape(-1, 3).T
+        self.feature_, self.threshold_, self.alpha_ = columns[0].astype(np.int64), *columns[1:]
         self.objective_ = history["objective"][best] if best >= 0 else 1.0
         self.best_iteration_, self.n_iter_ = best, len(history["objective"])
         self.stop_reason_ = reason
@@ -271,13 +396,11 @@ class RankBoost(Ranker):
         check_is_fitted(self)
         features = self._features(X, reset=False)
         inputs.finite_features(features, None, "X")
-        used_features, column = np.unique(self.feature_, return_inverse=True)
-        rounds = list(zip(column.tolist(), self.threshold_, self.alpha_, strict=True))
-        scores = np.zeros(int(features.shape[0]))
-        for start in range(0, scores.size, _BLOCK):
-            block = np.asfortranarray(_dense(features[start : start + _BLOCK][:, used_features]))
-            for i, threshold, alpha in rounds:
-                scores[start : start + _BLOCK] += alpha * (block[:, i] > threshold)
+        dense, scores = _dense(features), np.zeros(int(features.shape[0]))
+        for feature, threshold, alpha in zip(
+            self.feature_, self.threshold_, self.alpha_, strict=True
+        ):
+            scores += alpha * (dense[:, feature] > threshold)
         return scores
 
     def check_restored(self) -> None:

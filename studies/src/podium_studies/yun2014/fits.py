@@ -1,0 +1,164 @@
+"""Pairs of users and items in two parts, and fits that are measured on the part left out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium.catalogue import rank_blocks
+from podium.data import splits
+from podium.errors import DataError
+from podium.evaluation import evaluate
+from podium_studies import archive
+from podium_studies.archive import members, pick, required
+from podium_studies.recipe import DataSet, Recipe
+from podium_studies.study import Measured
+
+Matrix: TypeAlias = "sparse.csr_array[Any]"
+
+_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The pairs to learn from and those to measure on, (n_users, n_items) each."""
+
+    train: Matrix
+    test: Matrix
+
+
+def load(models: Iterable[Any]) -> None:
+    """Fit models to small data, to load their code; raise an error if an extra is missing."""
+    for model in models:
+        if "n_epochs" in model.get_params():
+            model.set_params(n_epochs=1)
+        model.fit(_SMALL)
+
+
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Read or draw the two parts of the pairs, as the recipe's parameters say.
+
+    ``format`` is "split" for published parts, or a name in `FORMATS`. ``shape`` contains the
+    expected numbers of users, items, training pairs and test pairs; [] disables the check.
+    """
+    (source,) = recipe.data
+    place, settings = paths[source.folder], recipe.parameters
+    if settings["format"] == "split":
+        context = _published(place, source)
+    else:
+        user, item = archive.numbered(*FORMATS[settings["format"]](place, source))
+        is_kept = np.bincount(user)[user] >= settings["least"]
+        user, item = archive.numbered(user[is_kept], item[is_kept])
+        context = split(user, item, settings["test"], settings["split_seed"])
+    shape = [*context.train.shape, context.train.nnz, context.test.nnz]
+    if settings["shape"] not in ([], shape):
+        raise DataError(
+            f"{place} has {shape} users, items, training pairs and test pairs, which is not "
+            f"{source.title}. Download it from {source.url}."
+        )
+    return context
+
+
+def split(
+    user: archive.Ints,
+    item: archive.Ints,
+    share: float,
+    seed: int,
+    shape: tuple[int, int] | None = None,
+) -> Context:
+    """Divide pairs at random, with this share of each user's pairs to measure on."""
+    shape = shape or (int(user.max()) + 1, int(item.max()) + 1)
+    parts = splits.random(user.size, user=user, test=share, seed=seed)
+    return Context(
+        *(archive.matrix(user[rows], item[rows], shape) for rows in (parts.train, parts.test))
+    )
+
+
+def _published(place: Path, source: DataSet) -> Context:
+    """Return the published parts; test pairs that are also training pairs are left out."""
+    files = members(place, source.title, source.url)
+    rows = [
+        archive.lists(required(files, name, place, source.url))
+        for name in ("train.txt", "test.txt")
+    ]
+    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*rows, strict=True))
+    train, test = (
+        archive.matrix(
+            np.searchsorted(users, user), np.searchsorted(items, item), (users.size, items.size)
+        )
+        for user, item in rows
+    )
+    for part in (train, test):
+        part.data[:] = 1.0  # the matrix has summed repeated pairs
+    only_test = test - test.multiply(train)
+    only_test.eliminate_zeros()
+    return Context(train, sparse.csr_array(only_test))
+
+
+def _movielens(place: Path, source: DataSet) -> archive.Pairs:
+    """Read the publisher's files of MovieLens 1M, or a file that contains only the pairs."""
+    file = pick(members(place, source.title, source.url), ["pairs.csv"])
+    if file is not None:
+        return archive.pairs(file, b",", skip=1)
+    ratings = archive.movielens(place, "1m")
+    return np.asarray(ratings.user), np.asarray(ratings.item)
+
+
+def _movietweetings(place: Path, source: DataSet) -> archive.Pairs:
+    files = members(place, source.title, source.url)
+    return archive.pairs(required(files, "ratings.dat", place, source.url), b"::")
+
+
+FORMATS: dict[str, Callable[[Path, DataSet], archive.Pairs]] = {
+    "movielens-1m": _movielens,
+    "citeulike-a": archive.counted,
+    "movietweetings": _movietweetings,
+}
+"""Readers of pairs without a published split, by name."""
+
+
+def measured(
+    fit: Callable[[Matrix], Any],
+    train: Matrix,
+    test: Matrix,
+    measures: Iterable[str],
+    depth: int,
+    users: NDArray[np.int64] | None = None,
+) -> dict[str, Any]:
+    """Fit a model, and measure its lists for users with test pairs, or for some of them.
+
+    Returns
+    -------
+    dict
+        "seconds" and "clock": processor and elapsed time of the fit; "means" of the measures, and
+        their "values" by user.
+    """
+    cpu, clock = time.process_time(), time.perf_counter()
+    model = fit(train)
+    cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+    users = np.flatnonzero(np.diff(test.indptr)) if users is None else users
+    lists = rank_blocks(model.as_scores(users), test[users], exclude=train[users], depth=depth)
+    evaluation = evaluate(lists, measures)
+    found = {"means": evaluation.means, "values": evaluation.values}
+    return {"seconds": cpu, "clock": clock, **found}
+
+
+def mean_gap(gaps: NDArray[np.float64], seeds: Iterable[Any]) -> Measured:
+    """Return the mean of the users' gaps that are defined.
+
+    The squared standard error is the sum of the variances over users and over the seeds of both
+    methods; `seeds` has the means of each method by seed.
+    """
+    gaps = gaps[np.isfinite(gaps)]
+    variance = float(gaps.var(ddof=1)) / gaps.size
+    for means in seeds:
+        variance += float(np.var(means, ddof=1)) / len(means) if len(means) > 1 else 0.0
+    return Measured(float(gaps.mean()), math.sqrt(variance), int(gaps.size))
