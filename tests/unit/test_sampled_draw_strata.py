@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 
 from podium.catalogue import target_ranks
 from podium.errors import PodiumWarning
-from podium.sampled import StratifiedCandidates, draw_strata
-from podium.sampled.reading.strata import read_scan
+from podium.sampled import StratifiedCandidates, draw_strata, read
 
 N_USERS, N_ITEMS, K = 40, 60, 5
 SCORES = np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
@@ -56,9 +55,9 @@ def test_table_is_read_as_the_same_ranks(ties: str) -> None:
     drawn = draw_strata(TARGETS, proxy=PROXY, certain=8, uniform=6)
     scores = SCORES[drawn.row, drawn.item].round(1)
     found = drawn.ranks(scores, k=K, ties=ties)
-    read = read_scan(drawn.table(scores), n_items=N_ITEMS, k=K, ties=ties)
+    table = read(drawn.table(scores), n_items=N_ITEMS, k=K, ties=ties)
     for name in ("user", "above_listed", "n_listed", "above_drawn", "n_drawn", "n_items"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(found, name))
+        np.testing.assert_array_equal(getattr(table, name), getattr(found, name))
     assert set(drawn.table()) == {"user", "item", "target", "stratum"}
 
 

@@ -104,7 +104,7 @@ def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
 
 def test_difference_lies_inside_its_bounds() -> None:
     a, b = steep(100_000, seed=3), steep(100_000, seed=4)
-    found = compare(a, b, "recall@10").summary("recall@10")
+    found = compare({"a": a, "b": b}, "recall@10").summary("recall@10")
     assert found.bounds is not None
     assert found.prior_decides
     assert found.bounds.low <= found.interval.low <= found.difference

@@ -18,7 +18,6 @@ from podium.sampled import (
     ScannedRanks,
     SharedRanks,
     compare,
-    compare_all,
     draw_candidates,
     draw_strata,
     evaluate,
@@ -28,14 +27,11 @@ from podium.sampled import (
     plan_scan,
     population_bounds,
     read,
-    read_candidate_scores,
-    read_ranks,
     sample_ranks,
     sample_shared,
     scan,
     simulate_ranks,
 )
-from podium.sampled.reading.strata import read_scan, read_shared
 
 N_USERS, N_ITEMS, M = 60, 37, "recall@2"
 RNG = np.random.default_rng(7)
@@ -87,13 +83,17 @@ def planned(**change: Any) -> Any:
     return plan(**{**usual, **change})
 
 
+def both(b: Any, a: Any = RANKS) -> Any:
+    return compare({"a": a, "b": b}, "rr")
+
+
 def scored(**change: Any) -> Any:
     options = {"n_items": 100, **change.pop("options", {})}
-    return read_candidate_scores({**ROWS, **change}, **options)
+    return read({**ROWS, **change}, **options)
 
 
-def listed(read_table: Any = read_shared, **change: Any) -> Any:
-    return read_table({**LISTED, **change}, n_items=40)
+def listed(options: Any = None, **change: Any) -> Any:
+    return read({**LISTED, **change}, **{"n_items": 40, "shared": True, **(options or {})})
 
 
 REFUSED: list[tuple[Any, ...]] = [
@@ -240,22 +240,32 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False),),
     (lambda: evaluate(STRATA, M, estimator="mle"),),
     (lambda: evaluate(STRATA, "ap"),),
-    (lambda: compare(RANKS, SampledRanks([1, 2], 4, 60), "rr"),),
-    (lambda: compare(RANKS, TWO, "rr"),),
-    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, 61), "rr"), "n_items"),
-    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, [60, 50, 60]), "rr"), "n_items"),
-    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, 60, row_weights=[1, 1, 2]), "rr"),),
+    (lambda: both(SampledRanks([1, 2], 4, 60)),),
+    (lambda: both(TWO),),
+    (lambda: both(SampledRanks([1, 2, 3], 4, 61)), "n_items"),
+    (lambda: both(SampledRanks([1, 2, 3], 4, [60, 50, 60])), "n_items"),
     (
-        lambda: compare(BY_USER, SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "x"]), "rr"),
+        lambda: compare(
+            {"a": RANKS, "b": SampledRanks([1, 2, 3], 4, 60, row_weights=[1, 1, 2])}, "rr"
+        ),
+    ),
+    (
+        lambda: compare(
+            {"a": BY_USER, "b": SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "x"])}, "rr"
+        ),
         "n_items",
     ),
-    (lambda: compare(BY_USER, SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "z"]), "rr"),),
-    (lambda: compare((RANKS), (SCANNED), M),),
-    (lambda: compare_all(({"a": RANKS, "b": SHARED}), M),),
-    (lambda: compare_all({"a": STRATA, "b": SharedRanks([0], 4, 100, user=["a"])}, M),),
-    (lambda: compare_all({"a": KNOWN, "b": TWO}, "rr"),),
-    (lambda: compare_all({"als": RANKS}, "rr"),),
-    (lambda: compare_all(ANY, M),),
+    (
+        lambda: compare(
+            {"a": BY_USER, "b": SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "z"])}, "rr"
+        ),
+    ),
+    (lambda: compare(({"a": RANKS, "b": SCANNED}), M),),
+    (lambda: compare(({"a": RANKS, "b": SHARED}), M),),
+    (lambda: compare({"a": STRATA, "b": SharedRanks([0], 4, 100, user=["a"])}, M),),
+    (lambda: both(TWO, KNOWN),),
+    (lambda: compare({"als": RANKS}, "rr"),),
+    (lambda: compare(ANY, M),),
     (lambda: get("bvv"), "estimator"),
     (lambda: get("bv(gama=0.1)"),),
     (lambda: get("bv(gamma=0.1)", gamma=0.2),),
@@ -297,14 +307,14 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: plan_scan([], 9, M, 0.1),),
     (lambda: plan_scan(SCANNED, 9, "ndcg@6", 0.1),),
     (lambda: plan_scan(SCANNED, 9, M, 0), "error"),
-    (lambda: read_ranks({"rank": [1]}, n_items=50), "n_negatives"),
+    (lambda: read({"rank": [1]}, n_items=50), "n_negatives"),
     (
-        lambda: read_ranks({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3),
+        lambda: read({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3),
         "n_negatives",
     ),
-    (lambda: read_ranks({"rank": [5]}, n_items=50, n_negatives=3), "n_negatives"),
-    (lambda: read_ranks({"rank": [3], "n_train": [5]}, n_items=5, n_negatives=3), "n_items"),
-    (lambda: read_ranks({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2])), "seen"),
+    (lambda: read({"rank": [5]}, n_items=50, n_negatives=3), "n_negatives"),
+    (lambda: read({"rank": [3], "n_train": [5]}, n_items=5, n_negatives=3), "n_items"),
+    (lambda: read({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2])), "seen"),
     (lambda: read(ROWS, n_items=50, stages=[2, 4]), "stages"),
     (lambda: read(ROWS, n_items=50, columns={"rank": "r"}, kind="scores"), "columns['rank']"),
     (lambda: read(ROWS, n_items=50, own_target="drop"), "own_target", "negatives"),
@@ -316,12 +326,18 @@ REFUSED: list[tuple[Any, ...]] = [
         "kind",
     ),
     (lambda: read({"rank": [1, 9]}, n_items=50, n_negatives=3), "n_negatives"),
-    (lambda: read_scan(LISTED, n_items=([40, 50]), k=2), "n_items", "seen"),
+    (lambda: read(LISTED, n_items=([40, 50]), k=2), "n_items", "seen"),
+    (lambda: read(LISTED, n_items=40), "k"),
+    (lambda: read(LISTED, n_items=40, k=2, n_negatives=2), "n_negatives"),
+    (lambda: read(LISTED, n_items=40, k=2, replacement=False), "replacement"),
+    (lambda: read(LISTED, n_items=40, k=2, ties="random"), "ties"),
+    (lambda: read(ROWS, n_items=50, shared=True, ties="average"), "ties", "shared"),
+    (lambda: read(ROWS, n_items=50, shared=True, negatives="x"), "shared", "negatives"),
 ]
 UNREADABLE: list[tuple[Any, ...]] = [
-    (lambda: read_ranks({"user": [1]}, n_items=50, n_negatives=3), "rank"),
-    (lambda: read_ranks({"rank": []}, n_items=50, n_negatives=3),),
-    (lambda: read_ranks({"rank": [1, None]}, n_items=50, n_negatives=3),),
+    (lambda: read({"user": [1]}, n_items=50, n_negatives=3), "rank"),
+    (lambda: read({"rank": []}, n_items=50, n_negatives=3),),
+    (lambda: read({"rank": [1, None]}, n_items=50, n_negatives=3),),
     (lambda: scored(history=[None, 7, 7, 9, 9, 9]),),
     (lambda: scored(target=[0, 0, 0, 0, 0, 1]),),
     (lambda: scored(target=[1, 1, 1, 0, 0, 1]),),
@@ -340,10 +356,10 @@ UNREADABLE: list[tuple[Any, ...]] = [
     (lambda: listed(item=[1, 2, 2, 1, 4, 5]),),
     (lambda: listed(target=[1, 0, 0, 0, 0, 0]),),
     (lambda: listed(score=[np.nan] * 6),),
-    (lambda: read_scan(LISTED, n_items=4, k=2), "n_items", "seen"),
-    (lambda: read_shared(LISTED, n_items=4), "n_items", "seen"),
-    (lambda: read_shared(LISTED, n_items=40, seen={"user": ["a", "b"], "item": [2, 9]}), "seen"),
-    (lambda: read_scan(LISTED, n_items=40, k=2, seen={"user": ["a", "b"], "item": [9, 5]}),),
+    (lambda: read(LISTED, n_items=4, k=2), "n_items", "seen"),
+    (lambda: listed({"n_items": 4}), "n_items", "seen"),
+    (lambda: listed({"seen": {"user": ["a", "b"], "item": [2, 9]}}), "seen"),
+    (lambda: read(LISTED, n_items=40, k=2, seen={"user": ["a", "b"], "item": [9, 5]}),),
 ]
 ROWS_OF = [(ArgumentError, row) for row in REFUSED] + [(DataError, row) for row in UNREADABLE]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from podium.sampled import ScannedRanks, compare_all, evaluate
+from podium.sampled import ScannedRanks, compare, evaluate
 from podium.sampled.bounds import Bounds
 from podium.sampled.scanning.measured import Cases, OpenTargets, scan_bounds
 
@@ -147,8 +147,8 @@ def test_bounds_of_a_difference_are_those_of_both_models() -> None:
     rng = np.random.default_rng(6)
     listed, unlisted = rng.integers(0, K + 2, 500), rng.integers(0, 3, 500)
     a, b = (_drawn(listed, above, 100, rng) for above in (unlisted, 0 * unlisted))
-    found = compare_all({"a": a, "b": b}, "recall@4")
-    bounds = found.comparisons["b"].summary("recall@4").bounds
+    found = compare({"a": a, "b": b}, "recall@4")
+    bounds = found.summary("recall@4", "b").bounds
     of_a, of_b = (evaluate(ranks, "recall@4").estimates["recall@4"].bounds for ranks in (a, b))
     assert bounds is not None
     assert of_a is not None

@@ -16,7 +16,7 @@ from tests.raised import raises
 from podium import sampled
 from podium.catalogue import target_ranks
 from podium.errors import DataError, PodiumWarning
-from podium.sampled import ScannedRanks, compare_all, evaluate, scan
+from podium.sampled import ScannedRanks, compare, evaluate, scan
 from podium.sampled.scanning import measured as open_targets
 from podium.sampled.scanning.measured import ErrorPart, combined
 
@@ -231,8 +231,8 @@ def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> No
     options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 40}
     a = scan(scores, targets, **options)
     b = scan(proxy, targets, **options)
-    found = compare_all({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
-    same, other = (found.comparisons[name].summary("recall@5") for name in ("same", "b"))
+    found = compare({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
+    same, other = (found.summary("recall@5", name) for name in ("same", "b"))
     assert (same.difference, same.sign_probability) == (0.0, 0.5)
     assert other.difference == pytest.approx(other.b - other.a)
     errors = [found.evaluations[name].summary("recall@5").std_error for name in ("a", "b")]
@@ -323,7 +323,7 @@ def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: A
     with pytest.warns(PodiumWarning, match="hardly better than a random one"):
         evaluate(bad, "recall@5")
     with pytest.warns(PodiumWarning, match="the proxy lists for b, "):
-        compare_all({"a": good, "b": bad}, "recall@5")
+        compare({"a": good, "b": bad}, "recall@5")
 
 
 def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> None:

@@ -39,7 +39,7 @@ def test_errors_are_what_users_and_draws_let_estimates_vary(n_each: int, alike: 
     for seed in range(25):
         a, b = targets(2.0, alike, n_each, seed), targets(5.0, alike, n_each, 1000 + seed)
         one = evaluate(a, "recall@10", bounds=False).summary("recall@10")
-        both = compare(a, b, "recall@10", bounds=False).summary("recall@10")
+        both = compare({"a": a, "b": b}, "recall@10", bounds=False).summary("recall@10")
         found.append([one.mean, one.std_error, both.difference, both.std_error])
     mean, error, gain, error_of_gain = np.array(found).T
     assert 0.85 < error.mean() / mean.std(ddof=1) < 2

@@ -13,12 +13,17 @@ from podium import _check
 from podium.errors import ArgumentError, PodiumWarning, arg
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import rank_weights, read_measure, require_defined, values_of
+from podium.sampled.distribution import (
+    rank_weights,
+    read_measure,
+    read_measures,
+    require_defined,
+    values_of,
+)
 from podium.sampled.estimators import Estimator, LinearEstimator, get
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.evaluating import evaluate
 from podium.sampled.fits import distinct_warnings
-from podium.sampled.matching import read_measures, require_kind
 from podium.sampled.planning.designs import Kind, Plan, PlannedDesign, Sizes, ladders, largest_size
 from podium.sampled.planning.outlook import (
     PILOT,
@@ -98,8 +103,8 @@ def plan_scan(
     '40 listed, 60 random'
     """
     several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
-    for pilot in several:
-        require_kind(pilot, ScannedRanks, "pilots", "Use plan for SampledRanks.")
+    if not all(isinstance(pilot, ScannedRanks) for pilot in several):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError("pilots must be ScannedRanks. Use plan for SampledRanks.")
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
     goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
@@ -441,5 +446,6 @@ def _expected(
             f"{arg.expect} is only for plans without a pilot, and there is one. Leave one of them "
             "out."
         )
-    require_kind(pilot, SampledRanks, "pilot", "Use plan_scan for ScannedRanks.")
+    if not isinstance(pilot, SampledRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError("pilot must be SampledRanks. Use plan_scan for ScannedRanks.")
     return expected_from_pilot(pilot, measure, cells, n_draws, seed)

@@ -116,7 +116,7 @@ class SharedRanks(RowsOfUsers):
         Parameters
         ----------
         ranks : SampledRanks
-            Ranks among each user's sampled items, such as those of `read_candidate_scores`.
+            Ranks among each user's sampled items, such as those of `read`.
             Histories are not used.
 
         Raises
