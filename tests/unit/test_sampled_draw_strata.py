@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import target_ranks
-from podium.errors import PodiumWarning
 from podium.sampled import StratifiedCandidates, draw_strata, read
 
 N_USERS, N_ITEMS, K = 40, 60, 5
@@ -68,12 +67,6 @@ def test_short_lists_have_fewer_listed_items() -> None:
     has_other_targets = np.unique(drawn.row[drawn.item == 7])
     assert (~drawn.is_target & ~drawn.is_drawn).sum() <= has_other_targets.size
     assert drawn.ranks(np.zeros(drawn.row.size), k=K).n_drawn.tolist() == [6] * TARGETS.nnz
-
-
-def test_proxy_that_knows_the_targets_is_named() -> None:
-    lone = csr_array(np.eye(N_USERS, N_ITEMS))
-    with pytest.warns(PodiumWarning, match="The proxy ranks 100% of the targets first"):
-        draw_strata(lone, proxy=PROXY + 9 * lone.toarray(), certain=8, uniform=6)
 
 
 def test_table_shows_the_targets_that_the_proxy_lists() -> None:

@@ -29,7 +29,7 @@ from podium.sampled import (
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.least_squares import BVPrior
-from podium.sampled.fits import RanksFit, Resampler, Tally, source_of_error
+from podium.sampled.fits import RanksFit, Resampler, Tally
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -75,18 +75,6 @@ def test_tally_is_read_as_repeated_rows(name: str) -> None:
     assert get(name).estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("stages", [None, (4, 9)])
-def test_tally_keeps_designs_apart(stages: Any) -> None:
-    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
-    counts = [3, 1, 6, 2]
-    tally = Tally(rows, np.array(counts, dtype=np.float64))
-    expected = get("bv").estimate(repeated(rows, counts), "recall@5")
-    assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
-    for name in ("mle", "smooth"):
-        expected = get(name).fit(repeated(rows, counts)).expect("recall@5")
-        assert get(name).fit(tally).expect("recall@5") == pytest.approx(expected, rel=1e-9)
-
-
 def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
     """Of estimates that come out negative in some draws, it is symmetric about the mean."""
     ranks = SampledRanks([1] * 2 + [3] * 20 + [5] * 50 + [8] * 28, 9, 60)
@@ -130,36 +118,6 @@ def test_sample_of_everything_is_exact_in_catalogues_of_several_sizes(name: str)
     assert found["auc"].mean == pytest.approx((9 / 9 + 6 / 9 + 3 / 4 + 1 / 9) / 4)
     assert (found["rr"].biased, found["rr"].interval_of) == (False, "exact")
     assert get(name).fit(ranks).expect("recall@2") == pytest.approx(2 / 4)
-
-
-def test_same_target_twice_tells_no_more_of_a_user() -> None:
-    once = population(30, seed=4)
-    twice = SampledRanks(
-        np.tile(once.ranks, 2), N_NEGATIVES, N_ITEMS, user=np.tile(np.arange(30), 2)
-    )
-    for name in ("bv", "mes"):
-        one, two = (
-            evaluate(r, "rr", estimator=name, n_bootstrap=20, bounds=False).summary("rr")
-            for r in (once, twice)
-        )
-        assert two.mean == pytest.approx(one.mean)
-        if name == "bv":
-            assert two.std_error == pytest.approx(one.std_error)
-        assert two.n_groups == 30
-
-
-def test_one_user_has_no_standard_error() -> None:
-    ranks = SampledRanks([2], 9, 60)
-    for name in ("bv", "mes", "smooth"):
-        found = evaluate(ranks, "rr", estimator=name, bounds=False)
-        assert np.isnan(found.summary("rr").std_error)
-        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
-        other = compare(
-            {"a": ranks, "b": SampledRanks([1], 9, 60)}, "rr", estimator=name, bounds=False
-        )
-        assert other.summary("rr").difference > 0
-        assert np.isnan(other.summary("rr").std_error)
-        assert np.isnan(other.summary("rr").sign_probability)
 
 
 def test_warning_of_many_fits_is_given_once() -> None:
@@ -254,18 +212,6 @@ def test_exact_ranks_are_compared_with_sampled_ones() -> None:
     assert found.std_error == pytest.approx(np.sqrt(total))
 
 
-@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
-def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
-    a = population(100, seed=0)
-    for shift in (0, 1, 3):
-        b = SampledRanks(np.maximum(a.ranks - shift * (a.ranks % 2), 1), N_NEGATIVES, N_ITEMS)
-        found = compare(
-            {"a": a, "b": b}, "rr", estimator=name, n_bootstrap=20, level=0.9, bounds=False
-        )
-        one = found.summary("rr")
-        assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)
-
-
 def test_bounds_tell_whether_either_model_may_be_better() -> None:
     good, bad = np.full(400, 1), np.full(400, 50)
     a, b = (simulate_ranks(r, N_ITEMS, N_NEGATIVES, seed=0) for r in (bad, good))
@@ -276,15 +222,6 @@ def test_bounds_tell_whether_either_model_may_be_better() -> None:
     close = compare({"a": population(400, 0), "b": population(400, 1)}, "recall@5", estimator="bv")
     assert close.summary("recall@5").either_sign is True
     assert "Where either sign is possible" in " ".join(str(close).split())
-
-
-@pytest.mark.parametrize(
-    ("name", "source"), [("bv", "users"), ("smooth", "posterior"), ("mes", "bootstrap")]
-)
-def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> None:
-    ranks = population(40, seed=0)
-    estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
-    assert source_of_error(get(name), ranks) == estimate.error_from == source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -342,15 +279,6 @@ def test_rows_of_weight_zero_are_left_out(name: str) -> None:
     assert found.summary("recall@5").n_groups == 40
 
 
-def test_weighted_mean_of_equal_values_has_no_error() -> None:
-    weights = np.random.default_rng(0).random(40)
-    ones = SampledRanks(np.ones(40, int), 99, 100, replacement=False, row_weights=weights)
-    last = SampledRanks(np.full(40, 100), 99, 100, replacement=False, row_weights=weights)
-    assert evaluate(ones, "recall@10").summary("recall@10").std_error == pytest.approx(0, abs=1e-12)
-    difference = paired(last, ones, "recall@10")
-    assert (difference.difference, difference.std_error) == pytest.approx((1, 0), abs=1e-12)
-
-
 def test_users_are_drawn_whole() -> None:
     """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
     ranks, seen = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"]), set[tuple[float, ...]]()
@@ -397,3 +325,41 @@ def test_several_models_are_compared_with_the_first() -> None:
     form = found.as_json()
     assert form["runs"] == told
     assert [each["run"] for each in form["measures"]["rr"]["differences"]] == told[1:]
+
+
+@pytest.mark.parametrize("stages", [None, (4, 9)])
+def test_tally_keeps_designs_apart(stages: Any) -> None:
+    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
+    counts = [3, 1, 6, 2]
+    tally = Tally(rows, np.array(counts, dtype=np.float64))
+    expected = get("bv").estimate(repeated(rows, counts), "recall@5")
+    assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
+    for name in ("mle", "smooth"):
+        expected = get(name).fit(repeated(rows, counts)).expect("recall@5")
+        assert get(name).fit(tally).expect("recall@5") == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_user_has_no_standard_error() -> None:
+    ranks = SampledRanks([2], 9, 60)
+    for name in ("bv", "mes", "smooth"):
+        found = evaluate(ranks, "rr", estimator=name, bounds=False)
+        assert np.isnan(found.summary("rr").std_error)
+        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
+        other = compare(
+            {"a": ranks, "b": SampledRanks([1], 9, 60)}, "rr", estimator=name, bounds=False
+        )
+        assert other.summary("rr").difference > 0
+        assert np.isnan(other.summary("rr").std_error)
+        assert np.isnan(other.summary("rr").sign_probability)
+
+
+@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
+def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
+    a = population(100, seed=0)
+    for shift in (0, 1, 3):
+        b = SampledRanks(np.maximum(a.ranks - shift * (a.ranks % 2), 1), N_NEGATIVES, N_ITEMS)
+        found = compare(
+            {"a": a, "b": b}, "rr", estimator=name, n_bootstrap=20, level=0.9, bounds=False
+        )
+        one = found.summary("rr")
+        assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)

@@ -20,7 +20,6 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators import smooth
-from podium.sampled.estimators.smooth import weighted_quantile
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
@@ -67,12 +66,6 @@ def test_result_says_where_the_prior_decides() -> None:
     assert not known.prior_decides
 
 
-def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() -> None:
-    ranks = steep(100_000, seed=1)
-    alone, both = (evaluate(ranks, "ndcg@10", bounds=each) for each in (False, True))
-    assert alone.summary("ndcg@10").interval == both.summary("ndcg@10").interval
-
-
 @pytest.mark.long
 def test_intervals_hold_what_rises_steeply() -> None:
     """Lognormal ranks in 17,000 items, of which the intervals once held one half."""
@@ -111,12 +104,6 @@ def test_difference_lies_inside_its_bounds() -> None:
     assert found.difference <= found.interval.high <= found.bounds.high
 
 
-def test_quantile_is_the_least_value_with_so_much_weight_below() -> None:
-    values, weights = np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0])
-    found = [weighted_quantile(values, weights, level) for level in (0.2, 0.3, 0.75, 0.8)]
-    assert found == [1.0, 2.0, 2.0, 3.0]
-
-
 def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
@@ -130,3 +117,9 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
     assert seen
     assert set(seen) == {1}
+
+
+def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() -> None:
+    ranks = steep(100_000, seed=1)
+    alone, both = (evaluate(ranks, "ndcg@10", bounds=each) for each in (False, True))
+    assert alone.summary("ndcg@10").interval == both.summary("ndcg@10").interval

@@ -66,7 +66,7 @@ def test_numbers_of_own_items_are_read_from_a_column(name: str) -> None:
 )
 def test_scores_of_candidates_become_ranks(ties: Any, ranks: list[int]) -> None:
     found = read(SCORED, n_items=100, ties=ties)
-    assert found.ranks.tolist() == ranks
+    assert (found.ranks.tolist(), found.half_ranks) == (ranks, ties == "average")
     assert (found.n_negatives, found.n_users) == (2, 2)
 
 

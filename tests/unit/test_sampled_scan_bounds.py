@@ -88,15 +88,6 @@ def test_bounds_shrink_with_more_draws() -> None:
     assert low == high == pytest.approx(NDCG.mean())
 
 
-def test_higher_levels_give_wider_bounds() -> None:
-    ranks = _drawn(
-        np.arange(900) % K, (np.arange(900) % 90 == 0) * 1, 150, np.random.default_rng(3)
-    )
-    lows = [_bounds(ranks, NDCG, level).low for level in (0.5, 0.9, 0.99)]
-    assert lows == sorted(lows, reverse=True)
-    assert len(set(lows)) == 3
-
-
 def test_draws_of_a_scan_may_stop_early() -> None:
     """Settled targets have fewer draws, but count as if they had been drawn as often."""
     listed = np.array([K - 1] * 400)

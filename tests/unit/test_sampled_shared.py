@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
-from tests.raised import raises
 
-from podium.errors import ArgumentError
-from podium.sampled import REGISTRY, SharedRanks, compare, evaluate, read
+from podium.sampled import REGISTRY, SharedRanks, compare, evaluate
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
@@ -42,20 +38,6 @@ def test_one_user_has_no_standard_error() -> None:
         )
         assert np.isnan(estimate.std_error)
         assert np.isnan(estimate.interval).all()
-
-
-def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
-    table = {
-        "user": ["a"] * 5 + ["b"] * 4,
-        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
-        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
-        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
-    }
-    shared = SharedRanks.of(read(table, n_items=10, replacement=False))
-    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
-    assert shared.position.tolist() == [1, 2, 1]
-    assert shared.n_items.tolist() == [10, 10, 10]
-    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
@@ -109,17 +91,15 @@ def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
         assert without.std_error == with_bounds.std_error
 
 
-def test_ranks_between_two_items_are_refused() -> None:
+def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
     table = {
-        "user": [1] * 4 + [2] * 4,
-        "item": [1, 2, 3, 4] * 2,
-        "score": [0.5, 0.5, 0.1, 0.7, 0.5, 0.1, 0.2, 0.9],
-        "target": [1, 0, 0, 0] * 2,
+        "user": ["a"] * 5 + ["b"] * 4,
+        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
+        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
     }
-    rank = partial(read, table, n_items=60, replacement=False)
-    above = [SharedRanks.of(rank(ties=ties)).above.tolist() for ties in ("worst", "best")]
-    assert above == [[2, 1], [1, 1]]
-    halves = rank(ties="average")
-    assert (halves.n_rows, halves.half_ranks, rank(ties="worst").half_ranks) == (4, True, False)
-    with raises(ArgumentError, "ties"):
-        SharedRanks.of(halves)
+    shared = read(table, n_items=10, replacement=False, shared=True)
+    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
+    assert shared.position.tolist() == [1, 2, 1]
+    assert shared.n_items.tolist() == [10, 10, 10]
+    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]
