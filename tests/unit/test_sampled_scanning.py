@@ -17,6 +17,7 @@ from podium.catalogue import target_ranks
 from podium.errors import DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare, evaluate, scan
 from podium.sampled.scanning import measured as open_targets
+from podium.sampled.scanning.measured import ErrorPart, combined
 
 N_USERS, N_ITEMS, K = 300, 400, 5
 MEASURES = ["recall@5", "ndcg@5", "ap@3"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.sampled import REGISTRY, SharedRanks, compare, evaluate
+from podium.sampled import REGISTRY, SharedRanks, compare, evaluate, read
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:

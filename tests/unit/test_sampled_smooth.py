@@ -16,6 +16,7 @@ from podium.sampled import (
     Smooth,
     SmoothFit,
     identification_bounds,
+    simulate_ranks,
 )
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
 from podium.sampled.estimators.smooth.fit import (
