@@ -174,28 +174,6 @@ def test_users_in_common_cancel() -> None:
         assert same.std_error < 0.8 * mixed.std_error
 
 
-def pair(n_users: int, seed: int, apart: bool) -> tuple[SampledRanks, SampledRanks]:
-    """Return two models' sampled ranks of the same users, of which the second is better.
-
-    Apart, each model has items drawn of its own, and half of the users are others to it.
-    """
-    rng = np.random.default_rng(seed)
-    exact, other = rng.choice(N_ITEMS, (2, n_users), p=MASS) + 1
-    second = np.where(rng.random(n_users) < 0.5, exact, other) if apart else exact
-    better = np.ceil(second * 0.7).astype(np.int64)
-    a = simulate_ranks(exact, N_ITEMS, N_NEGATIVES, seed=seed)
-    return a, simulate_ranks(better, N_ITEMS, N_NEGATIVES, seed=seed + 1000 * apart)
-
-
-@pytest.mark.long
-def test_influences_are_what_users_drawn_again_move() -> None:
-    a, b = pair(400, seed=0, apart=False)
-    drawn = resampled(Smooth(), [a, b], "recall@5", 150)
-    moved = 400 * np.cov([Smooth().posterior(each).influences("recall@5") for each in (a, b)])
-    assert np.cov(drawn.T) == pytest.approx(moved, rel=0.35)
-    assert moved[0, 1] > 0.5 * np.sqrt(moved[0, 0] * moved[1, 1])
-
-
 def test_exact_ranks_are_compared_with_sampled_ones() -> None:
     """What users move a mean of exact ranks by is their own value's share of it."""
     exact = SampledRanks([1, 4, 9, 16] * 25, N_ITEMS - 1, N_ITEMS, replacement=False)

@@ -28,7 +28,6 @@ from podium.sampled.estimators.smooth.fit import (
     combined_mass,
     log_moments,
     with_history,
-    without_history,
 )
 from podium.sampled.likelihood import likelihood
 
@@ -58,39 +57,6 @@ def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negativ
     assert np.abs(cells.chances(observed) - means).max() < 1e-3
     uniform = cells.spread(cells.sizes / n_items)
     assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
-
-
-def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
-    """Straight in log(R / (N - R)): coefficients that rise evenly cost nothing."""
-    prior = without_history(Cells.of(3706, 99))
-    n = prior.design.shape[2]
-    line = np.append(np.arange(n - 2.0), [0.0, 0.0])
-    assert line @ prior.rough @ line == pytest.approx(0.0, abs=1e-9)
-    steps = np.diff((prior.design[0] @ line)[:20]) / np.diff(
-        np.log(np.arange(1, 21) + 0.2) - np.log((3707 - np.arange(1, 21)) / 3706)
-    )
-    assert steps == pytest.approx(np.full(19, steps[0]))
-    bent = np.append((np.arange(n - 2.0)) ** 2, [0.0, 0.0])
-    assert bent @ prior.rough @ bent > 0.1
-
-
-def test_density_is_expected_flat_at_the_top() -> None:
-    """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
-    prior = without_history(Cells.of(3706, 99))
-    n = prior.design.shape[2]
-    line = np.append(0.5 * np.arange(n - 2.0), [0.0, 0.0])  # knots are .5 apart: a slope of 1
-    assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
-
-
-def test_bend_is_that_of_lognormal_ranks() -> None:
-    """Far from the last ranks, one unit of the last coefficient adds a second derivative of 1."""
-    prior = without_history(Cells.of(1_000_000, 99))
-    cells = Cells.of(1_000_000, 99)
-    x, bend = np.log(cells.middles + 0.2)[:100], prior.design[0, :100, -1]
-    second = np.diff(np.diff(bend) / np.diff(x)) / ((x[2:] - x[:-2]) / 2)
-    assert second == pytest.approx(np.ones(98), rel=1e-2)
-    assert prior.rough[-1, -1] == 0
-    assert prior.fixed[-1, -1] == pytest.approx(1 / 0.1**2, rel=1e-6)
 
 
 def test_history_dips_ranks_that_own_items_take() -> None:
@@ -203,17 +169,6 @@ def test_families_weigh_the_same_and_their_distance_counts_as_error() -> None:
     mean, variance = log_moments([low, high], weights)
     assert mean == pytest.approx(np.mean(np.log(ends)))
     assert variance == pytest.approx(np.var(np.log(ends)))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("level", [0.01, 0.5, 0.95])
-def test_intervals_hold_the_estimate(level: float) -> None:
-    """Of few users too, where estimate and middle of the interval are far apart."""
-    for ranks in ([1, 1, 2, 40], [30, 40, 80], [60, 90], [1, 2, 3, 4, 5, 9] * 30):
-        found = Smooth().posterior(SampledRanks(ranks, 99, 20_000))
-        for measure in MEASURES:
-            low, high = found.interval(measure, level=level)
-            assert low <= found.expect(measure) <= high
 
 
 @pytest.mark.long
