@@ -52,7 +52,7 @@ def test_json_is_that_of_the_library(planned: Callable[..., dict[str, Any]]) -> 
 
 
 def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any]]) -> None:
-    known = sampled.read_ranks("ranks.csv", n_items=2000, n_negatives=9, replacement=False)
+    known = sampled.read("ranks.csv", n_items=2000, n_negatives=9, replacement=False)
     expected = sampled.plan(
         2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80], replacement=False
     )
@@ -65,7 +65,7 @@ def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any
 def test_pilot_that_grew(planned: Callable[..., dict[str, Any]], files: Path) -> None:
     (files / "grown.csv").write_text("rank,n_negatives\n" + "1,20\n3,10\n2,10\n4,20\n" * 9)
     found = planned(*ASKED, "--pilot", "grown.csv", "--stages", "10,20", *FAST)
-    known = sampled.read_ranks("grown.csv", n_items=2000, stages=[10, 20])
+    known = sampled.read("grown.csv", n_items=2000, stages=[10, 20])
     again = sampled.plan(2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80])
     assert found == rounded(again)
 

@@ -46,7 +46,7 @@ def estimated(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str,
 
 
 def test_json_is_that_of_the_library(estimated: Callable[..., dict[str, Any]]) -> None:
-    ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
+    ranks = sampled.read("ranks.csv", n_items=200, n_negatives=9)
     expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("ranks.csv", *DESIGN) == expected
     assert list(expected["measures"]) == ["ndcg@10", "recall@10"]
@@ -130,7 +130,7 @@ def test_history_is_read_and_told(
     lines = [f"{row},{3 * (i % 7)}" for i, row in enumerate(rows)]
     (files / "past.csv").write_text("user,rank,n_train\n" + "\n".join(lines) + "\n")
     (files / "named.csv").write_text("user,rank,had\n" + "\n".join(lines) + "\n")
-    ranks = sampled.read_ranks("past.csv", n_items=200, n_negatives=9)
+    ranks = sampled.read("past.csv", n_items=200, n_negatives=9)
     expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"], bounds=False).as_json()
     assert expected["conventions"]["history"] == "read"
     assert estimated("past.csv", *FAST) == expected
@@ -152,7 +152,7 @@ def test_history_of_scores_is_that_of_their_targets(
     lines = [f"{row},{int(row.split(',')[0]) % 5}" for row in rows]
     (files / "past.csv").write_text("\n".join([f"{head},history", *lines]) + "\n")
     found = estimated("past.csv", *FAST)
-    ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
+    ranks = sampled.read("ranks.csv", n_items=200, n_negatives=9)
     known = sampled.SampledRanks(ranks.ranks, 9, 200, user=ranks.user, history=[*range(5)] * 8)
     assert found == sampled.evaluate(known, ["ndcg@10", "recall@10"], bounds=False).as_json()
 
@@ -204,7 +204,7 @@ def test_last_line_gives_the_same_again(
             "its value is 1 if the only relevant item has rank 11",
         ),
         (("ranks.csv", *DESIGN, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
-        (("ranks.csv", *DESIGN, "--ties", "best"), "--ties is only for scores"),
+        (("ranks.csv", *DESIGN, "--ties", "best"), "--ties has no effect on ranks"),
         (("ranks.csv", *DESIGN, *MES, "1"), "--resamples must be >= 2, got 1."),
         (
             ("ranks.csv", *DESIGN, "--resamples", "9"),
@@ -225,7 +225,7 @@ def test_last_line_gives_the_same_again(
         (("ranks.csv", *DESIGN, "--stages", "5;9"), "--stages must be numbers with commas"),
         (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
         (("scores.csv", "--items", "200", "--negatives", "99"), "users have 9 candidates"),
-        (("scores.csv", *DESIGN, "--stages", "5,9"), "--stages is only for ranks"),
+        (("scores.csv", *DESIGN, "--stages", "5,9"), "--stages has no effect on scores"),
         (("mixed.csv", "--items", "200"), "Pass --mixed if they were drawn with"),
         (("lost.csv", "--items", "200"), "Pass --mixed if samples were drawn with"),
         (("absent.csv", *DESIGN), "absent.csv does not exist"),

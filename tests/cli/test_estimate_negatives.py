@@ -51,6 +51,11 @@ def write_listed(file: Path, drawn: Any, users: Any = None) -> None:
     file.write_text("".join(lines))
 
 
+def listed_candidates() -> sampled.Candidates:
+    options: dict[str, Any] = {"n_items": N_ITEMS, "replacement": False}
+    return sampled.SampleReader(negatives="test.negative", **options).candidates
+
+
 def lines_of(file: Path) -> list[str]:
     return file.read_text().splitlines()
 
@@ -88,7 +93,7 @@ def estimated(podium: Callable[..., Any]) -> Callable[..., tuple[dict[str, Any],
 def test_table_and_model_give_the_ranks_among_the_listed(
     estimated: Callable[..., Any], model: Factorization
 ) -> None:
-    listed = sampled.read_negatives("test.negative", n_items=N_ITEMS)
+    listed = listed_candidates()
     ranks = listed.ranks(all_scores(model))
     expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("scores.csv", *LISTED)[0] == expected
@@ -130,7 +135,7 @@ def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files
         scores = np.empty((N_USERS, N_ITEMS))
         products = fitted.user_factors_.astype(float) @ fitted.item_factors_.T + fitted.item_bias_
         scores[np.ix_(*(np.asarray(each).astype(int) for each in labels))] = products
-        ranks = sampled.read_negatives("test.negative", n_items=N_ITEMS).ranks(scores)
+        ranks = listed_candidates().ranks(scores)
         mean = estimated("other", *LISTED, *RR)[0]["measures"]["rr"]["mean"]
         assert mean == pytest.approx((1 / ranks.ranks).mean())
     from scipy.sparse import csr_array
@@ -140,7 +145,7 @@ def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files
     fitted.save(files / "other")
     assert fitted.user_labels_ is None
     products = fitted.user_factors_.astype(float) @ fitted.item_factors_.T + fitted.item_bias_
-    ranks = sampled.read_negatives("test.negative", n_items=N_ITEMS).ranks(products)
+    ranks = listed_candidates().ranks(products)
     mean = estimated("other", *LISTED, *RR)[0]["measures"]["rr"]["mean"]
     assert mean == pytest.approx((1 / ranks.ranks).mean())
 
@@ -309,7 +314,9 @@ def test_file_of_movielens_is_read(
     found, _ = estimated("other", *argv, *RR)
     assert found["conventions"]["n_users"] == 6040
     assert found["conventions"]["n_negatives"] == [98, 99]
-    listed = sampled.read_negatives(file, n_items=3706, own_target="drop")
+    listed = sampled.SampleReader(
+        n_items=3706, negatives=file, own_target="drop", replacement=False
+    ).candidates
     left = np.column_stack([fitted.user_factors_, np.ones(6040, np.float32)])
     right = np.column_stack([fitted.item_factors_, fitted.item_bias_])
     ranks = listed.ranks((left, right)).ranks
@@ -348,7 +355,7 @@ def test_draws_that_never_repeat_are_pointed_out(
     [
         (("model", "--items", "40"), "model is a model, which needs --negatives-file"),
         (("scores.csv", "--items", "40", "--drop-own"), "--drop-own needs --negatives-file"),
-        (("scores.csv", *LISTED, "--stages", "5,9"), "--stages is only for ranks"),
+        (("scores.csv", *LISTED, "--stages", "5,9"), "--stages has no effect on scores"),
         (
             ("scores.csv", *LISTED, "--negatives", "8"),
             "lines have 9 candidates, but --negatives is",
@@ -403,7 +410,7 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--drop-seen"), "--drop-seen needs --seen"),
         (
             ("ranks.csv", *PAST, "--drop-seen"),
-            "--drop-seen is only for candidates, but ranks.csv has ranks",
+            "--drop-seen has no effect on ranks",
         ),
         (
             ("scores.csv", *LISTED, "--seen", "drawn.csv"),

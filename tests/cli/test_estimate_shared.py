@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.sampled import SharedRanks, compare_all, evaluate, read
+from podium.sampled import SharedRanks, compare, evaluate, read
 
 OPTIONS = ("--items", "500", "--no-replacement", "--shared", "-m", "pap@5", "-m", "recall@20")
 
@@ -44,7 +44,7 @@ def test_results_are_those_of_python(json_of: Callable[..., dict[str, Any]]) -> 
     assert found == evaluate(models()["a"], measures).as_json()
     assert found["conventions"]["n_items"] == 500
     both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *OPTIONS)
-    assert both == compare_all(models(), measures).as_json()
+    assert both == compare(models(), measures).as_json()
 
 
 def test_other_measures_than_of_separate_targets(json_of: Callable[..., dict[str, Any]]) -> None:
@@ -70,7 +70,7 @@ def test_text_names_the_option_that_repeats_it(podium: Callable[..., Any]) -> No
     [
         (("-m", "err@5"), "err@5 is not a sum over the relevant items of a list"),
         (("--ties", "average"), "between two items"),
-        (("--column", "history=score"), "--column history=NAME has no effect with --shared"),
+        (("--column", "history=score"), "has no effect with --shared"),
     ],
 )
 def test_what_is_not_defined_is_refused(

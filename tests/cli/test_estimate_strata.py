@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.sampled.reading.strata import read_scan, read_shared
 
 ITEMS = ("--items", "500")
 
@@ -59,11 +58,10 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], file
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--method", "mle"), "--method has no effect on scores with strata"),
-        (("--resamples", "50"), "--resamples has no effect on scores with strata"),
-        (("--no-bounds",), "--no-bounds has no effect on scores with strata"),
-        (("--column", "rank=r"), "--column rank=NAME has no effect on scores with strata"),
-        (("--column", "history=h"), "--column history=NAME has no effect on scores with strata"),
+        (("--method", "mle"), "mle cannot be used with scans"),
+        (("--resamples", "50"), "--resamples is for methods"),
+        (("--column", "rank=r"), "has no column 'r'"),
+        (("--column", "history=h"), "a column of ranks"),
         (("--negatives", "30"), "--negatives has no effect on scores with strata"),
         (("--negatives", "0"), "--negatives has no effect on scores with strata"),
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
@@ -85,7 +83,7 @@ def test_plan_from_a_pilot_with_strata(
 ) -> None:
     asked = ("--users", "4000", "--error", "0.02", "-m", "recall@5", "--pilot", "a.csv", *ITEMS)
     found = json_of("plan.json", "plan", *asked)
-    pilot = read_scan("a.csv", n_items=500, k=5)
+    pilot = sampled.read("a.csv", n_items=500, k=5)
     assert found == sampled.plan_scan(pilot, 4000, "recall@5", 0.02).as_json()
     assert found["designs"][0]["kind"] == "strata"
     assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
@@ -100,12 +98,12 @@ def test_whole_rankings_are_those_of_python(
 ) -> None:
     measures = ["pap@5", "recall@3"]
     asked = (*ITEMS, "--shared", "-m", "pap@5", "-m", "recall@3")
-    models = {name: read_shared(f"{name}.csv", n_items=500) for name in "ab"}
+    models = {name: sampled.read(f"{name}.csv", n_items=500, shared=True) for name in "ab"}
     found = json_of("estimate.json", "estimate", "a.csv", *asked)
     assert found == sampled.evaluate(models["a"], measures).as_json()
     assert found["conventions"]["n_listed"] == 10
     both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *asked)
-    assert both == sampled.compare_all(models, measures).as_json()
+    assert both == sampled.compare(models, measures).as_json()
     naive = json_of(
         "estimate.json", "estimate", "a.csv", *asked, "--no-bounds", "--method", "naive"
     )
@@ -121,7 +119,7 @@ def test_whole_rankings_are_those_of_python(
     [
         (("--method", "mle"), "mle cannot be used with strata"),
         (("-m", "auc"), "auc has no cutoff, and strata show the top of lists only"),
-        (("--resamples", "50"), "--resamples has no effect on scores with strata"),
+        (("--resamples", "50"), "--resamples is for methods"),
         (("--ties", "random"), "--ties must be one of"),
     ],
 )

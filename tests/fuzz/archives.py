@@ -37,4 +37,4 @@ def _svmlight(rng: random.Random) -> _Made:
 
 
 def _negatives(name: str) -> Any:
-    return sampled.read_negatives(name, n_items=100)
+    return sampled.SampleReader(n_items=100, negatives=name).candidates

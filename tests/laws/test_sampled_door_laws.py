@@ -22,7 +22,6 @@ from podium.sampled import (
     ScannedRanks,
     SharedRanks,
     compare,
-    compare_all,
     evaluate,
     get,
     identification_bounds,
@@ -99,12 +98,12 @@ def test_every_function_gives_the_same_mean(name: str, seed: int) -> None:
     options: dict[str, Any] = {"estimator": name, "level": (0.95, 0.8)[seed % 2]}
     a, b = (evaluated(ranks, measure, **options) for ranks in (sample, other))
     options["n_bootstrap"] = BOOTSTRAP
-    one = compare(sample, other, measure, **options).summary(measure)
-    every = compare_all({"a": sample, "b": other}, measure, **options)
+    one = compare({"a": sample, "b": other}, measure, **options).summary(measure)
+    every = compare({"a": sample, "b": other}, measure, **options)
     assert (one.a, one.b) == pytest.approx((a.mean, b.mean), abs=1e-9)
     assert one.difference == pytest.approx(b.mean - a.mean, abs=1e-9)
     assert one.interval.low - 1e-9 <= one.difference <= one.interval.high + 1e-9
-    assert_same(every.comparisons["b"].summary(measure), one)
+    assert_same(every.summary(measure, "b"), one)
     for model, expected in (("a", a), ("b", b)):
         found = every.evaluations[model].summary(measure)
         assert found.mean == expected.mean
@@ -136,8 +135,8 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
     other, measure = other_model(sample, seed), measure_of(name, seed)
     options: dict[str, Any] = {"estimator": name, "n_bootstrap": BOOTSTRAP, "level": 0.9}
     shared = {"a": SharedRanks.of(sample), "b": SharedRanks.of(other)}
-    found = compare_all(shared, measure, **options)
-    expected = compare_all({"a": sample, "b": other}, measure, **options)
+    found = compare(shared, measure, **options)
+    expected = compare({"a": sample, "b": other}, measure, **options)
     for model in ("a", "b"):
         ours, theirs = (e.evaluations[model].summary(measure) for e in (found, expected))
         assert ours.mean == pytest.approx(theirs.mean, abs=1e-6)
@@ -146,7 +145,7 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
         alone = evaluate(shared[model], measure, **options).summary(measure)
         assert alone.mean == ours.mean
         assert_same(alone, ours)
-    ours, theirs = (e.comparisons["b"].summary(measure) for e in (found, expected))
+    ours, theirs = (e.summary(measure, "b") for e in (found, expected))
     assert ours.difference == pytest.approx(theirs.difference, abs=1e-6)
     assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
     assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
@@ -159,12 +158,12 @@ def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
     fit = get("auto").posterior(a)
     low, _ = identification_bounds(a, "recall@1")
     assert fit.distribution.expect("recall@1") < low - 0.05
-    every = compare_all({"a": a, "b": b}, "recall@1")
+    every = compare({"a": a, "b": b}, "recall@1")
     means = {name: found.means["recall@1"] for name, found in every.evaluations.items()}
     assert means["a"] == low == fit.expect("recall@1") == get("auto").estimate(a, "recall@1")
     assert evaluate(a, "recall@1", bounds=False).means["recall@1"] == low
     assert evaluate(a, "recall@1", level=0.5).means["recall@1"] == low
-    difference = every.comparisons["b"].summary("recall@1").difference
+    difference = every.summary("recall@1", "b").difference
     assert difference == means["b"] - means["a"]
     shared = SharedRanks(a.ranks - 1, 21, 30, user=np.arange(20), replacement=False)
     assert evaluate(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
@@ -224,13 +223,13 @@ def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
     measure = ("recall@5", "ndcg@5", "rr@5")[seed % 3]
     usual = {"a": evaluate(a, measure), "b": evaluate(b, measure)}
     for level in (0.05, 0.99):
-        every = compare_all({"a": a, "b": b}, measure, level=level)
+        every = compare({"a": a, "b": b}, measure, level=level)
         for model, ranks in (("a", a), ("b", b)):
             found = every.evaluations[model].summary(measure)
             assert found.mean == usual[model].means[measure]
             assert_same(found, evaluate(ranks, measure, level=level).summary(measure))
             assert found.interval.low <= found.mean <= found.interval.high
-        difference = every.comparisons["b"].summary(measure)
+        difference = every.summary(measure, "b")
         assert difference.difference == usual["b"].means[measure] - usual["a"].means[measure]
         assert difference.interval.low <= difference.difference <= difference.interval.high
 

@@ -88,7 +88,7 @@ def _compared(name: str) -> list[str]:
     first = 1 + np.minimum(rng.geometric(0.1, 60), 20)
     models = (first, np.maximum(first - 2 * rng.integers(0, 2, 60), 1))
     a, b = (names.sampled.SampledRanks(model_ranks, 20, N_ITEMS) for model_ranks in models)
-    result = names.sampled.compare(a, b, ["ndcg@10"], estimator=name, n_bootstrap=10)
+    result = names.sampled.compare({"a": a, "b": b}, ["ndcg@10"], estimator=name, n_bootstrap=10)
     return [str(result), *_json(result)]
 
 

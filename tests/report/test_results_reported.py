@@ -77,7 +77,7 @@ RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
         "1 error, 0 warnings, 1 note.",
     ),
     "equal samples": (
-        lambda: sampled.compare_all(dict.fromkeys("ab", SAMPLE), "rr", estimator="bv"),
+        lambda: sampled.compare(dict.fromkeys("ab", SAMPLE), "rr", estimator="bv"),
         "a and b have the same estimate of rr, 0.",
     ),
     "one sample": (
@@ -103,7 +103,7 @@ def test_report_of_an_unusual_result_is_a_page_with_a_verdict(
 
 
 def test_samples_without_users_are_compared_by_row() -> None:
-    result = sampled.compare_all({"a": SAMPLE, "b": SAMPLE}, "rr", estimator="bv", bounds=False)
+    result = sampled.compare({"a": SAMPLE, "b": SAMPLE}, "rr", estimator="bv", bounds=False)
     (section,) = result.to_report()["sections"]
     for text in (" ".join(section["notes"]), " ".join(str(result).split())):
         assert "row by row: there are no users" in text
@@ -198,7 +198,7 @@ def test_notes_of_a_comparison_are_those_of_all_models(first: str) -> None:
 
     def said(estimator: str) -> str:
         options: dict[str, Any] = {"estimator": estimator, "bounds": False, "n_bootstrap": 5}
-        return " ".join(str(sampled.compare_all(models, ["recall@10", "rr"], **options)).split())
+        return " ".join(str(sampled.compare(models, ["recall@10", "rr"], **options)).split())
 
     biased = said("mle")
     assert "mle is biased for drawn: its intervals are for its expectation" in biased

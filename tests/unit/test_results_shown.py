@@ -63,8 +63,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "all pairs": lambda: compared(pairs="all", by="n_pos"),
     "estimate": lambda: sampled.evaluate(ranks(0), ["ndcg@10", "rr"]),
     "naive": lambda: sampled.evaluate(ranks(0), "rr", estimator="naive", bounds=False),
-    "pair": lambda: sampled.compare(ranks(0), ranks(1), "rr", estimator="bv"),
-    "estimates": lambda: sampled.compare_all(
+    "pair": lambda: sampled.compare({"a": ranks(0), "b": ranks(1)}, "rr", estimator="bv"),
+    "estimates": lambda: sampled.compare(
         {"a": ranks(0), HOSTILE: ranks(1)}, ["rr"], estimator="bv"
     ),
     "plan": lambda: sampled.plan(500, 50, "rr", 0.1, method="bv", sizes=[20, 40]),

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from podium.sampled import RankDistribution, SampledRanks
-from podium.sampled.bounds import identification_bounds, search
-from podium.sampled.bounds.ball import Part, ball_of_ranks
-from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves, extremes
+from podium.sampled.bounds import identification_bounds
+from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves
 from podium.sampled.design import Design
 
 
@@ -34,40 +33,6 @@ def test_bounds_hold_where_ranks_depend_on_the_catalogue(
     share = float(np.mean(np.asarray(ranks.n_items) == 200))
     low, high = identification_bounds(ranks, "recall@10")
     assert low <= share <= high < share + 0.3
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("measure", ["recall@10", "rr", "rank_auc"])
-def test_search_by_alike_designs_is_close_to_the_search_by_all(
-    measure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both are proved for all designs; the search by few may only find a little less."""
-    ranks = told_apart(2000, list(range(300, 391, 3)), 3, replacement=False)
-    by_few = identification_bounds(ranks, measure)
-    monkeypatch.setattr(search, "_MAX_DESIGNS", 1000)
-    by_all = identification_bounds(ranks, measure)
-    assert by_few.low <= by_all.low + 1e-5
-    assert by_few.high >= by_all.high - 1e-5
-    assert by_few == pytest.approx(by_all, abs=0.01)
-
-
-def test_a_design_in_two_halves_has_the_bounds_of_the_whole() -> None:
-    """Splitting users into parts of the same design leaves open what is open."""
-    rng = np.random.default_rng(4)
-    ranks = SampledRanks(1 + rng.binomial(20, rng.beta(1.0, 5.0, 1000)), 20, 100)
-    whole = ball_of_ranks(ranks, 0.95)
-    ((design, _, values),) = whole.parts
-    halves = (Part(design, 0.5, values), Part(design, 0.5, values))
-    split = type(whole)(halves, whole.means, whole.radius)
-
-    def worth(n_items: int) -> np.ndarray:
-        return (np.arange(n_items) < 10).astype(np.float64)
-
-    def places(design: Design) -> np.ndarray:
-        return np.arange(1, design.n_items + 1)
-
-    found, expected = extremes(split, worth, places), extremes(whole, worth, places)
-    assert found == pytest.approx(expected, abs=2e-5)
 
 
 def test_bounds_are_worth_a_rank_in_the_users_own_catalogue() -> None:

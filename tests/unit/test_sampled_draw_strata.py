@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import target_ranks
-from podium.errors import PodiumWarning
-from podium.sampled import StratifiedCandidates, draw_strata
-from podium.sampled.reading.strata import read_scan
+from podium.sampled import StratifiedCandidates, draw_strata, read
 
 N_USERS, N_ITEMS, K = 40, 60, 5
 SCORES = np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
@@ -56,9 +54,9 @@ def test_table_is_read_as_the_same_ranks(ties: str) -> None:
     drawn = draw_strata(TARGETS, proxy=PROXY, certain=8, uniform=6)
     scores = SCORES[drawn.row, drawn.item].round(1)
     found = drawn.ranks(scores, k=K, ties=ties)
-    read = read_scan(drawn.table(scores), n_items=N_ITEMS, k=K, ties=ties)
+    table = read(drawn.table(scores), n_items=N_ITEMS, k=K, ties=ties)
     for name in ("user", "above_listed", "n_listed", "above_drawn", "n_drawn", "n_items"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(found, name))
+        np.testing.assert_array_equal(getattr(table, name), getattr(found, name))
     assert set(drawn.table()) == {"user", "item", "target", "stratum"}
 
 
@@ -69,12 +67,6 @@ def test_short_lists_have_fewer_listed_items() -> None:
     has_other_targets = np.unique(drawn.row[drawn.item == 7])
     assert (~drawn.is_target & ~drawn.is_drawn).sum() <= has_other_targets.size
     assert drawn.ranks(np.zeros(drawn.row.size), k=K).n_drawn.tolist() == [6] * TARGETS.nnz
-
-
-def test_proxy_that_knows_the_targets_is_named() -> None:
-    lone = csr_array(np.eye(N_USERS, N_ITEMS))
-    with pytest.warns(PodiumWarning, match="The proxy ranks 100% of the targets first"):
-        draw_strata(lone, proxy=PROXY + 9 * lone.toarray(), certain=8, uniform=6)
 
 
 def test_table_shows_the_targets_that_the_proxy_lists() -> None:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from podium import catalogue
 from podium.catalogue import ScoreFunction
 from podium.errors import ArgumentError
-from podium.sampled import draw_candidates, get, sample_ranks, simulate_ranks
+from podium.sampled import draw_candidates, get, sample_ranks
 from podium.types import Ties
 
 N_USERS, N_ITEMS = 60, 37
@@ -178,20 +178,6 @@ def test_history_stays_with_its_targets() -> None:
             break
     else:
         pytest.fail("no seed dropped some of the targets")
-
-
-def test_simulated_ranks_keep_their_history() -> None:
-    for sizes in (5, (2, 5)):
-        found = simulate_ranks([1, 9], 20, sizes, history=[4, 19])
-        assert found.history is not None
-        assert found.history.tolist() == [4, 19]
-
-
-def test_excluded_targets_are_dropped_when_said() -> None:
-    seen = EXCLUDE + csr_array(([1.0], ([2], [HELD[2]])), shape=TIED.shape)
-    found = sample_ranks(TIED, TARGETS, 5, exclude=seen, overlap="drop")
-    assert found.user is not None
-    assert found.user.tolist() == [user for user in range(N_USERS) if user != 2]
 
 
 def test_popularity_makes_items_as_likely_as_it_says() -> None:

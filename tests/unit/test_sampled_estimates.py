@@ -14,6 +14,7 @@ from podium.evaluation import stats
 from podium.sampled import (
     BV,
     REGISTRY,
+    Difference,
     Estimator,
     RankDistribution,
     SampledRanks,
@@ -21,15 +22,14 @@ from podium.sampled import (
     Smooth,
     SmoothFit,
     compare,
-    compare_all,
     evaluate,
     get,
-    identification_bounds,
     simulate_ranks,
 )
+from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.least_squares import BVPrior
-from podium.sampled.fits import Resampler, Tally, source_of_error
+from podium.sampled.fits import RanksFit, Resampler, Tally
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -53,28 +53,15 @@ def repeated(rows: SampledRanks, counts: list[int]) -> SampledRanks:
     )
 
 
-def test_estimates_are_found_by_any_text_of_a_measure() -> None:
-    ranks = population(50, 0)
-    options: Any = {"estimator": "naive", "bounds": False}
-    found = evaluate(ranks, ["map@5", "rank_auc@5"], **options)
-    assert found.estimates["map@5"] is found.estimates["ap@5"] is found.summary("map@5")
-    assert found.means["map@5"] == found.means["ap@5"]
-    assert found.estimates["rank_auc@5"] is found.summary("rank_auc@5")
-    differences = compare(ranks, population(50, 1), "map@5", **options).differences
-    assert differences["map@5"] is differences["ap@5"]
-    with pytest.raises(ArgumentError, match=r"Write \['ndcg@10'\]"):
-        evaluate(ranks, {"ndcg": 10}, **options)
+def paired(a: SampledRanks, b: SampledRanks, measure: str, **options: Any) -> Difference:
+    return compare({"a": a, "b": b}, measure, **{"bounds": False, **options}).summary(measure)
 
 
 def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: int) -> Any:
     """Return estimates from resampled users: (n, n_samples)."""
-    resampler = Resampler.of(samples)
-    return np.array(
-        [
-            [method.estimate(part.tally(counts), measure) for part in resampler.parts]
-            for counts in resampler.counts_of_kinds(n, 0)
-        ]
-    )
+    fits = [RanksFit(method, ranks) for ranks in samples]
+    drawn = Resampler.of(samples).users(n, 0)
+    return np.array([[fit.resampled([read_measure(measure)], u)[0] for fit in fits] for u in drawn])
 
 
 @pytest.mark.filterwarnings("ignore:wmle gives users")
@@ -86,39 +73,6 @@ def test_tally_is_read_as_repeated_rows(name: str) -> None:
     assert tally.n_rows == 4
     expected = get(name).estimate(repeated(rows, counts), "recall@5")
     assert get(name).estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("stages", [None, (4, 9)])
-def test_tally_keeps_designs_apart(stages: Any) -> None:
-    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
-    counts = [3, 1, 6, 2]
-    tally = Tally(rows, np.array(counts, dtype=np.float64))
-    expected = get("bv").estimate(repeated(rows, counts), "recall@5")
-    assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
-    for name in ("mle", "smooth"):
-        expected = get(name).fit(repeated(rows, counts)).expect("recall@5")
-        assert get(name).fit(tally).expect("recall@5") == pytest.approx(expected, rel=1e-9)
-
-
-def test_users_are_drawn_whole() -> None:
-    """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
-    ranks = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"])
-    seen = set()
-    resampler = Resampler.of([ranks])
-    for users in resampler.counts_of_kinds(40, seed=0):
-        tally = resampler.parts[0].tally(users)
-        (_, counts), *_ = tally.designs
-        assert counts.sum() == pytest.approx(2.0)
-        seen.add(tuple(counts[:3].tolist()))
-    assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}
-
-
-def test_users_are_drawn_together_for_all_samples() -> None:
-    a, b = SampledRanks([1, 2, 2, 5], 4, 60), SampledRanks([5, 4, 4, 1], 4, 60)
-    resampler = Resampler.of([a, b])
-    for users in resampler.counts_of_kinds(20, seed=3):
-        first, second = (part.tally(users) for part in resampler.parts)
-        np.testing.assert_array_equal(first.counts, second.counts[::-1])
 
 
 def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
@@ -145,18 +99,6 @@ def test_interval_ends_at_the_largest_value() -> None:
     assert found.summary("recall@50").interval[1] == 1.0
 
 
-def test_history_is_what_the_default_makes_of_it() -> None:
-    drawn, history = population(200, seed=0), 1 + np.arange(200) % 17
-    ranks = SampledRanks(drawn.ranks, N_NEGATIVES, N_ITEMS, history=history)
-    found = evaluate(ranks, "rr", bounds=False)
-    expected = Smooth().posterior(ranks)
-    assert found.summary("rr").mean == expected.expect("rr")
-    assert found.summary("rr").std_error == expected.std_error("rr")
-    assert found.means["rr"] != evaluate(drawn, "rr", bounds=False).means["rr"]
-    assert found.conventions["history"] == "read"
-    assert evaluate(drawn, "rr", bounds=False).conventions["history"] is None
-
-
 @pytest.mark.parametrize("name", ["bv", "mle", "smooth", "mn", "unbiased-rank"])
 def test_sample_of_everything_has_the_errors_of_users_alone(name: str) -> None:
     ranks = SampledRanks([1, 2, 2, 5, 10, 10], 9, 10, replacement=False)
@@ -176,60 +118,6 @@ def test_sample_of_everything_is_exact_in_catalogues_of_several_sizes(name: str)
     assert found["auc"].mean == pytest.approx((9 / 9 + 6 / 9 + 3 / 4 + 1 / 9) / 4)
     assert (found["rr"].biased, found["rr"].interval_of) == (False, "exact")
     assert get(name).fit(ranks).expect("recall@2") == pytest.approx(2 / 4)
-
-
-def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() -> None:
-    ranks = SampledRanks([1, 2, 1, 5], 9, [40, 40, 60, 60])
-    found = evaluate(ranks, "auc", estimator="unbiased-rank", bounds=False).means["auc"]
-    assert found == pytest.approx((1 + (40 - 5) / 39 + 1 + (60 - 27) / 59) / 4)
-    for name in ("auto", "mle", "mes", "mn"):
-        with pytest.raises(ArgumentError, match=r"auc of a rank depends .* \(from 40 to 60\)"):
-            evaluate(ranks, "auc", estimator=name, bounds=False)
-    with pytest.raises(ArgumentError, match="auc of a rank depends"):
-        BV().fit(ranks).expect("auc")
-    alike = SampledRanks([1, 2, 1, 5], 9, [100, 100, 99, 99])
-    assert 0 < evaluate(alike, ["auc", "rank_auc@5"], bounds=False).means["auc"] < 1
-
-
-def test_same_target_twice_tells_no_more_of_a_user() -> None:
-    once = population(30, seed=4)
-    twice = SampledRanks(
-        np.tile(once.ranks, 2), N_NEGATIVES, N_ITEMS, user=np.tile(np.arange(30), 2)
-    )
-    for name in ("bv", "mes"):
-        one, two = (
-            evaluate(r, "rr", estimator=name, n_bootstrap=20, bounds=False).summary("rr")
-            for r in (once, twice)
-        )
-        assert two.mean == pytest.approx(one.mean)
-        if name == "bv":
-            assert two.std_error == pytest.approx(one.std_error)
-        assert two.n_groups == 30
-
-
-def test_bounds_hold_the_exact_mean_and_can_be_left_out() -> None:
-    ranks = population(500, seed=2)
-    found = evaluate(ranks, ["recall@5", "rr"], estimator="bv")
-    low, high = found.summary("recall@5").bounds or (np.nan, np.nan)
-    assert low < MASS[:5].sum() < high
-    assert set(found.means) == {"recall@5", "rr"} == set(found.measures)
-    assert evaluate(ranks, "rr", bounds=False).summary("rr").bounds is None
-    assert "possible" in str(found)
-    half = evaluate(ranks, "rr", estimator="bv", level=0.6).summary("rr")
-    assert half.bounds == identification_bounds(ranks, "rr", confidence=0.6)
-    assert half.level == 0.6
-
-
-def test_one_user_has_no_standard_error() -> None:
-    ranks = SampledRanks([2], 9, 60)
-    for name in ("bv", "mes", "smooth"):
-        found = evaluate(ranks, "rr", estimator=name, bounds=False)
-        assert np.isnan(found.summary("rr").std_error)
-        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
-        other = compare(ranks, SampledRanks([1], 9, 60), "rr", estimator=name, bounds=False)
-        assert other.summary("rr").difference > 0
-        assert np.isnan(other.summary("rr").std_error)
-        assert np.isnan(other.summary("rr").sign_probability)
 
 
 def test_warning_of_many_fits_is_given_once() -> None:
@@ -252,7 +140,7 @@ def test_seed_is_all_that_decides() -> None:
 
 def test_difference_of_linear_estimates_is_that_of_users() -> None:
     a, b = SampledRanks([1, 2, 4, 4], 4, 60), SampledRanks([1, 1, 2, 5], 4, 60)
-    found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
+    found = paired(a, b, "rr", estimator="naive")
     gains = stats.summarize([0, 1 - 1 / 2, 1 / 2 - 1 / 4, 1 / 5 - 1 / 4])
     assert found.difference == pytest.approx(gains.mean)
     assert found.std_error == pytest.approx(gains.std_error)
@@ -265,7 +153,7 @@ def test_difference_of_linear_estimates_is_that_of_users() -> None:
 @pytest.mark.parametrize("bounds", [True, False])
 def test_interval_of_a_difference_has_no_impossible_values(bounds: bool) -> None:
     ranks = SampledRanks([1, 3, 5, 9], 9, 100)
-    found = compare(ranks, ranks, "recall@5", bounds=bounds).summary("recall@5")
+    found = paired(ranks, ranks, "recall@5", bounds=bounds)
     assert found.std_error * 3.18 > 1  # the 97.5 % point of the t distribution of 4 users
     assert found.interval == (-1, 1)
 
@@ -277,51 +165,22 @@ def test_users_in_common_cancel() -> None:
     other = SampledRanks(np.random.default_rng(0).permutation(b.ranks), N_NEGATIVES, N_ITEMS)
     for name in ("bv", "mes"):
         same, mixed = (
-            compare(a, each, "rr", estimator=name, n_bootstrap=50, bounds=False).summary("rr")
+            compare(
+                {"a": a, "b": each}, "rr", estimator=name, n_bootstrap=50, bounds=False
+            ).summary("rr")
             for each in (b, other)
         )
         assert same.difference == pytest.approx(mixed.difference)
         assert same.std_error < 0.8 * mixed.std_error
 
 
-def test_users_are_matched_by_their_labels() -> None:
-    a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
-    b = SampledRanks([3, 1, 2], 4, 60, user=["z", "x", "y"])
-    found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
-    assert (found.difference, found.std_error) == (0, 0)
-    refitted = compare(a, b, "rr", estimator="mes", n_bootstrap=20, bounds=False).summary("rr")
-    assert (refitted.difference, refitted.std_error) == pytest.approx((0, 0), abs=1e-6)
-
-
-def pair(n_users: int, seed: int, apart: bool) -> tuple[SampledRanks, SampledRanks]:
-    """Return two models' sampled ranks of the same users, of which the second is better.
-
-    Apart, each model has items drawn of its own, and half of the users are others to it.
-    """
-    rng = np.random.default_rng(seed)
-    exact, other = rng.choice(N_ITEMS, (2, n_users), p=MASS) + 1
-    second = np.where(rng.random(n_users) < 0.5, exact, other) if apart else exact
-    better = np.ceil(second * 0.7).astype(np.int64)
-    a = simulate_ranks(exact, N_ITEMS, N_NEGATIVES, seed=seed)
-    return a, simulate_ranks(better, N_ITEMS, N_NEGATIVES, seed=seed + 1000 * apart)
-
-
-@pytest.mark.long
-def test_influences_are_what_users_drawn_again_move() -> None:
-    a, b = pair(400, seed=0, apart=False)
-    drawn = resampled(Smooth(), [a, b], "recall@5", 150)
-    moved = 400 * np.cov([Smooth().posterior(each).influences("recall@5") for each in (a, b)])
-    assert np.cov(drawn.T) == pytest.approx(moved, rel=0.35)
-    assert moved[0, 1] > 0.5 * np.sqrt(moved[0, 0] * moved[1, 1])
-
-
 def test_exact_ranks_are_compared_with_sampled_ones() -> None:
     """What users move a mean of exact ranks by is their own value's share of it."""
     exact = SampledRanks([1, 4, 9, 16] * 25, N_ITEMS - 1, N_ITEMS, replacement=False)
-    with pytest.raises(ArgumentError, match="hold the whole catalogue"):
+    with pytest.raises(ArgumentError):
         Smooth().posterior(exact).influences("recall@5")
     sampled = SampledRanks([1, 1, 2, 3] * 25, N_NEGATIVES, N_ITEMS)
-    found = compare(sampled, exact, "recall@5", bounds=False).summary("recall@5")
+    found = paired(sampled, exact, "recall@5")
     assert found.b == pytest.approx(1 / 2)
     values = np.tile([0.01, 0.01, 0.0, 0.0], 25)
     fit = Smooth().posterior(sampled)
@@ -331,82 +190,16 @@ def test_exact_ranks_are_compared_with_sampled_ones() -> None:
     assert found.std_error == pytest.approx(np.sqrt(total))
 
 
-@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
-def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
-    a = population(100, seed=0)
-    for shift in (0, 1, 3):
-        b = SampledRanks(np.maximum(a.ranks - shift * (a.ranks % 2), 1), N_NEGATIVES, N_ITEMS)
-        found = compare(a, b, "rr", estimator=name, n_bootstrap=20, level=0.9, bounds=False)
-        one = found.summary("rr")
-        assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)
-
-
 def test_bounds_tell_whether_either_model_may_be_better() -> None:
     good, bad = np.full(400, 1), np.full(400, 50)
     a, b = (simulate_ranks(r, N_ITEMS, N_NEGATIVES, seed=0) for r in (bad, good))
-    clear = compare(a, b, "recall@30", estimator="bv").summary("recall@30")
+    clear = paired(a, b, "recall@30", estimator="bv", bounds=True)
     assert clear.either_sign is False
     assert clear.bounds is not None
     assert 0 < clear.bounds.low <= 1 <= clear.bounds.high
-    close = compare(population(400, 0), population(400, 1), "recall@5", estimator="bv")
+    close = compare({"a": population(400, 0), "b": population(400, 1)}, "recall@5", estimator="bv")
     assert close.summary("recall@5").either_sign is True
     assert "Where either sign is possible" in " ".join(str(close).split())
-
-
-def test_catalogues_and_weights_are_compared_by_user() -> None:
-    a = SampledRanks([1, 2, 3], 4, [60, 60, 50], user=["x", "x", "y"])
-    b = SampledRanks([3, 1, 2], 4, [50, 60, 60], user=["y", "x", "x"])
-    assert compare(a, b, "rr", estimator="bv", bounds=False).summary("rr").n_groups == 2
-    other = SampledRanks([3, 1, 2], 4, [60, 60, 60], user=["y", "x", "x"])
-    with pytest.raises(ArgumentError, match="n_items = 50 and 60 for user 'y'"):
-        compare(a, other, "rr")
-    once, scaled = (dataclasses.replace(a, row_weights=[w, w, 2 * w]) for w in (1, 5))
-    assert compare(once, scaled, "rr", estimator="bv", bounds=False).summary("rr").difference == 0
-
-
-def test_number_and_its_text_are_the_same_user() -> None:
-    """10 comes before 2 as text: users must be paired by label, not by place."""
-    a = SampledRanks([1, 2, 3], 9, 100, user=[2, 10, 11])
-    b = SampledRanks([4, 9, 1], 9, 100, user=["2", "10", "11"])
-    alike = SampledRanks([4, 9, 1], 9, 100, user=[2, 10, 11])
-    options: dict[str, Any] = {"estimator": "naive", "bounds": False}
-    assert str(compare(a, b, "rr", **options)) == str(compare(a, alike, "rr", **options))
-    assert str(compare(b, a, "rr", **options)) == str(compare(alike, a, "rr", **options))
-
-
-def test_several_models_are_compared_with_the_first() -> None:
-    names = ("popular", "als", "knn")
-    drawn = [population(60, seed=seed) for seed in range(3)]
-    models = {
-        name: SampledRanks(each.ranks, N_NEGATIVES, N_ITEMS, user=np.arange(60))
-        for name, each in zip(names, drawn, strict=True)
-    }
-    told: list[str] = []
-    options: dict[str, Any] = {"estimator": "bv", "bounds": False}
-    found = compare_all(
-        models, ["rr", "recall@5"], progress=lambda _, __, name: told.append(name), **options
-    )
-    assert (found.baseline, tuple(told)) == ("popular", names)
-    for name in names[1:]:
-        pair = compare(models["popular"], models[name], ["rr", "recall@5"], **options)
-        assert found.comparisons[name].as_json() == pair.as_json()
-    form = found.as_json()
-    assert form["runs"] == list(names)
-    assert [each["run"] for each in form["measures"]["rr"]["differences"]] == ["als", "knn"]
-    with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
-        compare_all({"als": models["als"]}, "rr")
-    history = dataclasses.replace(models["als"], history=np.ones(60, np.int64))
-    with pytest.raises(ArgumentError, match="popular, knn: no column of users' history"):
-        compare_all({**models, "als": history}, "rr")
-
-
-@pytest.mark.parametrize(
-    ("name", "source"), [("bv", "users"), ("smooth", "posterior"), ("mes", "bootstrap")]
-)
-def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> None:
-    ranks = population(40, seed=0)
-    estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
-    assert source_of_error(get(name), ranks) == estimate.error_from == source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -422,14 +215,10 @@ class OtherPosterior(Estimator):
 
 def test_posterior_of_any_estimator_gives_its_errors() -> None:
     a, b = population(40, seed=0), population(40, seed=1)
-    for one, other in (
-        (evaluate(a, "rr", estimator=OtherPosterior()), evaluate(a, "rr", estimator="smooth")),
-        (compare(a, b, "rr", estimator=OtherPosterior()), compare(a, b, "rr", estimator="smooth")),
-    ):
-        mine, smooth = one.summary("rr"), other.summary("rr")
-        assert dataclasses.replace(mine, method="smooth") == smooth
+    mine, smooth = (paired(a, b, "rr", estimator=each) for each in (OtherPosterior(), "smooth"))
+    assert dataclasses.replace(mine, method="smooth") == smooth
     assert OtherPosterior().estimate(a, "rr") == Smooth().estimate(a, "rr")
-    with pytest.raises(ArgumentError, match="bv has no posterior"):
+    with pytest.raises(ArgumentError):
         BV().posterior(a)
 
 
@@ -468,10 +257,87 @@ def test_rows_of_weight_zero_are_left_out(name: str) -> None:
     assert found.summary("recall@5").n_groups == 40
 
 
-def test_weighted_mean_of_equal_values_has_no_error() -> None:
-    weights = np.random.default_rng(0).random(40)
-    ones = SampledRanks(np.ones(40, int), 99, 100, replacement=False, row_weights=weights)
-    last = SampledRanks(np.full(40, 100), 99, 100, replacement=False, row_weights=weights)
-    assert evaluate(ones, "recall@10").summary("recall@10").std_error == pytest.approx(0, abs=1e-12)
-    difference = compare(last, ones, "recall@10").summary("recall@10")
-    assert (difference.difference, difference.std_error) == pytest.approx((1, 0), abs=1e-12)
+def test_users_are_drawn_whole() -> None:
+    """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
+    ranks, seen = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"]), set[tuple[float, ...]]()
+    (part,) = RanksFit(get("mle"), ranks).parts(read_measure("rr"))
+    for users in Resampler.of([ranks]).users(40, seed=0):
+        (_, counts), *_ = part.tally(users[ranks.owner]).designs
+        assert counts.sum() == pytest.approx(2.0)
+        seen.add(tuple(counts[:3].tolist()))
+    assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}
+
+
+@pytest.mark.parametrize("name", ["naive", "mes"])
+def test_users_are_matched_by_their_labels(name: str) -> None:
+    """10 comes before 2 as text: users must be paired by label, not by place."""
+    a = SampledRanks([1, 2, 3], 9, [100, 100, 90], user=[2, 10, 11], row_weights=[1, 1, 2])
+    options: dict[str, Any] = {"estimator": name, "n_bootstrap": 20}
+    for labels in ([11, 2, 10], ["11", "2", "10"]):
+        b = SampledRanks([3, 1, 2], 4, [90, 100, 100], user=labels, row_weights=[10, 5, 5])
+        b = dataclasses.replace(b, n_negatives=9)
+        found = paired(a, b, "rr", **options)
+        assert (found.difference, found.std_error) == pytest.approx((0, 0), abs=1e-6)
+        assert found.n_groups == 3
+
+
+def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() -> None:
+    ranks = SampledRanks([1, 2, 1, 5], 9, [40, 40, 60, 60])
+    found = evaluate(ranks, "auc", estimator="unbiased-rank", bounds=False).means["auc"]
+    assert found == pytest.approx((1 + (40 - 5) / 39 + 1 + (60 - 27) / 59) / 4)
+    for name in ("auto", "mle", "mes", "mn", "bv"):
+        with pytest.raises(ArgumentError):
+            get(name).fit(ranks).expect("auc")
+    alike = SampledRanks([1, 2, 1, 5], 9, [100, 100, 99, 99])
+    assert 0 < evaluate(alike, ["auc", "rank_auc@5"], bounds=False).means["auc"] < 1
+
+
+def test_several_models_are_compared_with_the_first() -> None:
+    models = {f"model {seed}": population(60, seed=seed) for seed in range(3)}
+    told: list[str] = []
+    options: dict[str, Any] = {"estimator": "bv", "bounds": False}
+    found = compare(models, "rr", progress=lambda _, __, name: told.append(name), **options)
+    assert (found.baseline, told) == ("model 0", list(models))
+    for name in told[1:]:
+        assert found.summary("rr", name) == paired(models["model 0"], models[name], "rr", **options)
+    form = found.as_json()
+    assert form["runs"] == told
+    assert [each["run"] for each in form["measures"]["rr"]["differences"]] == told[1:]
+
+
+@pytest.mark.parametrize("stages", [None, (4, 9)])
+def test_tally_keeps_designs_apart(stages: Any) -> None:
+    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
+    counts = [3, 1, 6, 2]
+    tally = Tally(rows, np.array(counts, dtype=np.float64))
+    expected = get("bv").estimate(repeated(rows, counts), "recall@5")
+    assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
+    for name in ("mle", "smooth"):
+        expected = get(name).fit(repeated(rows, counts)).expect("recall@5")
+        assert get(name).fit(tally).expect("recall@5") == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_user_has_no_standard_error() -> None:
+    ranks = SampledRanks([2], 9, 60)
+    for name in ("bv", "mes", "smooth"):
+        found = evaluate(ranks, "rr", estimator=name, bounds=False)
+        assert np.isnan(found.summary("rr").std_error)
+        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
+        other = compare(
+            {"a": ranks, "b": SampledRanks([1], 9, 60)}, "rr", estimator=name, bounds=False
+        )
+        assert other.summary("rr").difference > 0
+        assert np.isnan(other.summary("rr").std_error)
+        assert np.isnan(other.summary("rr").sign_probability)
+
+
+@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
+def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
+    a = population(100, seed=0)
+    for shift in (0, 1, 3):
+        b = SampledRanks(np.maximum(a.ranks - shift * (a.ranks % 2), 1), N_NEGATIVES, N_ITEMS)
+        found = compare(
+            {"a": a, "b": b}, "rr", estimator=name, n_bootstrap=20, level=0.9, bounds=False
+        )
+        one = found.summary("rr")
+        assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)

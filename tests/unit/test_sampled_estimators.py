@@ -9,8 +9,6 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.sampled import BV, CLS, RankDistribution, SampledRanks, evaluate, get, parse
-from podium.sampled.design import Design
-from podium.sampled.estimators import least_squares
 from podium.sampled.estimators.least_squares import MN, BVPrior
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 
@@ -25,10 +23,6 @@ def test_texts_read_back_with_their_parameters() -> None:
     assert parse("mn( prior = bv(gamma=0.5) )") == MN("bv(gamma=0.5)")
     assert str(MN(prior=BV(0.5))) == "mn(prior=bv(gamma=0.5))"
     assert get("bv", gamma=0.5) == get("bv(gamma=0.5)") == get(BV(0.5))
-
-
-def test_prior_that_was_given_outright_has_no_text() -> None:
-    assert str(MN(FLAT)) == repr(MN(FLAT))
 
 
 def test_naive_is_the_measure_among_the_sampled_items() -> None:
@@ -79,12 +73,6 @@ def test_prior_of_a_larger_catalogue_is_cut_to_the_users_own() -> None:
     )
 
 
-def test_prior_that_was_cut_is_a_distribution_again() -> None:
-    small = SampledRanks([1, 2, 4], 9, 60)
-    cut, own = MN(FLAT).fit(small), MN(RankDistribution(np.full(60, 1 / 60))).fit(small)
-    np.testing.assert_allclose(cut.probabilities, own.probabilities, atol=1e-12)
-
-
 def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
     ranks = SampledRanks([1, 1, 2, 3], 4, 9)  # cutoffs 1, 3, 5, 7, 9
     found = [RecallMap().estimate(ranks, "recall", k) for k in range(1, 10)]
@@ -96,19 +84,6 @@ def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
         RecallMap().estimate(ranks, "ndcg@3")
 
 
-def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = least_squares._CACHE
-    kept.clear()
-    monkeypatch.setattr(least_squares, "_MOST_BYTES", 3 * 10 * 10 * 8)
-    designs = [Design(9, 50 + i) for i in range(5)]
-    for design in designs:
-        least_squares.moments(design, None)
-    assert list(kept) == designs[2:]
-    least_squares.moments(designs[2], None)
-    assert list(kept) == [designs[3], designs[4], designs[2]]
-    kept.clear()
-
-
 def test_many_items_are_never_whole_in_memory() -> None:
     ranks = SampledRanks([1, 1, 2, 30], 100, 200_000)
     tracemalloc.start()
@@ -117,3 +92,9 @@ def test_many_items_are_never_whole_in_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60 * 2**20  # the matrix of chances would take 154 MiB
+
+
+def test_prior_that_was_cut_is_a_distribution_again() -> None:
+    small = SampledRanks([1, 2, 4], 9, 60)
+    cut, own = MN(FLAT).fit(small), MN(RankDistribution(np.full(60, 1 / 60))).fit(small)
+    np.testing.assert_allclose(cut.probabilities, own.probabilities, atol=1e-12)

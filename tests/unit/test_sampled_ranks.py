@@ -10,7 +10,7 @@ from tests.raised import raises
 from podium import catalogue
 from podium.errors import ArgumentError
 from podium.evaluation import evaluate
-from podium.sampled import Design, RankDistribution, SampledRanks, simulate_ranks
+from podium.sampled import RankDistribution, SampledRanks, simulate_ranks
 
 
 def test_users_count_once_whatever_their_targets() -> None:
@@ -54,22 +54,6 @@ def test_growing_samples_have_an_outcome_for_each_rank_and_size() -> None:
     assert design.sizes.tolist() == [6, 2, 2, 4, 4, 6, 6]
     assert design.above.tolist() == [0, 1, 2, 1, 2, 1, 2]
     np.testing.assert_allclose(design.probabilities().sum(axis=1), 1.0)
-
-
-def test_history_is_kept_as_whole_numbers_and_shown() -> None:
-    ranks = SampledRanks([1, 3], 3, [10, 20], history=[0.0, 19.0])
-    assert ranks.history is not None
-    assert (ranks.history.dtype, ranks.history.tolist()) == (np.int64, [0, 19])
-    assert repr(ranks).endswith("n_items=10 .. 20, replacement=True, history=0 .. 19)")
-    assert SampledRanks([1, 3], 3, 10).history is None
-
-
-def test_blocks_of_chances_are_bounded_and_complete() -> None:
-    design = Design(100, 50_000)
-    parts = [(part, block.nbytes) for part, block in design.blocks()]
-    assert max(nbytes for _, nbytes in parts) <= 2**23
-    assert [part.start for part, _ in parts[1:]] == [part.stop for part, _ in parts[:-1]]
-    assert parts[-1][0].stop == 50_000
 
 
 def test_distribution_of_half_ranks_counts_both_neighbours() -> None:

@@ -1,9 +1,8 @@
-"""Reading sampled ranks, negatives files, and scores of candidates."""
+"""Reading sampled ranks, negatives files, and scores of candidates, with and without strata."""
 
 from __future__ import annotations
 
 import gzip
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,7 @@ from tests.raised import raises
 
 from podium import catalogue
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.sampled import (
-    SampleReader,
-    read,
-    read_candidate_scores,
-    read_negatives,
-    read_ranks,
-    read_seen,
-)
+from podium.sampled import Candidates, SampleReader, read, read_seen
 
 SCORED = {
     "user": ["a", "a", "a", "b", "b", "b"],
@@ -29,57 +21,65 @@ SCORED = {
     "score": [0.5, 0.5, 0.9, 0.1, 0.2, 0.3],
     "target": [1, 0, 0, 0, 0, 1],
 }
+STRATA: dict[str, Any] = {  # a has two targets; scores tie with the target of b
+    "user": ["a", "a", "a", "a", "a", "b", "b", "b"],
+    "item": ["t1", "t2", "i1", "i2", "i3", "t1", "i1", "i2"],
+    "score": [0.9, 0.5, 1.0, 0.7, 0.6, 0.1, 0.1, 0.3],
+    "target": [1, 1, 0, 0, 0, 1, 0, 0],
+    "stratum": ["listed", "drawn", "listed", "listed", "drawn", "drawn", "uniform", "certain"],
+}
+SEEN = {"user": ["a", "a", "b"], "item": ["s1", "s2", "i3"]}
+KINDS = pytest.mark.parametrize("kind", [{"k": 2}, {"shared": True}])
 
 
 def test_ranks_are_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "ranks.csv"
     file.write_text("user_id,rank\nu1,3\nu2,1\nu1,10\n")
-    found = read_ranks(file, n_items=50, n_negatives=9, replacement=False)
+    found = read(file, n_items=50, n_negatives=9, replacement=False)
     assert found.ranks.tolist() == [3, 1, 10]
     assert found.weights.tolist() == [1 / 4, 1 / 2, 1 / 4]
     assert (found.n_negatives, found.n_items, found.replacement) == (9, 50, False)
 
 
 def test_sizes_come_from_a_column_or_from_the_caller() -> None:
-    same = read_ranks({"rank": [3, 1], "n_negatives": [9, 9]}, n_items=50)
+    same = read({"rank": [3, 1], "n_negatives": [9, 9]}, n_items=50)
     assert same.n_negatives == 9
-    several = read_ranks({"rank": [3, 1], "n_negatives": [9, 8]}, n_items=50)
-    assert np.asarray(several.n_negatives).tolist() == [9, 8]
-    grown = read_ranks({"rank": [3, 1], "n_negatives": [4, 8]}, n_items=50, stages=(4, 8))
+    several = read({"rank": [3, 1], "n_negatives": [9, 8]}, n_items=50, mixed=True)
+    assert several.n_negatives.tolist() == [9, 8]
+    grown = read({"rank": [3, 1], "n_negatives": [4, 8]}, n_items=50, stages=(4, 8))
     assert grown.stages == (4, 8)
-    named = read_ranks({"place": [2]}, n_items=5, n_negatives=3, columns={"rank": "place"})
+    named = read({"place": [2]}, n_items=5, n_negatives=3, columns={"rank": "place"})
     assert named.ranks.tolist() == [2]
+    assert read(SCORED, n_items=50, n_negatives=2).n_negatives == 2
 
 
 @pytest.mark.parametrize("name", ["history", "n_history", "n_train"])
 def test_numbers_of_own_items_are_read_from_a_column(name: str) -> None:
-    found = read_ranks({"rank": [3, 1], name: [12, 0]}, n_items=50, n_negatives=9)
-    assert found.history is not None
+    found = read({"rank": [3, 1], name: [12, 0]}, n_items=50, n_negatives=9)
     assert found.history.tolist() == [12, 0]
     for counts in ([7, 7, 7, 9, 9, 9], [7, None, None, None, None, 9]):
-        scored = read_candidate_scores(SCORED | {name: counts}, n_items=50)
-        assert scored.history is not None
-        assert scored.history.tolist() == [7, 9]
-    with pytest.raises(DataError, match=f"{name} has 1 missing value, first at row 0"):
-        read_candidate_scores(SCORED | {name: [None, 7, 7, 9, 9, 9]}, n_items=50)
-    with raises(ArgumentError, "n_items"):
-        read_ranks({"rank": [3], name: [5]}, n_items=5, n_negatives=3)
+        assert read(SCORED | {name: counts}, n_items=50).history.tolist() == [7, 9]
 
 
 @pytest.mark.parametrize(
     ("ties", "ranks"), [("worst", [3, 1]), ("best", [2, 1]), ("average", [2, 1, 3, 1])]
 )
 def test_scores_of_candidates_become_ranks(ties: Any, ranks: list[int]) -> None:
-    found = read_candidate_scores(SCORED, n_items=100, ties=ties)
-    assert found.ranks.tolist() == ranks
+    found = read(SCORED, n_items=100, ties=ties)
+    assert (found.ranks.tolist(), found.half_ranks) == (ranks, ties == "average")
     assert (found.n_negatives, found.n_users) == (2, 2)
 
 
-def test_name_of_a_column_of_scores_shows_that_a_table_has_scores() -> None:
-    table = {**SCORED, "points": SCORED["score"]}
-    del table["score"]
-    found = read(table, n_items=100, columns={"score": "points"})
-    assert found.ranks.tolist() == read_candidate_scores(SCORED, n_items=100).ranks.tolist()
+def test_kind_of_a_table_follows_from_its_columns() -> None:
+    points = {**SCORED, "points": SCORED["score"]}
+    del points["score"]
+    assert read(points, n_items=100, columns={"score": "points"}).ranks.tolist() == [3, 1]
+    both = {**SCORED, "rank": [1] * 6}
+    assert read(both, n_items=100, n_negatives=2).n_rows == 6
+    assert read(both, n_items=100, kind="scores").ranks.tolist() == [3, 1]
+    part = {**STRATA, "part": STRATA["stratum"]}
+    del part["stratum"]
+    assert read(part, n_items=40, k=2, columns={"stratum": "part"}).n_users == 2
 
 
 def test_random_ties_take_every_place_alike() -> None:
@@ -90,34 +90,21 @@ def test_random_ties_take_every_place_alike() -> None:
         "score": np.zeros(4 * n),
         "target": np.tile([1, 0, 0, 0], n),
     }
-    found = read_candidate_scores(table, n_items=100, ties="random", seed=1)
+    found = read(table, n_items=100, ties="random", seed=1)
     counts = np.bincount(found.ranks, minlength=5)[1:]
     assert ((counts - n / 4) ** 2 / (n / 4)).sum() < 20
     back = {name: np.asarray(column)[::-1] for name, column in table.items()}
-    again = read_candidate_scores(back, n_items=100, ties="random", seed=1)
+    again = read(back, n_items=100, ties="random", seed=1)
     assert again.ranks[np.argsort(again.user)].tolist() == found.ranks.tolist()
-
-
-def test_random_ties_are_the_same_for_a_number_and_its_text() -> None:
-    table = {
-        "user": np.repeat(np.arange(50), 10),
-        "item": np.tile(np.arange(10), 50),
-        "score": np.zeros(500),
-        "target": np.tile([1] + 9 * [0], 50),
-    }
     text = table | {name: table[name].astype(str) for name in ("user", "item")}
-    first, second = (
-        read_candidate_scores(each, n_items=100, ties="random") for each in (table, text)
-    )
-    assert first.user is not None
-    assert second.user is not None
-    ranks = dict(zip(second.user.tolist(), second.ranks.tolist(), strict=True))
-    assert [ranks[str(user)] for user in first.user.tolist()] == first.ranks.tolist()
+    other = read(text, n_items=100, ties="random", seed=1)
+    ranks = dict(zip(other.user.tolist(), other.ranks.tolist(), strict=True))
+    assert [ranks[str(user)] for user in found.user.tolist()] == found.ranks.tolist()
 
 
 def test_several_targets_are_ranked_among_the_same_candidates() -> None:
     table = {"user": [1] * 4, "item": [1, 2, 3, 4], "score": [4, 3, 2, 1], "target": [1, 0, 1, 0]}
-    found = read_candidate_scores(table, n_items=9)
+    found = read(table, n_items=9)
     assert (found.ranks.tolist(), found.n_negatives, found.n_users) == ([1, 2], 2, 1)
 
 
@@ -127,31 +114,29 @@ def twice(row: int, **change: Any) -> dict[str, list[Any]]:
     return {name: [*column, again[name]] for name, column in SCORED.items()}
 
 
-@pytest.mark.parametrize("table", [twice(0), twice(0, target=0), twice(1), twice(1, score=0.0)])
-def test_item_twice_needs_replacement(table: dict[str, Any]) -> None:
-    """Rows of one of user a's items, of whichever kind: one of them cannot be a draw."""
-    said = "user 'a' has item [12] in two rows, but replacement=False means .*another: 1"
-    with pytest.raises(DataError, match=said):
-        read_candidate_scores(table, n_items=100, mixed=True, replacement=False)
-    assert read_candidate_scores(SCORED, n_items=100, replacement=False).n_users == 2
-
-
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("table", "parameters"),
     [
-        (twice(0), "user 'a' has target 1 in two rows"),
-        (twice(0, score=0.4), "user 'a' has target 1 in two rows"),
-        (twice(0, target=0), "user 'a' has target 1 among the candidates too"),
-        (twice(3, target=1), "user 'b' has target 1 among the candidates too"),
-        (twice(4, score=0.4), "has several scores for user 'b' and item 4"),
+        (twice(0), ()),
+        (twice(0, score=0.4), ()),
+        (twice(0, target=0), ("mixed",)),
+        (twice(3, target=1), ("mixed",)),
+        (twice(4, score=0.4), ()),
     ],
 )
-def test_only_a_candidate_may_be_drawn_twice(table: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read_candidate_scores(table, n_items=100, mixed=True)
-    found = read_candidate_scores(twice(1), n_items=100, mixed=True)
-    assert np.asarray(found.n_negatives).tolist() == [3, 2]
+def test_only_a_candidate_may_be_drawn_twice(
+    table: dict[str, Any], parameters: tuple[str, ...]
+) -> None:
+    with raises(DataError, *parameters):
+        read(table, n_items=100, mixed=True)
+    with raises(DataError, "replacement"):
+        read(table, n_items=100, mixed=True, replacement=False)
+    found = read(twice(1), n_items=100, mixed=True)
+    assert found.n_negatives.tolist() == [3, 2]
     assert found.ranks.tolist() == [4, 1]
+    with raises(DataError, "replacement"):
+        read(twice(1), n_items=100, mixed=True, replacement=False)
+    assert read(SCORED, n_items=100, replacement=False).n_users == 2
 
 
 @pytest.mark.parametrize("kind", ["array", "csv", "list"])
@@ -167,49 +152,62 @@ def test_integers_that_float64_would_round_stay_apart(tmp_path: Path, kind: str)
         source = tmp_path / "scores.csv"
         rows = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
         source.write_text("\n".join([",".join(table), *rows]) + "\n")
-    assert read_candidate_scores(source, n_items=100).ranks.tolist() == [2]
+    assert read(source, n_items=100).ranks.tolist() == [2]
 
 
-def write_negatives(folder: Path, text: str) -> Path:
+LINES = ("({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n")
+
+
+def candidates(folder: Path, text: str, **options: Any) -> Candidates:
     file = folder / "test.negative.gz"
     file.write_bytes(gzip.compress(text.encode()))
-    return file
+    return SampleReader(negatives=file, **{"replacement": False, **options}).candidates
 
 
 def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> None:
-    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0, 3)\t0\t1\n")
-    found = read_negatives(file, n_items=4)
+    found = candidates(tmp_path, "(1,0)\t2\t3\n(0, 3)\t0\t1\n", n_items=4)
     assert (found.n_negatives, found.replacement) == (2, False)
-    ranks = found.ranks([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
-    assert ranks.ranks.tolist() == [2, 2]
-    assert ranks.user is not None
-    assert ranks.user.tolist() == [1, 0]
-
-
-def test_own_target_among_negatives_is_refused_or_dropped(tmp_path: Path) -> None:
-    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n")
-    with raises(DataError, "own_target"):
-        read_negatives(file, n_items=4)
-    found = read_negatives(file, n_items=4, own_target="drop")
-    assert np.asarray(found.n_negatives).tolist() == [2, 1]
+    scores = np.array([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
+    ranks: Any = found.ranks(scores)
+    assert (ranks.ranks.tolist(), ranks.user.tolist()) == ([2, 2], [1, 0])
+    user, item = (each.ravel() for each in np.indices(scores.shape))
+    table = {"user": user, "item": item, "score": scores.ravel()}
+    file = tmp_path / "test.negative.gz"
+    reader = SampleReader(n_items=4, replacement=False, negatives=file)
+    by_table: Any = reader.read(table)
+    assert (by_table.ranks.tolist(), by_table.user.tolist()) == ([2, 2], [1, 0])
+    pairs = reader.pairs
+    assert reader.rank(pairs, scores[pairs.user, pairs.item]).ranks.tolist() == [2, 2]
+    own = candidates(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n", n_items=4, own_target="drop")
+    assert np.asarray(own.n_negatives).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
-    "text", ["(0,1)\n", "(0,1)2\t3\n", "0,1\t2\n", "(0,1)\t2\tx\n", "(0,1)\t2\n\n"]
-)
-def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DataError, match=r"line \d must be \(user,item\), a tab"):
-        read_negatives(write_negatives(tmp_path, text), n_items=9)
-    with pytest.raises(DataError, match="does not exist"):
-        read_negatives(tmp_path / "absent", n_items=9)
-
-
-@pytest.mark.parametrize("digits", [19, 20, 5000])
-@pytest.mark.parametrize("line", ["({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n"])
-def test_number_that_int64_cannot_hold_is_refused(tmp_path: Path, line: str, digits: int) -> None:
-    file = write_negatives(tmp_path, line.format("9" * digits))
-    with pytest.raises(DataError, match=f"line 1 has a number of {digits} digits"):
-        read_negatives(file, n_items=9)
+    ("text", "parameters", "options"),
+    [
+        ("(0,1)\n", (), {}),
+        ("(0,1)2\t3\n", (), {}),
+        ("0,1\t2\n", (), {}),
+        ("(0,1)\t2\tx\n", (), {}),
+        ("(0,1)\t2\n\n", (), {}),
+        *((line.format("9" * n), (), {}) for n in (19, 20, 5000) for line in LINES),
+        ("", (), {}),
+        ("(1,0)\t2\t3\n(0,3)\t0\t3\n", ("own_target",), {}),
+        ("(1,0)\t2\t3\n(0,3)\t1\n", ("mixed",), {}),
+        ("(1,0)\t2\n(0,3)\t1\n", ("n_negatives",), {"n_negatives": 3}),
+        ("(1,0)\t2\n(1,0)\t1\n", (), {}),
+        ("(1,0)\t2\t2\n", ("replacement",), {}),
+        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", ("n_items", "seen"), {}),
+        ("(1,0)\t0\n", (), {"own_target": "drop"}),
+    ],
+)  # fmt: skip
+def test_bad_negatives_file_is_refused(
+    tmp_path: Path, text: str, parameters: tuple[str, ...], options: dict[str, Any]
+) -> None:
+    with raises(DataError, *parameters):
+        candidates(tmp_path, text, **{"n_items": 5, **options})
+    with raises(DataError):
+        _ = SampleReader(n_items=9, negatives=tmp_path / "absent").candidates
 
 
 def whole_sample(n_users: int = 20, n_items: int = 30) -> tuple[dict[str, Any], Any, Any]:
@@ -235,54 +233,31 @@ def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() ->
     pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
     scores = table["score"].reshape(targets.shape)
     exact = catalogue.target_ranks(scores, targets, exclude=seen)
-    found = read_candidate_scores(
-        table, n_items=30, replacement=False, seen=pairs, seen_candidates="drop"
-    )
+    options: dict[str, Any] = {"n_items": 30, "seen_candidates": "drop"}
+    found = read(table, replacement=False, seen=pairs, mixed=True, **options)
     assert found.ranks.tolist() == exact.tolist()
-    assert np.asarray(found.n_items).tolist() == (30 - np.diff(seen.tocsr().indptr)).tolist()
-
-
-def test_candidates_that_were_seen_are_refused_with_their_number(tmp_path: Path) -> None:
-    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n(2,3)\t0\t1\n")
-    seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 1, 4, 5]}
-    with pytest.raises(DataError, match="3 of 6 candidates are in the seen items, first item 2 of"):
-        read_negatives(file, n_items=9, seen=seen)
-    with pytest.warns(PodiumWarning, match="targets dropped, because all of .* seen items: 1"):
-        found = read_negatives(file, n_items=9, seen=read_seen(seen), seen_candidates="drop")
-    assert isinstance(found.user, np.ndarray)
-    assert found.user.tolist() == [0, 2]  # nothing is left of user 1's
-    assert found.items.tolist() == [0, 0, 1]
-    assert np.asarray(found.n_items).tolist() == [8, 7]
-    with pytest.raises(DataError, match="1 of 3 targets are in the seen items, first item 3 of us"):
-        read_negatives(file, n_items=9, seen=([2, 1, 0], [3, 5, 5]), seen_candidates="drop")
-    with raises(ArgumentError, "n_items", "seen"):
-        read_negatives(file, n_items=[9, 9, 9], seen=seen)
-    rows = {**SCORED, "item": [11, 12, 13, 11, 14, 15]}
-    with raises(DataError, "seen_candidates", "seen"):
-        read_candidate_scores(rows, n_items=50, seen=(["a", "b"], [12, 14]))
-    with pytest.raises(DataError, match="all candidates of all users are seen items"):
-        read_candidate_scores(
-            rows,
-            n_items=50,
-            seen=(["a", "a", "b", "b"], [12, 13, 11, 14]),
-            seen_candidates="drop",
-        )
-
-
-def test_seen_items_of_others_are_refused() -> None:
-    table, _, seen = whole_sample()
-    pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
-    for name in ("user", "item"):
-        other = {**pairs, name: pairs[name] + 99}
-        said = (
-            rf"No {name} is in both tables: the table of seen items has {other[name].min()}, "
-            r"the sample has 0\."
-        )
-        with pytest.raises(DataError, match=said):
-            read_candidate_scores(table, n_items=30, seen=other)
+    assert found.n_items.tolist() == (30 - np.diff(seen.tocsr().indptr)).tolist()
+    for name in ("user", "item"):  # ids of other data
+        with raises(DataError):
+            read(table, n_items=30, seen={**pairs, name: pairs[name] + 99})
     few = {name: column[pairs["user"] < 2] for name, column in pairs.items()}
     with pytest.warns(PodiumWarning, match=r"2 of the 20 users of .* are in the seen items"):
-        read_candidate_scores(table, n_items=30, seen=few, seen_candidates="drop", mixed=True)
+        read(table, seen=few, mixed=True, **options)
+
+
+def test_candidates_that_were_seen_are_refused_or_dropped(tmp_path: Path) -> None:
+    text = "(1,0)\t2\t3\n(0,3)\t0\t1\n(2,3)\t0\t1\n"
+    seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 1, 4, 5]}
+    with raises(DataError, "seen_candidates", "seen"):
+        candidates(tmp_path, text, n_items=9, seen=seen)
+    drop: dict[str, Any] = {"n_items": 9, "seen_candidates": "drop"}
+    with pytest.warns(PodiumWarning, match="targets dropped, because all of .* seen items: 1"):
+        found = candidates(tmp_path, text, seen=read_seen(seen), **drop)
+    assert np.asarray(found.user).tolist() == [0, 2]  # nothing is left of user 1's
+    assert found.items.tolist() == [0, 0, 1]
+    assert np.asarray(found.n_items).tolist() == [8, 7]
+    with raises(DataError):  # a target is a seen item
+        candidates(tmp_path, text, seen=([2, 1, 0], [3, 5, 5]), **drop)
 
 
 def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
@@ -294,79 +269,114 @@ def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
     seen = {"user": np.arange(20), "item": np.array([0, *range(101, 120)])}
     said = r"1 of the 20 items of the seen items are among the 41 of .*\. Check that both use the"
     with pytest.warns(PodiumWarning, match=said):
-        read_candidate_scores(kept, n_items=100, seen=seen, mixed=True)
+        read(kept, n_items=100, seen=seen, mixed=True)
 
 
 def test_seen_items_may_be_in_no_sample_by_chance() -> None:
     """A user's own are in none, and those of one other need not be in a small one."""
     alone = {name: column[:3] for name, column in SCORED.items()}
-    found = read_candidate_scores(alone, n_items=60, seen=(["a"] * 50, range(10, 60)))
-    assert np.asarray(found.n_items).tolist() == [10]
+    found = read(alone, n_items=60, seen=(["a"] * 50, range(10, 60)))
+    assert found.n_items.tolist() == [10]
     with pytest.warns(PodiumWarning, match="0 of the 2 items of the seen items are among the 5"):
-        read_candidate_scores(SCORED, n_items=60, seen=(["a", "b"], [11, 12]))
+        read(SCORED, n_items=60, seen=(["a", "b"], [11, 12]))
 
 
 def test_ranks_take_seen_items_on_trust() -> None:
     ranks = {"user": ["a", "b"], "rank": [3, 1], "history": [2, 1]}
-    with pytest.warns(
-        PodiumWarning, match="history is ignored, because seen= leaves out users' own"
-    ):
-        found = read_ranks(ranks, n_items=50, n_negatives=9, seen=(["a", "a", "b"], [5, 6, 5]))
-    assert np.asarray(found.n_items).tolist() == [48, 49]
+    options: dict[str, Any] = {"n_items": 50, "n_negatives": 9}
+    with pytest.warns(PodiumWarning, match="history is ignored, because seen= leaves out users'"):
+        found = read(ranks, seen=(["a", "a", "b"], [5, 6, 5]), **options)
+    assert found.n_items.tolist() == [48, 49]
     assert found.history is None
     with raises(ArgumentError, "seen"):
-        read_ranks({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2]))
-    with pytest.raises(ArgumentError, match="history is the number of a user's own items"):
-        read_ranks(
-            ranks, n_items=9, n_negatives=3, seen=(["a"], [5]), columns={"history": "history"}
-        )
+        read(ranks, seen=(["a"], [5]), columns={"history": "history"}, **options)
 
 
-def test_one_reader_takes_ranks_scores_and_listed_candidates(tmp_path: Path) -> None:
-    ranks = {"user": [1, 2], "rank": [3, 1]}
-    assert read(ranks, n_items=50, n_negatives=9).ranks.tolist() == [3, 1]
-    assert read(SCORED, n_items=50).ranks.tolist() == [3, 1]
-    assert read(SCORED, n_items=50, ties="best").ranks.tolist() == [2, 1]
-    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n")
-    scores = np.array([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
-    user, item = (each.ravel() for each in np.indices(scores.shape))
-    table = {"user": user, "item": item, "score": scores.ravel()}
-    reader = SampleReader(n_items=4, replacement=False, negatives=file)
-    found, expected = reader.read(table), read_negatives(file, n_items=4).ranks(scores)
-    by_user = [dict(zip(np.asarray(r.user), r.ranks, strict=True)) for r in (found, expected)]
-    assert by_user[0] == by_user[1]
-    pairs = reader.pairs
-    assert reader.rank(pairs, scores[pairs.user, pairs.item]).ranks.tolist() == found.ranks.tolist()
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("", {}, "has no lines"),
-        ("(1,0)\t2\t3\n(0,3)\t1\n", {}, "lines have from 1 to 2 candidates. Pass mixed=True"),
-        ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, but n_negatives is 3"),
-        ("(1,0)\t2\n(1,0)\t1\n", {}, "lines 1 and 2 have the same user and target"),
-        ("(1,0)\t2\t2\n", {}, "line 1 has item 2 twice, so items were drawn with replacement"),
-        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", {}, "has 6 different items, but n_items is"),
-        ("(1,0)\t0\n", {"own_target": "drop"}, "line 1 has no candidate beside its target"),
-    ],
-)
-def test_negatives_that_were_not_drawn_so_are_refused(
-    tmp_path: Path, text: str, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(DataError, match=re.escape(message)):
-        read_negatives(write_negatives(tmp_path, text), n_items=5, **options)
-
-
-def test_catalogue_smaller_than_the_table_of_scores_is_refused() -> None:
+def test_catalogue_may_be_as_small_as_the_table_of_scores() -> None:
     table = {
         "user": [1, 1, 1, 2, 2, 2],
         "item": [5, 6, 7, 8, 9, 5],
         "score": [0.2, 0.9, 0.1] * 2,
         "target": [1, 0, 0] * 2,
     }
-    assert read_candidate_scores(table, n_items=5).n_items == 5
+    assert read(table, n_items=5).n_items == 5
     for seen in (None, {"user": [1, 2], "item": [8, 6]}):  # users' catalogues are smaller
-        read_candidate_scores(table, n_items=5, seen=seen)
+        read(table, n_items=5, seen=seen)
         with raises(DataError, "n_items", "seen"):
-            read_candidate_scores(table, n_items=4, seen=seen)
+            read(table, n_items=4, seen=seen)
+
+
+def test_strata_are_counted_for_each_target() -> None:
+    found = read(STRATA, n_items=40, k=2)
+    assert found.user.tolist() == ["a", "a", "b"]
+    assert found.above_listed.tolist() == [1, 3, 1]  # t1 is above t2 and counts as listed
+    assert found.n_listed.tolist() == [3, 3, 1]
+    assert found.above_drawn.tolist() == [0, 1, 1]
+    assert found.n_drawn.tolist() == [1, 1, 1]
+    assert read(STRATA, n_items=40, k=2, ties="best").above_drawn.tolist() == [0, 1, 0]
+    assert read(STRATA, n_items=40, k=2, seen=SEEN).n_items.tolist() == [38, 38, 39]
+    with raises(ArgumentError):  # more scored items than there are
+        read(STRATA, n_items=5, k=2, seen={"user": ["a", "b"], "item": ["s1", "i3"]})
+
+
+def test_strata_are_counted_for_whole_rankings() -> None:
+    for ties, above in (("worst", [0, 1, 1]), ("best", [0, 1, 0])):
+        found = read(STRATA, n_items=40, ties=ties, shared=True)
+        assert found.above_listed.tolist() == [1, 2, 1]  # without the other target
+        assert found.above.tolist() == above
+        assert found.position.tolist() == [1, 2, 1]
+        assert found.n_items.tolist() == [40, 40, 40]
+        assert found.n_candidates.tolist() == [39, 39, 40]
+    assert read(STRATA, n_items=40, seen=SEEN, shared=True).n_items.tolist() == [38, 38, 39]
+
+
+@KINDS
+@pytest.mark.parametrize("item", ["i1", "i3", "t2"])
+def test_bad_strata_are_refused(kind: dict[str, Any], item: str) -> None:
+    with raises(DataError, *(() if item == "t2" else ("seen",))):
+        read(STRATA, n_items=40, seen={"user": ["a", "b"], "item": [item, "i3"]}, **kind)
+    read(STRATA, n_items=6, **kind)
+    with raises(DataError, "n_items", "seen"):
+        read(STRATA, n_items=4, **kind)
+
+
+def test_popular_draws_are_named() -> None:
+    rng, n = np.random.default_rng(0), 300
+    said = "was drawn for .* drawn items have too many draws"
+
+    def scores_of(items: Any) -> dict[str, Any]:
+        width = items.shape[1] + 1
+        item = np.column_stack([np.full(n, 10_000), items]).ravel()
+        target = np.tile(np.arange(width) == 0, n)
+        user = np.repeat(np.arange(n), width)
+        return {"user": user, "item": item, "score": item / 1e6, "target": target}
+
+    with pytest.warns(PodiumWarning, match=said):
+        read(scores_of(rng.geometric(0.02, (n, 20)).clip(max=999)), n_items=1000)
+    uniform = np.stack([rng.choice(999, 20, replace=False) for _ in range(n)])
+    assert read(scores_of(uniform), n_items=1000).n_rows == n
+    common = np.tile(np.arange(20), (n, 1))  # the same list for all users
+    assert read(scores_of(common), n_items=1000).n_rows == n
+    hit = scores_of(np.full((n, 1), 7))
+    with pytest.warns(PodiumWarning, match="item 7 was drawn for 300 users"):
+        read({**hit, "stratum": ["drawn"] * (2 * n)}, n_items=1000, k=5)
+
+
+def _ranked(n_listed_targets: int, n_high: int) -> dict[str, Any]:
+    """Return 100 users with a target, of which some are listed, and some score high."""
+    users = np.repeat(np.arange(100), 8)
+    place = np.tile(np.arange(8), 100)  # the target, four listed items, three drawn ones
+    score = np.where(place == 0, np.where(users < n_high, 4.5, -1.0), 5.0 - place)
+    item = np.where(place > 4, 10 + (users * 13 + 7 * place) % 900, place)
+    is_listed = np.where(place == 0, users < n_listed_targets, place < 5)
+    stratum = np.where(is_listed, "listed", "drawn")
+    return {"user": users, "item": item, "score": score, "target": place == 0, "stratum": stratum}
+
+
+@KINDS
+def test_proxy_that_knows_the_targets_is_named(kind: dict[str, Any]) -> None:
+    text = "the proxy lists 95 of 100 targets, but by their scores only about 60 are among"
+    with pytest.warns(PodiumWarning, match=text):
+        read(_ranked(95, 60), n_items=1000, **kind)
+    for listed, high in ((89, 60), (60, 60), (0, 60), (100, 81)):  # no warning
+        read(_ranked(listed, high), n_items=1000, **kind)

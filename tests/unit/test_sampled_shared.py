@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 import pytest
-from tests.raised import raises
 
-from podium.errors import ArgumentError, PodiumWarning
-from podium.sampled import REGISTRY, SharedRanks, compare_all, evaluate, read, read_candidate_scores
+from podium.sampled import REGISTRY, SharedRanks, compare, evaluate, read
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
@@ -45,46 +40,6 @@ def test_one_user_has_no_standard_error() -> None:
         assert np.isnan(estimate.interval).all()
 
 
-def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
-    table = {
-        "user": ["a"] * 5 + ["b"] * 4,
-        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
-        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
-        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
-    }
-    shared = SharedRanks.of(read(table, n_items=10, replacement=False))
-    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
-    assert shared.position.tolist() == [1, 2, 1]
-    assert shared.n_items.tolist() == [10, 10, 10]
-    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def scores_of(drawn_items: Any) -> dict[str, Any]:
-    """Return a table of one target per user and the given candidates of each."""
-    n_users, n_drawn = drawn_items.shape
-    items = np.column_stack([np.full(n_users, 10_000), drawn_items])
-    return {
-        "user": np.repeat(np.arange(n_users), n_drawn + 1),
-        "item": items.ravel(),
-        "score": np.random.default_rng(0).random(items.size),
-        "target": np.tile([1, *[0] * n_drawn], n_users),
-    }
-
-
-def test_popular_candidates_in_a_table_are_named() -> None:
-    rng = np.random.default_rng(0)
-    popular = rng.geometric(0.02, (300, 20)).clip(max=999)
-    options: dict[str, Any] = {"n_items": 1000, "replacement": True}
-    table = scores_of(popular)
-    table["score"] = table["item"] / 1e6  # a candidate that was drawn twice has one score
-    with pytest.warns(PodiumWarning, match="of .* drawn items have too many draws. Ranks among"):
-        read(table, **options)
-    uniform = scores_of(np.stack([rng.choice(999, 20, replace=False) for _ in range(300)]))
-    assert read(uniform, **options).n_rows == 300
-    common = scores_of(np.tile(np.arange(20), (300, 1)))  # the same list for all users
-    assert read(common, **options).n_rows == 300
-
-
 def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
     """Return the targets of `drawn`, with half of the items above them on a list of 50."""
     rng, uniform = np.random.default_rng(seed), drawn(seed)
@@ -103,16 +58,16 @@ def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
 
 def test_strata_have_intervals_and_paired_differences() -> None:
     models = {"a": strata(), "same": strata(), "b": strata(0, 1.5)}
-    found = compare_all(models, ["recall@20", "pap@10"])
+    found = compare(models, ["recall@20", "pap@10"])
     for name in ("recall@20", "pap@10"):
         estimate = found.evaluations["a"].summary(name)
         assert estimate.bounds is not None
         assert estimate.bounds.low <= estimate.mean <= estimate.bounds.high
         assert estimate.interval.low <= estimate.mean <= estimate.interval.high
         assert (estimate.method, estimate.error_from) == ("strata", "posterior")
-        assert found.comparisons["same"].summary(name).difference == 0
-        assert found.comparisons["same"].summary(name).std_error == 0
-        assert found.comparisons["b"].summary(name).difference < 0
+        assert found.summary(name, "same").difference == 0
+        assert found.summary(name, "same").std_error == 0
+        assert found.summary(name, "b").difference < 0
     assert "n_listed=50, n_negatives=49" in str(models["a"])
     assert found.evaluations["a"].conventions["n_negatives"] == 99
 
@@ -136,17 +91,15 @@ def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
         assert without.std_error == with_bounds.std_error
 
 
-def test_ranks_between_two_items_are_refused() -> None:
+def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
     table = {
-        "user": [1] * 4 + [2] * 4,
-        "item": [1, 2, 3, 4] * 2,
-        "score": [0.5, 0.5, 0.1, 0.7, 0.5, 0.1, 0.2, 0.9],
-        "target": [1, 0, 0, 0] * 2,
+        "user": ["a"] * 5 + ["b"] * 4,
+        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
+        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
     }
-    rank = partial(read_candidate_scores, table, n_items=60, replacement=False)
-    above = [SharedRanks.of(rank(ties=ties)).above.tolist() for ties in ("worst", "best")]
-    assert above == [[2, 1], [1, 1]]
-    halves = rank(ties="average")
-    assert (halves.n_rows, halves.half_ranks, rank(ties="worst").half_ranks) == (4, True, False)
-    with raises(ArgumentError, "ties"):
-        SharedRanks.of(halves)
+    shared = read(table, n_items=10, replacement=False, shared=True)
+    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
+    assert shared.position.tolist() == [1, 2, 1]
+    assert shared.n_items.tolist() == [10, 10, 10]
+    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]

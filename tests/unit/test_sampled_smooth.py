@@ -28,7 +28,6 @@ from podium.sampled.estimators.smooth.fit import (
     combined_mass,
     log_moments,
     with_history,
-    without_history,
 )
 from podium.sampled.likelihood import likelihood
 
@@ -58,45 +57,6 @@ def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negativ
     assert np.abs(cells.chances(observed) - means).max() < 1e-3
     uniform = cells.spread(cells.sizes / n_items)
     assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
-
-
-def test_cells_square_weights_before_averaging() -> None:
-    cells = Cells.of(500, 20)
-    last = np.arange(cells.edges[-41] + 1, cells.edges[-40] + 1)
-    assert cells.weights(parse("ap"), 2)[-40] == pytest.approx(np.mean(1.0 / last**2))
-
-
-def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
-    """Straight in log(R / (N - R)): coefficients that rise evenly cost nothing."""
-    prior = without_history(Cells.of(3706, 99))
-    n = prior.design.shape[2]
-    line = np.append(np.arange(n - 2.0), [0.0, 0.0])
-    assert line @ prior.rough @ line == pytest.approx(0.0, abs=1e-9)
-    steps = np.diff((prior.design[0] @ line)[:20]) / np.diff(
-        np.log(np.arange(1, 21) + 0.2) - np.log((3707 - np.arange(1, 21)) / 3706)
-    )
-    assert steps == pytest.approx(np.full(19, steps[0]))
-    bent = np.append((np.arange(n - 2.0)) ** 2, [0.0, 0.0])
-    assert bent @ prior.rough @ bent > 0.1
-
-
-def test_density_is_expected_flat_at_the_top() -> None:
-    """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
-    prior = without_history(Cells.of(3706, 99))
-    n = prior.design.shape[2]
-    line = np.append(0.5 * np.arange(n - 2.0), [0.0, 0.0])  # knots are .5 apart: a slope of 1
-    assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
-
-
-def test_bend_is_that_of_lognormal_ranks() -> None:
-    """Far from the last ranks, one unit of the last coefficient adds a second derivative of 1."""
-    prior = without_history(Cells.of(1_000_000, 99))
-    cells = Cells.of(1_000_000, 99)
-    x, bend = np.log(cells.middles + 0.2)[:100], prior.design[0, :100, -1]
-    second = np.diff(np.diff(bend) / np.diff(x)) / ((x[2:] - x[:-2]) / 2)
-    assert second == pytest.approx(np.ones(98), rel=1e-2)
-    assert prior.rough[-1, -1] == 0
-    assert prior.fixed[-1, -1] == pytest.approx(1 / 0.1**2, rel=1e-6)
 
 
 def test_history_dips_ranks_that_own_items_take() -> None:
@@ -211,44 +171,6 @@ def test_families_weigh_the_same_and_their_distance_counts_as_error() -> None:
     assert variance == pytest.approx(np.var(np.log(ends)))
 
 
-def test_two_families_are_fitted_where_there_is_a_history() -> None:
-    drawn = observe(np.repeat([20, 60, 200, 900], 300), 1000, 99, 0)
-    told = SampledRanks(drawn.ranks, 99, 1000, history=np.tile([10, 20, 40, 80], 300))
-    plain_fit, fit = Smooth().posterior(drawn), Smooth().posterior(told)
-    assert [len(each.states) for each in (plain_fit, fit)] == [1, 2]
-    first, second = (state.modes for state in (plain_fit.states[0], fit.states[0]))
-    assert first[3].mass == pytest.approx(second[3].mass)
-    weights = fit.states[0].cells.weights(parse("ap@10"))
-    each = [log_moments([state], weights)[0] for state in fit.states]
-    assert log_moments(fit.states, weights)[0] == pytest.approx(np.mean(each))
-
-
-def test_measure_that_is_the_same_for_every_rank_has_no_error() -> None:
-    found = Smooth().posterior(SampledRanks([1, 2, 2, 1], 1, 5, history=[0, 1, 2, 4]))
-    assert found.expect("recall@5") == pytest.approx(1.0)
-    assert found.std_error("recall@5") == pytest.approx(0.0, abs=1e-6)
-    assert found.interval("recall@5") == pytest.approx((1.0, 1.0))
-
-
-def test_measure_of_next_to_nothing_has_an_interval() -> None:
-    """Five users far from the top of a long list: the logarithm is open without end."""
-    found = Smooth().posterior(SampledRanks([20, 21, 22, 22, 22], 21, 20_000))
-    low, high = found.interval("ndcg@1")
-    assert 0 <= low <= found.expect("ndcg@1") <= high <= 1
-    assert 0 <= found.std_error("ndcg@1") < 1
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("level", [0.01, 0.5, 0.95])
-def test_intervals_hold_the_estimate(level: float) -> None:
-    """Of few users too, where estimate and middle of the interval are far apart."""
-    for ranks in ([1, 1, 2, 40], [30, 40, 80], [60, 90], [1, 2, 3, 4, 5, 9] * 30):
-        found = Smooth().posterior(SampledRanks(ranks, 99, 20_000))
-        for measure in MEASURES:
-            low, high = found.interval(measure, level=level)
-            assert low <= found.expect(measure) <= high
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("n_items", [3706, 100_000])
 def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -> None:
@@ -282,14 +204,6 @@ def test_freedom_is_added_where_no_smooth_density_fits() -> None:
     assert low < 0.5 < high
 
 
-def test_full_sample_leaves_nothing_open() -> None:
-    ranks = simulate_ranks([1, 4, 4, 12], 12, 11, seed=0, replacement=False)
-    found = Smooth().posterior(ranks)
-    assert found.expect("recall@4") == pytest.approx(0.75)
-    assert found.std_error("recall@4") == 0
-    assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
-
-
 def test_intervals_widen_with_the_level_and_end_at_the_most_that_is_possible() -> None:
     found = Smooth().posterior(SampledRanks([1, 1, 1, 2] * 40, 20, 200))
     widths = [np.diff(found.interval("ndcg@10", level=level))[0] for level in (0.5, 0.8, 0.95)]
@@ -318,28 +232,12 @@ def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
     assert isinstance(told, SmoothFit)
 
 
-def test_history_of_one_number_or_none_is_read() -> None:
-    ranks = observe(np.arange(1, 301), 300, 30, 0)
-    for history in (np.zeros(300), np.full(300, 12)):
-        found = Smooth().fit(SampledRanks(ranks.ranks, 30, 300, history=history))
-        assert found.expect("recall@100") == pytest.approx(1 / 3, abs=0.06)
-
-
 def test_history_of_nothing_is_none() -> None:
     """Where seen items were left out, there is no dip to look for."""
     without_history = SampledRanks([1, 2, 3, 9], 9, 100)
     empty = SampledRanks([1, 2, 3, 9], 9, 100, history=[0] * 4)
     one, other = (Smooth().fit(each).probabilities for each in (without_history, empty))
     assert (one == other).all()
-
-
-def test_users_of_several_designs_and_growing_samples_are_read() -> None:
-    drawn = [1, 2, 9, 4] * 20, [10, 10, 12, 12] * 20, [400, 380] * 40
-    assert 0 < Smooth().estimate(SampledRanks(*drawn), "recall@50") < 1
-    told = SampledRanks(*drawn, history=[3, 9, 30, 70] * 20)
-    assert 0 < Smooth().posterior(told).std_error("recall@50") < 1
-    grows = simulate_ranks(np.repeat([1, 5, 60], 30), 300, (10, 20, 40), seed=1)
-    assert 0.2 < Smooth().estimate(grows, "recall@20") < 0.9
 
 
 def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
@@ -359,8 +257,9 @@ def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     assert many.expect("recall@50") == pytest.approx(truth.expect("recall@50"), rel=0.1)
 
 
-def test_million_items_take_few_cells() -> None:
-    assert Cells.of(1_000_000, 99).sizes.size < 500
-    found = Smooth().fit(SampledRanks([1] * 50 + [2, 3, 5, 9, 20, 50, 90], 99, 1_000_000))
-    assert found.n_items == 1_000_000
-    assert found.probabilities.sum() == pytest.approx(1.0)
+def test_full_sample_leaves_nothing_open() -> None:
+    ranks = simulate_ranks([1, 4, 4, 12], 12, 11, seed=0, replacement=False)
+    found = Smooth().posterior(ranks)
+    assert found.expect("recall@4") == pytest.approx(0.75)
+    assert found.std_error("recall@4") == 0
+    assert found.interval("recall@4") == pytest.approx((0.75, 0.75))

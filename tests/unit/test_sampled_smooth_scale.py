@@ -108,13 +108,6 @@ def test_very_many_users_and_items_are_fitted(flat: float) -> None:
     assert found.expect("recall@10") < 0.02
 
 
-def test_ordinary_data_take_no_detour(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranks = simulate_ranks(from_law(3000, 3000, 20.0, 1.0), 3000, 99, seed=0)
-    direct = Smooth().fit(ranks).probabilities
-    monkeypatch.setattr(smooth_fit, "_RESTART_USERS", ())
-    assert (Smooth().fit(ranks).probabilities == direct).all()
-
-
 def test_search_that_ends_early_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = simulate_ranks(from_law(3000, 3000, 20.0, 1.0), 3000, 99, seed=0)
     monkeypatch.setattr(smooth_fit, "_MOST_STEPS", 0)
@@ -128,13 +121,3 @@ def test_estimate_of_next_to_nothing_has_the_error_of_its_interval() -> None:
     low, high = found.interval("ndcg@1")
     assert high > 1000 * found.expect("ndcg@1")
     assert found.std_error("ndcg@1") == pytest.approx((high - low) / (2 * 1.959964), rel=1e-6)
-
-
-def test_sure_estimates_have_about_the_error_of_their_interval() -> None:
-    """The error is computed to first order, and the ends of the interval are drawn."""
-    ranks = simulate_ranks(from_law(3000, 3000, 20.0, 1.0), 3000, 99, seed=0)
-    found = Smooth().posterior(ranks)
-    low, high = found.interval("recall@100")
-    deviation = np.log(high / low) / (2 * 1.959964)
-    error = found.expect("recall@100") * deviation
-    assert found.std_error("recall@100") == pytest.approx(error, rel=0.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
@@ -17,7 +17,8 @@ from podium.errors import ArgumentError, warn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.sampled import SampledRanks, SampleReader, ScannedRanks, SharedRanks
+    from podium.sampled import SampleReader
+    from podium.sampled.reading import Observations
     from podium.sampled.reading.negatives import CandidatePairs
 
 
@@ -117,12 +118,14 @@ class SampleColumns(ColumnNames):
 def reader(
     samples: Samples,
     columns: SampleColumns,
+    measures: Sequence[str],
     *,
     scores: bool = False,
+    shared: bool = False,
     ties: str | None = None,
     seed: int = 0,
 ) -> SampleReader:
-    """Return a reader of files with these options."""
+    """Return a reader of files with these options; the measures are to be estimated from them."""
     from podium import sampled
 
     return sampled.SampleReader(
@@ -139,10 +142,12 @@ def reader(
         ties=cast("Any", ties),
         seed=seed,
         columns=columns.names_by_role(),
+        k=_largest_cutoff(measures),
+        shared=shared,
     )
 
 
-def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
+def read_all(paths: Sequence[Path], reader: SampleReader) -> list[Observations]:
     """Read files of ranks or scores; models rank the candidates of --negatives-file."""
     if reader.negatives is not None and reader.candidates.lacks_repeats:
         _messages.say(
@@ -163,7 +168,7 @@ def is_given(value: Any) -> bool:
     return value is not None and value is not False
 
 
-def largest_cutoff(names: Sequence[str]) -> int:
+def _largest_cutoff(names: Sequence[str]) -> int:
     """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
     from podium.metrics import listed_measures
     from podium.sampled.distribution import read_measure
@@ -171,83 +176,7 @@ def largest_cutoff(names: Sequence[str]) -> int:
     return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
 
 
-def read_scans(
-    paths: Sequence[Path],
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    k: int,
-    ties: str | None,
-    refused: Mapping[str, Any],
-) -> list[ScannedRanks] | None:
-    """Read files of scores with strata; return None if no file has a column of strata.
-
-    `refused` are options of the command that have no effect on strata, with their values.
-    """
-    from podium.sampled.reading.strata import read_scan
-
-    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
-    return None if options is None else [read_scan(path, k=k, **options) for path in paths]
-
-
-def read_shared_strata(
-    paths: Sequence[Path],
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    ties: str | None,
-    refused: Mapping[str, Any],
-) -> list[SharedRanks] | None:
-    """Read the same files for whole rankings."""
-    from podium.sampled.reading.strata import read_shared
-
-    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
-    return None if options is None else [read_shared(path, **options) for path in paths]
-
-
-def _strata_options(
-    paths: Sequence[Path],
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    ties: str | None,
-    refused: Mapping[str, Any],
-) -> dict[str, Any] | None:
-    """Return the options of readers, or None if no file has a column of strata."""
-    from podium._arrays import holds_arrays
-    from podium.sampled.reading.strata import has_strata
-
-    names = columns.names_by_role()
-    lacking = [path for path in paths if holds_arrays(path) or not has_strata(path, names)]
-    if len(lacking) == len(paths):
-        return None
-    if lacking:
-        raise ArgumentError(
-            f"{lacking[0]} has no column of strata, but another file has one. Give all models the "
-            "same candidates, or name the column with --column stratum=NAME."
-        )
-    refused = {
-        **refused,
-        "--negatives": samples.negatives,
-        "--no-replacement": samples.no_replacement,
-        "--mixed": samples.mixed,
-        "--negatives-file": samples.negatives_file,
-        "--drop-own": samples.drop_own,
-        "--drop-seen": samples.drop_seen,
-        "--stages": samples.stages,
-    }
-    for option, value in refused.items():
-        if is_given(value):
-            raise ArgumentError(
-                f"{option} has no effect on scores with strata, which show how items were drawn "
-                "and have one method. Leave it out."
-            )
-    columns.refuse(("rank", "history"), "on scores with strata")
-    options = {"n_items": samples.items, "seen": samples.seen, "columns": names}
-    return {**options, "ties": ties or "worst"}
-
-
-def _read(path: Path, reader: SampleReader) -> SampledRanks:
+def _read(path: Path, reader: SampleReader) -> Observations:
     from podium._arrays import holds_arrays
 
     if not holds_arrays(path):

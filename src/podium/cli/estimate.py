@@ -17,7 +17,7 @@ from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
     from podium.report.results import Result
-    from podium.sampled import Estimator, SampledRanks
+    from podium.sampled.reading import Observations
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -122,39 +122,24 @@ def estimate(
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import largest_cutoff, read_all, read_scans, read_shared_strata, reader
+    from podium.cli._samples import read_all, reader
     from podium.report import estimates
-    from podium.sampled.matching import comparable
 
-    estimator = sampled.get(method)
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
     options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
     names = measures or _DEFAULT
-    reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
-    if shared:
-        models = read_shared_strata(files, samples, columns, **reading)
-        if models is None:
-            _refuse_unshared(samples, columns, ties)
-    else:
-        reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
-        models = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
-    by_row = False
-    if models is None:
-        ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
-        if resamples is not None:
-            _refuse_resamples(estimator, ranks)
-        if len(files) > 1 and not shared:
-            paths = list(map(str, files))
-            ranks = comparable(ranks, paths, estimator, noun="file")
-        models = [sampled.SharedRanks.of(each) for each in ranks] if shared else ranks
-        by_row = ranks[0].user is None
+    reading: dict[str, Any] = {"scores": scores, "shared": shared, "ties": ties, "seed": seed}
+    models = read_all(files, reader(samples, columns, names, **reading))
+    if resamples is not None:
+        _refuse_resamples(method, models)
+    by_row = models[0].user is None
     evaluated: Result
     if len(files) == 1:
         evaluated = sampled.evaluate(models[0], names, **options)
     else:
         by_name = dict(zip(run_names(files), models, strict=True))
         with _messages.progress("comparing") as show:
-            evaluated = sampled.compare_all(by_name, names, progress=show, **options)
+            evaluated = sampled.compare(by_name, names, progress=show, **options)
     result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(evaluated, report, read, seed=seed)
@@ -168,23 +153,6 @@ def estimate(
         view = estimates.comparison_view(result, options_given, by_row=by_row)
         flat = estimates.comparison_table(result)
     _render.print_result(result, format, view=view, flat=flat)
-
-
-def _refuse_unshared(samples: Samples, columns: SampleColumns, ties: str | None) -> None:
-    """Raise an ArgumentError for options without shared samples, or without whole ranks."""
-    from podium.errors import ArgumentError
-
-    if samples.negatives_file is not None:
-        raise ArgumentError(
-            "--shared has no effect with --negatives-file, in which each target has its own "
-            "sampled items. Leave it out."
-        )
-    columns.refuse(["history"], "with --shared, whose methods do not use histories")
-    if ties == "average":
-        raise ArgumentError(
-            "--ties average is undefined with --shared, because it gives ranks between two items. "
-            "Use worst, best or random."
-        )
 
 
 def _given(
@@ -206,13 +174,14 @@ def _given(
     }
 
 
-def _refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
+def _refuse_resamples(method: str, models: Iterable[Observations]) -> None:
     """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
     from podium.errors import ArgumentError
-    from podium.sampled.fits import source_of_error
+    from podium.sampled.evaluating import fit_of
 
-    if all(source_of_error(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
+    fits = [fit_of(ranks, method, "file") for ranks in models]
+    if all(fit.source != "bootstrap" for fit in fits):
         raise ArgumentError(
             "--resamples is for methods whose standard error needs resampled users, and "
-            f"{method.name} does not need them here. Leave it out."
+            f"{fits[0].method} does not need them here. Leave it out."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from podium.sampled import Estimator, Plan, SampledRanks, ScannedRanks
+    from podium.sampled import Estimator, Plan
 
 _EXPECTED = "Expected ranks"
 
@@ -113,18 +112,20 @@ def plan(
     from podium import sampled
     from podium.cli._samples import read_numbers
 
-    refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
-    refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
-    scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
+    known = _read_pilot(pilot, samples, columns, measure, seed)
     options: dict[str, Any] = {"seed": seed}
-    if scans is not None:
+    if isinstance(known, sampled.ScannedRanks):
+        given = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
+        given |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
+        for option, value in given.items():
+            if is_given(value):
+                raise ArgumentError(f"{option} has no effect on scores with strata. Leave it out.")
         with _messages.progress("planning"):
-            _show(sampled.plan_scan(scans, users, measure, error, **options), format)
+            _show(sampled.plan_scan(known, users, measure, error, **options), format)
         return
     options |= {} if repeats is None else {"n_repeats": repeats}
     options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
-    options |= {"replacement": not samples.no_replacement}
-    options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
+    options |= {"replacement": not samples.no_replacement, "pilot": known}
     if sizes is not None:
         options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
     if repeats is not None and pilot is None:
@@ -141,31 +142,16 @@ def _show(result: Plan, format: str) -> None:
     _render.print_result(result.as_json(), format, view=view, flat=flat)
 
 
-def _read_scans(
-    path: Path,
-    samples: Samples,
-    columns: SampleColumns,
-    measure: str,
-    refused: Mapping[str, Any],
-) -> list[ScannedRanks] | None:
-    """Return the pilot if it has strata; otherwise None."""
-    from podium.cli._samples import largest_cutoff, read_scans
-
-    k = largest_cutoff([measure])
-    return read_scans([path], samples, columns, k=k, ties=None, refused=refused)
-
-
 def _read_pilot(
-    path: Path | None, samples: Samples, columns: SampleColumns, seed: int
-) -> SampledRanks | None:
-    """Return the ranks of the pilot, or None if there is no pilot."""
+    path: Path | None, samples: Samples, columns: SampleColumns, measure: str, seed: int
+) -> Any:
+    """Return the ranks or the scan of the pilot, or None if there is no pilot."""
     from podium.cli._samples import read_all, reader
 
     if path is None:
         _refuse_options_of_a_pilot(samples, columns)
         return None
-    (ranks,) = read_all([path], reader(samples, columns, seed=seed))
-    return ranks
+    return read_all([path], reader(samples, columns, [measure], seed=seed))[0]
 
 
 def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:

@@ -24,7 +24,6 @@ _MEAN = (
     *("prior_decides", "order_assumed"),
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
-_SIGN = "Sign right: the probability that the sign of the difference is right."
 _ENDS = ("low", "high", "lowest", "highest")
 _OF_TEST = (*_TEST, *_ENDS)
 
@@ -47,7 +46,7 @@ def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = N
 def comparison_view(
     result: Mapping[str, Any], given: Mapping[str, Any] | None = None, *, by_row: bool = False
 ) -> View:
-    """Return the estimates and differences of a SampledComparisons' JSON form.
+    """Return the estimates and differences of a SampledComparison's JSON form.
 
     Parameters
     ----------
@@ -62,18 +61,6 @@ def comparison_view(
     sentences = [*notes.of_comparison(result, by_row), *notes.about_sizes(conventions, options)]
     note = f"{' '.join(sentences)}\n{notes.options(conventions, options)}"
     return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
-
-
-def pair_view(result: Mapping[str, Any]) -> View:
-    """Return the differences of a SampledComparison's JSON form."""
-    first = next(iter(result["measures"].values()))
-    columns: Columns = {"measure": ("measure", str), "a": ("a", number), "b": ("b", number)}
-    table = build({**columns, **_test_columns(first)}, _by_measure(result))
-    tests = result["measures"].values()
-    sentences = [notes.meaning(first), "Differences are b - a.", _SIGN]
-    sentences += [*notes.about_signs(tests)]
-    sentences += [notes.EITHER] if notes.is_open(tests) else []
-    return View((Tables((table,)), Text((" ".join(sentences),))))
 
 
 def estimate_page(result: Mapping[str, Any]) -> Report:
@@ -97,7 +84,7 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
 
 
 def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Report:
-    """Return the page of a SampledComparisons' JSON form; see `comparison_view`."""
+    """Return the page of a SampledComparison's JSON form; see `comparison_view`."""
     first = next(iter(result["measures"].values()))
     return {
         "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
@@ -136,14 +123,6 @@ def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
             yield f"{run}/{measure}", _mean_numbers(mean)
         for test in results["differences"]:
             yield f"{test['run']} - {test['baseline']}/{measure}", _test_numbers(test)
-
-
-def pair_numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield the numbers of both estimates, ``a/ndcg@10``, and their difference."""
-    for measure, test in result["measures"].items():
-        yield f"a/{measure}", {"": test["a"]}
-        yield f"b/{measure}", {"": test["b"]}
-        yield f"b - a/{measure}", _test_numbers(test)
 
 
 def _mean_numbers(mean: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,11 +192,6 @@ def _test_columns(test: Mapping[str, Any]) -> Columns:
         "sign right": ("sign_probability", probability),
         **({} if test["bounds"] is None else {"possible": ("bounds", changes)}),
     }
-
-
-def pair_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per measure of a SampledComparison's JSON form."""
-    return flat(["measure", "a", "b", *_TEST, *_ENDS], _by_measure(result))
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:

@@ -5,7 +5,7 @@ such as ``bv(gamma=0.1)``. From sampled ranks, an estimator computes a `RankDist
 method `expect` returns any measure that the rank of the target determines. Some estimators only
 compute the estimate of one measure. `sample_ranks` makes sampled ranks from scores, and `read`
 reads them from tables and files. `read_seen` reads the items that users had seen before, if these
-were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
+were not sampled. `evaluate` estimates measures of one model. `compare` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
 score with a proxy, for models that score once. `sample_shared` samples for whole rankings,
@@ -24,14 +24,13 @@ from podium.sampled.estimators.least_squares import BV, CLS
 from podium.sampled.estimators.mes import MES
 from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.evaluating import compare, compare_all, evaluate
+from podium.sampled.evaluating import compare, evaluate
 from podium.sampled.planning import Plan, plan, plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
     Difference,
     Estimate,
     SampledComparison,
-    SampledComparisons,
     SampledEvaluation,
 )
 from podium.sampled.sampling import sample_ranks, simulate_ranks
@@ -42,8 +41,6 @@ from podium.sampled.shared.ranks import SharedRanks, sample_shared
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
-    from podium.sampled.reading.negatives import read_negatives
-    from podium.sampled.reading.ranks import read_candidate_scores, read_ranks
     from podium.sampled.reading.seen import read_seen
 
 __all__ = [
@@ -63,7 +60,6 @@ __all__ = [
     "RankDistribution",
     "SampleReader",
     "SampledComparison",
-    "SampledComparisons",
     "SampledEvaluation",
     "SampledRanks",
     "ScannedRanks",
@@ -72,7 +68,6 @@ __all__ = [
     "SmoothFit",
     "StratifiedCandidates",
     "compare",
-    "compare_all",
     "draw_candidates",
     "draw_strata",
     "evaluate",
@@ -85,9 +80,6 @@ __all__ = [
     "plan_scan",
     "population_bounds",
     "read",
-    "read_candidate_scores",
-    "read_negatives",
-    "read_ranks",
     "read_seen",
     "register",
     "sample_ranks",

@@ -77,12 +77,8 @@ class Candidates:
     def repeated(self) -> tuple[Ints, Ints]:
         """The targets and items of candidates that repeat an earlier one of the same target."""
         owner = np.repeat(np.arange(self.target.size), np.diff(self.offsets))
-        order = np.lexsort((self.items, owner))
-        earlier, later = order[:-1], order[1:]
-        repeats = earlier[
-            (owner[earlier] == owner[later]) & (self.items[earlier] == self.items[later])
-        ]
-        return owner[repeats], self.items[repeats]
+        first, _ = repeats(owner, self.items)
+        return owner[first], self.items[first]
 
     @property
     def lacks_repeats(self) -> bool:
@@ -304,3 +300,15 @@ def counts_above(
     user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
     end_of_equal = np.searchsorted(candidates, targets, side="right")
     return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
+
+
+def repeats(owner: NDArray[Any], items: NDArray[Any], *more: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return the pairs of rows that repeat an item of one owner: int64, (n,) each.
+
+    Rows with the same item are sorted by more columns, and then by their number. Each is paired
+    with the next one.
+    """
+    order = np.lexsort((*more, items, owner))
+    earlier, later = order[:-1], order[1:]
+    is_same = (owner[earlier] == owner[later]) & (items[earlier] == items[later])
+    return earlier[is_same], later[is_same]

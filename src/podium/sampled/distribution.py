@@ -53,6 +53,17 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
     return parsed
 
 
+def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Return measures that ranks determine: at least one, and none of them twice."""
+    parsed = [read_measure(measure) for measure in metrics.listed_measures(measures)]
+    if not parsed:
+        raise ArgumentError(f"{arg.measures} must name at least one measure, such as ['ndcg@10'].")
+    for i, measure in enumerate(parsed):
+        if measure in parsed[:i]:
+            raise ArgumentError(f"{arg.measures} names {measure} twice. Keep one.")
+    return parsed
+
+
 def rank_weights(measure: Measure, n_items: int) -> Floats:
     """Return the value of a target at each rank: float64, (min(k, n_items),); 0 below."""
     if measure.name != RANK_AUC:

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.sampled.bounds import Bounds
+from podium.sampled.distribution import read_measures
 from podium.sampled.estimators import ErrorFrom, Estimator, get
 from podium.sampled.fits import (
     Fit,
@@ -24,13 +25,12 @@ from podium.sampled.fits import (
     distinct_warnings,
     limited,
 )
-from podium.sampled.matching import read_measures, read_resamples, require_several, same_rows
+from podium.sampled.matching import matched
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
     Difference,
     Estimate,
     SampledComparison,
-    SampledComparisons,
     SampledEvaluation,
 )
 from podium.sampled.scanning.measured import ScanFit
@@ -176,8 +176,7 @@ def evaluate(
 
 
 def compare(
-    a: Observations,
-    b: Observations,
+    models: Mapping[str, Observations],
     measures: str | Measure | Iterable[str | Measure],
     *,
     estimator: str | Estimator = "auto",
@@ -185,18 +184,21 @@ def compare(
     n_bootstrap: int = N_BOOTSTRAP,
     bounds: bool = True,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> SampledComparison:
-    """Compare two models by observations of the same users: paired differences b - a.
+    """Estimate measures of several models, and compare each with the first on the same users.
 
     Parameters
     ----------
-    a, b : SampledRanks, SharedRanks or ScannedRanks
-        The observations of both models for the same users, of one kind. Users are matched by their
-        labels if they have any, otherwise by row. The samples may differ in size, and need not
-        share their items. Histories are read as in `evaluate`. Shared samples and scans must have
-        the same targets, in any order; the proxies and budgets may differ.
+    models : mapping of str to SampledRanks, SharedRanks or ScannedRanks
+        Two or more observations of the same users, of one kind, by the name of the model. Users are
+        matched by their labels if they have any, otherwise by row. The samples may differ in size,
+        and need not share their items. Histories are read as in `evaluate`. Shared samples and
+        scans must have the same targets, in any order; the proxies and budgets may differ.
     measures, estimator, level, n_bootstrap, bounds, seed
         The options of `evaluate`.
+    progress : callable, optional
+        A function that is called with (done, total, name) before each model.
 
     Returns
     -------
@@ -205,11 +207,12 @@ def compare(
     Raises
     ------
     ArgumentError
-        If users, their targets, their catalogues or their weights differ, or for a reason listed in
-        `evaluate`.
+        If there are fewer than two models, if users, their targets, their catalogues or their
+        weights differ, or for a reason listed in `evaluate`.
 
     Notes
     -----
+    Differences are paired: those of a model b from the first model a are b - a for each user.
     Users are resampled together for both models. Variation between users that affects both models
     therefore does not count as an error of the difference. For an estimator with its own standard
     errors (`Smooth`), the variances are the squares of these, and the covariance is computed from
@@ -229,63 +232,40 @@ def compare(
     --------
     >>> a = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
     >>> b = SampledRanks([1, 1, 4, 7] * 20, 9, 100)
-    >>> found = compare(a, b, "recall@20", estimator="bv(gamma=0.1)").summary("recall@20")
-    >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
+    >>> found = compare({"a": a, "b": b}, "recall@20", estimator="bv(gamma=0.1)")
+    >>> b_minus_a = found.summary("recall@20")
+    >>> b_minus_a.difference > 0, b_minus_a.sign_probability > 0.99, b_minus_a.either_sign
     (True, True, True)
     """
-    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
-    first, second = request.fits({"a": a, "b": b}, estimator)
-    with distinct_warnings():
-        means = [request.means(fit, bounds=False) for fit in (first, second)]
-        return request.comparison((first, second), means)
-
-
-def compare_all(
-    models: Mapping[str, Observations],
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    estimator: str | Estimator = "auto",
-    level: float = 0.95,
-    n_bootstrap: int = N_BOOTSTRAP,
-    bounds: bool = True,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> SampledComparisons:
-    """Estimate measures of several models, and compare each with the first.
-
-    Parameters
-    ----------
-    models : mapping of str to SampledRanks, SharedRanks or ScannedRanks
-        Two or more observations of the same users, by the name of the model.
-    measures, estimator, level, n_bootstrap, bounds, seed
-        The options of `evaluate`.
-    progress : callable, optional
-        A function that is called with (done, total, name) before each model.
-
-    Returns
-    -------
-    SampledComparisons
-
-    Raises
-    ------
-    ArgumentError
-        If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
-    """
-    require_several(models)
+    if not isinstance(models, Mapping) or len(models) < 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            "models must be a mapping of two or more names to samples, such as {'a': a, 'b': b}, "
+            f"got {type(models).__name__}. Use evaluate for one model."
+        )
     request, show = _Request.of(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
-    fits = dict(zip(models, request.fits(models, estimator), strict=True))
-    (baseline, first), first_means = next(iter(fits.items())), list[MeanOfUsers]()
+    for name, ranks in models.items():
+        fit_of(ranks, estimator, name)  # refuses other kinds before they are compared
+    fits: dict[str, Fit] = {}
+    for name, ranks in zip(models, matched(models, get(estimator)), strict=True):
+        fits[name] = fit_of(ranks, estimator, name)
+        fits[name].require(request.measures, name)
     evaluations: dict[str, SampledEvaluation] = {}
-    comparisons: dict[str, SampledComparison] = {}
+    differences: dict[str, dict[str, Difference]] = {}
+    first, second, *_ = fits.values()
+    first_means: list[MeanOfUsers] = []
     with distinct_warnings():
-        for n_done, (name, fit) in enumerate(fits.items()):
-            show(n_done, len(fits), name)
+        for name, fit in fits.items():
+            show(len(evaluations), len(fits), name)
             means = request.means(fit)
             first_means = first_means or means
             evaluations[name] = request.evaluation(fit, means)
-            if name != baseline:
-                comparisons[name] = request.comparison((first, fit), [first_means, means])
-    return SampledComparisons(evaluations, comparisons, first.observed.user is None)
+            if fit is not first:
+                differences[name] = request.differences((first, fit), [first_means, means])
+    conventions = {
+        name: request.conventions(fit, _leading((first, second if fit is first else fit)).source)
+        for name, fit in fits.items()
+    }
+    return SampledComparison(evaluations, differences, conventions, first.observed.user is None)
 
 
 def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
@@ -324,22 +304,13 @@ class _Request:
     @classmethod
     def of(cls, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int) -> _Request:
         parsed, level = read_measures(measures), _check.open_fraction(level, "level")
-        return cls(parsed, level, read_resamples(n_bootstrap), bounds, _check.seed(seed))
+        if _check.cutoff(n_bootstrap, name="n_bootstrap") < 2:
+            raise ArgumentError(f"{arg.n_bootstrap} must be >= 2, got {n_bootstrap}.")
+        return cls(parsed, level, int(n_bootstrap), bounds, _check.seed(seed))
 
-    def fits(self, models: Mapping[str, Observations], estimator: str | Estimator) -> list[Fit]:
-        """Return the fits to models that can be compared."""
-        for name, ranks in models.items():
-            fit_of(ranks, estimator, name)  # refuses other kinds before they are compared
-        fits: list[Fit] = []
-        for name, ranks in zip(models, same_rows(models, estimator), strict=True):
-            fits.append(fit_of(ranks, estimator, name))
-            fits[-1].require(self.measures, name)
-        return fits
-
-    def means(self, fit: Fit, *, bounds: bool = True) -> list[MeanOfUsers]:
-        """Return the means of one model, with bounds unless `bounds` is False."""
-        bounds = bounds and self.bounds
-        return [fit.mean(measure, self.level, bounds=bounds) for measure in self.measures]
+    def means(self, fit: Fit) -> list[MeanOfUsers]:
+        """Return the means of one model."""
+        return [fit.mean(measure, self.level, bounds=self.bounds) for measure in self.measures]
 
     def evaluation(self, fit: Fit, means: Sequence[MeanOfUsers]) -> SampledEvaluation:
         """Return the estimates of one model."""
@@ -360,30 +331,26 @@ class _Request:
             )
             for measure, mean in zip(self.measures, means, strict=True)
         }
-        return SampledEvaluation(estimates, self._conventions(fit, fit.source))
+        return SampledEvaluation(estimates, self.conventions(fit, fit.source))
 
-    def comparison(
+    def differences(
         self, pair: tuple[Fit, Fit], means: Sequence[Sequence[MeanOfUsers]]
-    ) -> SampledComparison:
+    ) -> dict[str, Difference]:
         """Compare two models, whose users are resampled together."""
         a, b = self._with_resamples(pair, means)
-        fit = pair[0] if pair[1].source == "users" else pair[1]  # whose errors are of a sample
-        differences = {
-            str(measure): self._difference(pair, fit, of_both, measure)
+        return {
+            str(measure): self._difference(pair, of_both, measure)
             for measure, *of_both in zip(self.measures, a, b, strict=True)
         }
-        conventions = {
-            name: self._conventions(of, fit.source) for name, of in zip("ab", pair, strict=True)
-        }
-        return SampledComparison(differences, conventions)
 
-    def _conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
+    def conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
+        """Return the conventions of a model whose errors have a source."""
         return fit.conventions(self.seed, self.n_bootstrap if source == "bootstrap" else None)
 
     def _difference(
-        self, pair: tuple[Fit, Fit], fit: Fit, means: Sequence[MeanOfUsers], measure: Measure
+        self, pair: tuple[Fit, Fit], means: Sequence[MeanOfUsers], measure: Measure
     ) -> Difference:
-        (a, b), level, limits = means, self.level, None
+        (a, b), level, limits, fit = means, self.level, None, _leading(pair)
         difference, (error, size) = b.mean - a.mean, fit.error_of_difference(a, b)
         sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
         prior_decides = a.prior_decides or b.prior_decides
@@ -423,9 +390,8 @@ class _Request:
         drawn = np.full((self.n_bootstrap, len(fits), len(self.measures)), np.nan)
         if n_users > 1:  # one user gives no information about others
             resampler = Resampler.of([fit.targets for fit in fits])
-            for row, counts in enumerate(resampler.counts_of_kinds(self.n_bootstrap, self.seed)):
-                for i, fit in enumerate(fits):
-                    drawn[row, i] = fit.resampled(self.measures, resampler, i, counts)
+            for row, users in enumerate(resampler.users(self.n_bootstrap, self.seed)):
+                drawn[row] = [fit.resampled(self.measures, users) for fit in fits]
         return [
             [
                 mean.with_resamples(of, self.level, n_users)
@@ -433,3 +399,8 @@ class _Request:
             ]
             for row, values in zip(means, drawn.transpose(1, 0, 2), strict=True)
         ]
+
+
+def _leading(pair: tuple[Fit, Fit]) -> Fit:
+    """Return the fit that a difference has its errors from: one of a sample, if there is one."""
+    return pair[0] if pair[1].source == "users" else pair[1]

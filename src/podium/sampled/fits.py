@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -36,7 +35,6 @@ from podium.sampled.distribution import (
 from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
-from podium.sampled.matching import extent
 from podium.sampled.ranks import SampledRanks, about_mean, size_at
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
@@ -69,22 +67,6 @@ class Tally(SampledRanks):
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """One sample's distinct rows, and the contribution of a user of each kind to them."""
-
-    cells: SampledRanks
-    kind: Ints
-    cell: Ints
-    weight: Floats
-
-    def tally(self, users: Ints) -> Tally:
-        """Return the rows of the given number of users of each kind."""
-        added_users = users[self.kind] * self.weight
-        counts = np.bincount(self.cell, added_users, self.cells.n_rows)
-        return Tally(self.cells, counts.astype(np.float64))
-
-
-@dataclass(frozen=True, eq=False)
 class Resampler:
     """The users of one or several samples; users with the same observations form one kind.
 
@@ -93,12 +75,11 @@ class Resampler:
     counts : int64, (n_kinds,)
         The number of users of each kind.
     kinds : int64, (n_users,)
-        The kind of each user.
+        The kind of each user. It depends on the observations, and not on labels or the order.
     """
 
     counts: Ints
     kinds: Ints
-    parts: tuple[_Part, ...]
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Resampler:
@@ -109,71 +90,32 @@ class Resampler:
         samples : sequence of SampledRanks
             The samples. Their users are matched by `SampledRanks.owner`.
         """
-        cells_of_samples = [_cells(ranks) for ranks in samples]
-        kinds_of_users = list(
-            zip(
-                *(
-                    _by_user(ranks, cell)
-                    for ranks, (_, cell) in zip(samples, cells_of_samples, strict=True)
-                ),
-                strict=True,
-            )
-        )
+        kinds_of_users = list(zip(*map(_observations, samples), strict=True))
         kind_number = {kind: i for i, kind in enumerate(sorted(set(kinds_of_users)))}
-        kind_of_user = np.array([kind_number[kind] for kind in kinds_of_users])
-        first_of_kind = np.unique(kind_of_user, return_index=True)[1]
-        parts: list[_Part] = []
-        for ranks, (cells, cell) in zip(samples, cells_of_samples, strict=True):
-            # The rows of one user of each kind, in an order that is independent of labels, because
-            # sums of fractions depend on the order.
-            rows = np.flatnonzero(np.isin(ranks.owner, first_of_kind))
-            rows = rows[np.lexsort((cell[rows], kind_of_user[ranks.owner[rows]]))]
-            weight = ranks.weights[rows] * ranks.n_users
-            parts.append(_Part(cells, kind_of_user[ranks.owner[rows]], cell[rows], weight))
-        return cls(np.bincount(kind_of_user), kind_of_user, tuple(parts))
+        kinds = np.array([kind_number[kind] for kind in kinds_of_users])
+        return cls(np.bincount(kinds), kinds)
 
-    def counts_of_kinds(self, n: int, seed: int) -> Iterator[Ints]:
-        """Yield the number of users of each kind in n resamples: int64, (n_kinds,)."""
+    def users(self, n: int, seed: int) -> Iterator[Floats]:
+        """Yield how often each user is drawn in n resamples: float64, (n_users,).
+
+        Users of the same kind share their draws equally.
+        """
         rng = np.random.default_rng([_check.seed(seed), *b"users"])
-        n_users = int(self.counts.sum())
         for _ in range(n):
-            yield rng.multinomial(n_users, self.counts / n_users)
-
-    def spread(self, users: Ints) -> Floats:
-        """Divide the users of each kind equally among those of the sample: float64, (n_users,)."""
-        return (users / self.counts)[self.kinds]
+            drawn = rng.multinomial(self.kinds.size, self.counts / self.kinds.size)
+            yield (drawn / self.counts)[self.kinds]
 
 
-def _by_user(ranks: SampledRanks, cell: Ints) -> list[bytes]:
-    """Return the observations of each user as bytes that sort like the cells."""
-    order = np.lexsort((cell, ranks.owner))
-    text_of_rows = cell[order].astype(">i8").tobytes()
-    text_ends = 8 * np.cumsum(np.bincount(ranks.owner))
-    return [text_of_rows[a:b] for a, b in pairwise([0, *text_ends.tolist()])]
-
-
-def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
-    """Return the distinct rows, and the number of the distinct row that equals each row."""
-    sizes, catalogue_sizes = (
-        np.broadcast_to(np.asarray(size), ranks.n_rows)
-        for size in (ranks.n_negatives, ranks.n_items)
-    )
-    weights = np.zeros(ranks.n_rows) if ranks.row_weights is None else ranks.row_weights
-    _, first_rows, cell_of_row = np.unique(
-        np.column_stack([ranks.ranks, sizes, catalogue_sizes, weights]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    rows = np.column_stack([ranks.ranks, sizes, catalogue_sizes])[first_rows]
-    cells = SampledRanks(
-        rows[:, 0],
-        rows[:, 1] if isinstance(ranks.n_negatives, np.ndarray) else ranks.n_negatives,
-        rows[:, 2] if isinstance(ranks.n_items, np.ndarray) else ranks.n_items,
-        replacement=ranks.replacement,
-        stages=ranks.stages or None,
-    )
-    return cells, cell_of_row.reshape(-1).astype(np.int64)
+def _observations(ranks: SampledRanks) -> list[bytes]:
+    """Return the rows of each user as bytes, which sort by the values in the rows."""
+    columns = (ranks.ranks, ranks.n_negatives, ranks.n_items, ranks.row_weights)
+    columns = [np.zeros(1) if column is None else np.asarray(column) for column in columns]
+    table = np.column_stack([np.broadcast_to(column, ranks.n_rows) for column in columns])
+    row_kind = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    order = np.lexsort((row_kind, ranks.owner))
+    ends = 8 * np.cumsum(np.bincount(ranks.owner))
+    text = row_kind[order].astype(">i8").tobytes()
+    return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
 class ExactMeasure(LinearEstimator):
@@ -203,31 +145,6 @@ def linear_form(method: Estimator, ranks: Observed) -> LinearEstimator | None:
 def source_of_error(method: Estimator, ranks: Observed) -> ErrorFrom:
     """Return the source of the standard error: the users if the ranks are exact."""
     return "users" if method.consistent and ranks.is_exact else method.error_from
-
-
-def interval_kind(method: Estimator, *samples: Observed) -> tuple[bool, IntervalOf]:
-    """Return whether the method is biased here, and the quantity that its interval is for."""
-    is_biased = method.biased and not (
-        method.consistent and all(ranks.is_exact for ranks in samples)
-    )
-    is_short = is_biased and method.error_from != "posterior"
-    return is_biased, "expectation" if is_short else "exact"
-
-
-def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
-    """Return each user's value: float64, (n_users,).
-
-    Their mean is the estimate, and their variance gives its error.
-    """
-    row_values = np.empty(ranks.n_rows)
-    for design, rows in ranks.design_rows:
-        row_values[rows] = estimator.values(design, measure)[ranks.outcomes[rows]]
-    shares = ranks.weights * ranks.n_users
-    values = np.bincount(ranks.owner, row_values * shares, ranks.n_users).astype(np.float64)
-    if ranks.row_weights is None:
-        return values
-    of_users = np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
-    return about_mean(values, of_users)
 
 
 @contextmanager
@@ -385,10 +302,8 @@ class Fit(ABC):
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure, with bounds at the level or without bounds."""
 
-    def resampled(
-        self, measures: Sequence[Measure], resampler: Resampler, number: int, counts: Ints
-    ) -> Sequence[float] | Floats:
-        """Estimate measures from resampled users; `number` is that of the sample."""
+    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
+        """Estimate measures from users that are drawn some number of times: float64, (n_users,)."""
         raise NotImplementedError
 
     @property
@@ -418,6 +333,12 @@ class Fit(ABC):
         return bounds or (-largest, largest)
 
 
+def _extent(size: int | Ints) -> int | list[int]:
+    """Return a size, or the smallest and the largest one."""
+    low, high = int(np.min(size)), int(np.max(size))
+    return low if low == high else [low, high]
+
+
 def design_of(
     n_items: int | Ints,
     n_negatives: int | Ints,
@@ -428,16 +349,52 @@ def design_of(
     n_listed: Ints | None = None,
 ) -> dict[str, Any]:
     """Return the design of a sample as JSON values."""
-    sizes = {"n_items": extent(n_items), "n_negatives": extent(n_negatives)}
-    listed = {} if n_listed is None else {"n_listed": extent(n_listed)}
+    sizes = {"n_items": _extent(n_items), "n_negatives": _extent(n_negatives)}
+    listed = {} if n_listed is None else {"n_listed": _extent(n_listed)}
     drawing = {"replacement": replacement, "stages": list(stages) or None, "history": history}
     return {**sizes, **listed, **drawing}
 
 
+_PRIOR_SHARE = 0.5  # of an estimate from parts whose prior decides
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Targets whose ranks have one distribution, and their part of a measure.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure of the targets.
+    ranks : SampledRanks
+    rows : int64, (n,)
+        The rows of the targets in the observations.
+    sizes : float64, (n,)
+        The weights of the targets. Their sum over n_users is the factor of the part's mean.
+    key : hashable
+        A key that is equal for parts with one fit.
+    """
+
+    measure: Measure
+    ranks: SampledRanks
+    rows: Ints
+    sizes: Floats
+    key: Hashable
+
+    def tally(self, counts: Floats) -> Tally:
+        """Return the targets, each `counts` times: float64, (n,)."""
+        return Tally(self.ranks, self.sizes * counts)
+
+
+@dataclass(frozen=True, eq=False)
 class EstimatorFit(Fit):
-    """A fit of a registered estimator."""
+    """A registered estimator, fitted to the parts of measures; equal parts are fitted once."""
 
     estimator: Estimator
+    observed: Any
+    _fits: dict[Hashable, SmoothFit | RankDistribution] = field(
+        default_factory=dict[Hashable, "SmoothFit | RankDistribution"], kw_only=True
+    )
 
     @property
     def method(self) -> str:
@@ -449,14 +406,149 @@ class EstimatorFit(Fit):
 
     @property
     def bias(self) -> tuple[bool, IntervalOf]:
-        return interval_kind(self.estimator, self.observed)
+        is_exact = self.estimator.consistent and self.observed.is_exact
+        is_biased = self.estimator.biased and not is_exact
+        is_short = is_biased and self.estimator.error_from != "posterior"
+        return is_biased, "expectation" if is_short else "exact"
+
+    @abstractmethod
+    def parts(self, measure: Measure) -> Sequence[Part]:
+        """Return the parts of a measure."""
+
+    @abstractmethod
+    def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
+        """Return each user's value by an estimator that is a mean over users: (n_users,)."""
+
+    def orders(self, measure: Measure) -> bool:
+        """Return whether the order of the first ranks is assumed; see `Fit.orders`."""
+        n_first = min(design.n_items // design.n_negatives for design, _ in self.targets.designs)
+        return depends_on_order(measure, self.targets.most_items, n_first)
+
+    def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
+        parts = self.parts(measure)
+        return _summed(self._bounds(parts, confidence), self._shares(parts))
+
+    def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
+        parts = self.parts(measure)
+        shares = self._shares(parts)
+        limits = self._bounds(parts, level) if bounds else [None] * len(parts)
+        total = _summed(limits, shares) if bounds else None
+        most_items = self.targets.most_items
+        highest = [float(rank_weights(part.measure, most_items).max()) for part in parts]
+        ends: dict[str, Any] = {"bounds": total, "largest": float(shares @ highest)}
+        linear = linear_form(self.estimator, self.observed)
+        if linear is not None:
+            values = self.user_values(linear, measure)
+            summary = stats.summarize(values, level=level)
+            return MeanOfUsers.of(summary.mean, values, interval=summary.interval, **ends)
+        if self.source != "posterior":
+            means = [_estimate(self.estimator, part.ranks, part, self._fits) for part in parts]
+            return MeanOfUsers.of(float(shares @ means), np.empty(0), **ends)
+        return self._summed_means(
+            [
+                self._part_mean(*of_part, level)
+                for of_part in zip(parts, shares.tolist(), limits, strict=True)
+            ],
+            ends,
+        )
+
+    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
+        """Estimate measures from resampled users; see `Fit.resampled`."""
+        counts, means = users[self.observed.owner], list[float]()
+        known: dict[Hashable, Any] = {}
+        for measure in measures:
+            total = 0.0
+            for part in self.parts(measure):
+                of_rows = counts[part.rows]
+                share = float(part.sizes @ of_rows)
+                if share:
+                    total += share * _estimate(self.estimator, part.tally(of_rows), part, known)
+            means.append(total / self.n_users)
+        return means
+
+    def _shares(self, parts: Sequence[Part]) -> Floats:
+        """Return the factor of each part's mean in the measure."""
+        return np.array([part.sizes.sum() for part in parts]) / self.n_users
+
+    def _bounds(self, parts: Sequence[Part], level: float) -> list[Bounds]:
+        """Return bounds of each part's mean that all hold with the probability `level`."""
+        confidence = level if len(parts) < 2 else 1.0 - (1.0 - level) / len(parts)
+        return [
+            identification_bounds(part.ranks, part.measure, confidence=confidence) for part in parts
+        ]
+
+    def _part_mean(
+        self, part: Part, share: float, bounds: Bounds | None, level: float
+    ) -> MeanOfUsers:
+        """Return the part of the targets in the mean of a measure, by a posterior."""
+        if part.key not in self._fits:
+            self._fits[part.key] = self.estimator.posterior(part.ranks)
+        fit, effects = cast("SmoothFit", self._fits[part.key]), np.zeros(self.n_users)
+        if fit.states:
+            of_rows = fit.influences(part.measure) * fit.ranks.weights * fit.ranks.n_users
+            np.add.at(effects, self.observed.owner[part.rows], share * self.n_users * of_rows)
+        error = share * fit.std_error(part.measure)
+        low, high = fit.interval(part.measure, level=level, bounds=bounds)
+        return MeanOfUsers(
+            share * fit.expect(part.measure),
+            error,
+            Interval(share * low, share * high),
+            effects,
+            max(error**2 - standard_error(effects) ** 2, 0.0),
+            prior_decides=fit.prior_decides(part.measure),
+        )
+
+    def _summed_means(self, means: Sequence[MeanOfUsers], ends: dict[str, Any]) -> MeanOfUsers:
+        """Sum the means of parts.
+
+        Effects of a user on several parts are added. The other errors, from the shape that samples
+        leave uncertain, are added as if they were the same in all parts. The interval has the form
+        of the sum of the parts' intervals, and is narrower by the ratio of the standard error to
+        the sum of theirs.
+        """
+        if len(means) == 1 and self.n_users > 1:
+            return replace(means[0], **ends)
+        mean = sum(part.mean for part in means)
+        effects = np.sum([part.effects for part in means], axis=0)
+        other = sum(float(np.sqrt(part.other)) for part in means)
+        deciding = [part.mean for part in means if part.prior_decides]
+        prior_decides = bool(deciding) and sum(deciding) >= _PRIOR_SHARE * mean
+        result = MeanOfUsers.of(mean, effects, other, prior_decides=prior_decides, **ends)
+        errors = sum(
+            float(np.hypot(standard_error(part.effects), np.sqrt(part.other))) for part in means
+        )
+        if not errors > 0:
+            return result
+        ratio = result.std_error / errors
+        low, high = (sum(ends) for ends in zip(*(part.interval for part in means), strict=True))
+        interval = Interval(mean - ratio * (mean - low), mean + ratio * (high - mean))
+        if result.bounds is not None:
+            interval = limited(interval, result.bounds, mean)
+        return replace(result, interval=interval)
+
+
+def _estimate(
+    estimator: Estimator, ranks: SampledRanks, part: Part, known: dict[Hashable, Any]
+) -> float:
+    """Return an estimate from a distribution, which is fitted once, or by a method without one."""
+    if not estimator.gives_distribution:
+        return estimator.estimate(ranks, part.measure)
+    if part.key not in known:
+        known[part.key] = estimator.fit(ranks)
+    return known[part.key].expect(part.measure)
+
+
+def _summed(limits: Sequence[Any], shares: Floats) -> Bounds:
+    low, high = (float(shares @ ends) for ends in np.array(limits).reshape(-1, 2).T)
+    return Bounds(low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class RanksFit(EstimatorFit):
-    """An estimator and the ranks of single targets."""
+    """An estimator and the ranks of single targets, all of which are one part."""
 
-    estimator: Estimator
     observed: SampledRanks
 
     @property
@@ -477,59 +569,20 @@ class RanksFit(EstimatorFit):
         self.estimator.check(self.observed)
         require_defined(measures, self.observed.fewest_items)
 
-    def bounds(self, measure: Measure, confidence: float) -> Bounds:
-        """Return the range of a measure that the observations allow."""
-        return identification_bounds(self.observed, measure, confidence=confidence)
+    def parts(self, measure: Measure) -> list[Part]:
+        """Return all targets with the measure."""
+        ranks = self.observed
+        return [Part(measure, ranks, np.arange(ranks.n_rows), ranks.weights * ranks.n_users, "all")]
 
-    def orders(self, measure: Measure) -> bool:
-        """Return whether the order of the first ranks is assumed; see `Fit.orders`."""
-        n_first = min(design.n_items // design.n_negatives for design, _ in self.observed.designs)
-        return depends_on_order(measure, self.observed.most_items, n_first)
-
-    def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
-        """Estimate one measure; see `Fit.mean`."""
-        limits = self.bounds(measure, level) if bounds else None
-        largest = float(rank_weights(measure, self.observed.most_items).max())
-        ends: dict[str, Any] = {"bounds": limits, "largest": largest}
-        linear = linear_form(self.estimator, self.observed)
-        if linear is not None:
-            values = user_values(linear, self.observed, measure)
-            summary = stats.summarize(values, level=level)
-            return MeanOfUsers.of(summary.mean, values, interval=summary.interval, **ends)
-        if self.source != "posterior":
-            mean = estimated(self.estimator, self.observed, self._distribution, measure)
-            return MeanOfUsers.of(mean, np.empty(0), **ends)
-        fit, n_users = self._posterior, self.n_users
-        prior_decides = fit.prior_decides(measure)
-        if n_users < 2:
-            nothing = np.zeros(n_users)
-            return MeanOfUsers.of(fit.expect(measure), nothing, prior_decides=prior_decides, **ends)
-        effects = fit.user_effects(measure) * n_users if fit.states else np.zeros(n_users)
-        error = fit.std_error(measure)
-        other = max(error**2 - standard_error(effects) ** 2, 0.0)
-        interval = Interval(*fit.interval(measure, level=level, bounds=limits))
-        own = {"other": other, "prior_decides": prior_decides}
-        return MeanOfUsers(fit.expect(measure), error, interval, effects, **own, **ends)
-
-    def resampled(
-        self, measures: Sequence[Measure], resampler: Resampler, number: int, counts: Ints
-    ) -> Floats:
-        """Estimate measures from resampled users; see `Fit.resampled`."""
-        tally = resampler.parts[number].tally(counts)
-        known = self.estimator.fit(tally) if self.estimator.gives_distribution else None
-        return np.array([estimated(self.estimator, tally, known, m) for m in measures])
-
-    @cached_property
-    def _posterior(self) -> SmoothFit:
-        return self.estimator.posterior(self.observed)
-
-    @cached_property
-    def _distribution(self) -> RankDistribution | None:
-        return self.estimator.fit(self.observed) if self.estimator.gives_distribution else None
-
-
-def estimated(
-    estimator: Estimator, ranks: SampledRanks, known: RankDistribution | None, measure: Measure
-) -> float:
-    """Return an estimate from a distribution, or without one if the method gives none."""
-    return estimator.estimate(ranks, measure) if known is None else known.expect(measure)
+    def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
+        """Return each user's value by an estimator that is a mean over users: (n_users,)."""
+        ranks = self.observed
+        row_values = np.empty(ranks.n_rows)
+        for design, rows in ranks.design_rows:
+            row_values[rows] = linear.values(design, measure)[ranks.outcomes[rows]]
+        shares = ranks.weights * ranks.n_users
+        values = np.bincount(ranks.owner, row_values * shares, ranks.n_users).astype(np.float64)
+        if ranks.row_weights is None:
+            return values
+        of_users = np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
+        return about_mean(values, of_users)

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeVar
 
+from podium import _check
 from podium._json import plain
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
-from podium.report import Report, Table, estimates
+from podium.report import Report, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Forms, View
 from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
@@ -140,7 +141,8 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
-        return {**plain(asdict(self)), "either_sign": self.either_sign}
+        fields = {name: value for name, value in asdict(self).items() if name not in ("a", "b")}
+        return {**plain(fields), "either_sign": self.either_sign}
 
 
 def _entry(entries: Mapping[str, Entry], measure: str | Measure, what: str) -> Entry:
@@ -167,6 +169,10 @@ class SampledEvaluation(Result):
 
     estimates: dict[str, Estimate]
     conventions: dict[str, Any]
+
+    _forms: ClassVar[Forms] = Forms(
+        estimates.estimate_view, estimates.estimate_table, estimates.estimate_numbers
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", ByMeasure(self.estimates))
@@ -205,110 +211,69 @@ class SampledEvaluation(Result):
             **estimated.cutoffs(means, only),
         }
 
-    def _view(self) -> View:
-        return estimates.estimate_view(self.as_json())
-
-    def _table(self) -> Table:
-        return estimates.estimate_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return estimates.estimate_numbers(self.as_json())
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledComparison(Result):
-    """Differences between two models by several measures.
-
-    Attributes
-    ----------
-    differences : dict of str to Difference
-        The differences by the text of the measure.
-    conventions : dict of str to dict
-        The method and the design of the samples of "a" and "b".
-    """
-
-    differences: dict[str, Difference]
-    conventions: dict[str, dict[str, Any]]
-
-    _test: ClassVar[str] = "the intervals of comparison.differences"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "differences", ByMeasure(self.differences))
-
-    def summary(self, measure: str | Measure) -> Difference:
-        """Return the difference in one measure."""
-        return _entry(self.differences, measure, "compared")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form; nan becomes None."""
-        return {
-            "measures": {name: value.as_json() for name, value in self.differences.items()},
-            "conventions": {name: dict(value) for name, value in self.conventions.items()},
-        }
-
-    def _pictures(self, measure: Any) -> Pictures:
-        name = chosen_measure(self.differences, measure)
-        only = "" if measure is None else name
-        return {"differences": estimated.pair_differences(self.as_json(), only)}
-
-    def _view(self) -> View:
-        return estimates.pair_view(self.as_json())
-
-    def _table(self) -> Table:
-        return estimates.pair_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return estimates.pair_numbers(self.as_json())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SampledComparisons(Result):
     """Estimates of several models, and the difference of each from the first.
 
     Attributes
     ----------
     evaluations : dict of str to SampledEvaluation
         The estimates by the name of the model; the first is the baseline.
-    comparisons : dict of str to SampledComparison
-        The comparison of the baseline, as "a", with each other model, as "b".
+    differences : dict of str to dict of str to Difference
+        The differences from the baseline by the name of the other model and the text of the
+        measure.
+    conventions : dict of str to dict
+        The method and the design of the samples of each model.
     by_row : bool
         Whether the samples have no users, so that users are matched by row.
     """
 
     evaluations: dict[str, SampledEvaluation]
-    comparisons: dict[str, SampledComparison]
+    differences: dict[str, dict[str, Difference]]
+    conventions: dict[str, dict[str, Any]]
     by_row: bool = False
 
-    _test: ClassVar[str] = "the intervals of comparisons[name].differences"
+    _test: ClassVar[str] = "the intervals of comparison.differences"
+    _forms: ClassVar[Forms] = Forms(
+        estimates.comparison_view, estimates.comparison_table, estimates.comparison_numbers
+    )
+
+    def __post_init__(self) -> None:
+        by_name = {name: ByMeasure(values) for name, values in self.differences.items()}
+        object.__setattr__(self, "differences", by_name)
 
     @property
     def baseline(self) -> str:
         """The name of the first model, with which the other models are compared."""
         return next(iter(self.evaluations))
 
+    def summary(self, measure: str | Measure, model: str | None = None) -> Difference:
+        """Return the difference of a model in one measure; by default, of the second model."""
+        others = list(self.differences)
+        name = others[0] if model is None else _check.choice(model, "model", others)
+        return _entry(self.differences[name], measure, "compared")
+
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate-comparison.json); nan becomes None."""
-        estimates = {
-            name: result.as_json()["measures"] for name, result in self.evaluations.items()
-        }
-        differences = {name: result.as_json() for name, result in self.comparisons.items()}
-        first_convention = next(iter(differences.values()))["conventions"]["a"]
         return {
-            "runs": list(estimates),
+            "runs": list(self.evaluations),
             "baseline": self.baseline,
             "measures": {
                 measure: {
                     "higher_is_better": True,  # true of all measures that a rank determines
-                    "means": {name: result[measure] for name, result in estimates.items()},
+                    "means": {
+                        name: result.estimates[measure].as_json()
+                        for name, result in self.evaluations.items()
+                    },
                     "differences": [
-                        self._difference(name, result["measures"][measure])
-                        for name, result in differences.items()
+                        {"run": name, "baseline": self.baseline, **tests[measure].as_json()}
+                        for name, tests in self.differences.items()
                     ],
                 }
-                for measure in estimates[self.baseline]
+                for measure in self.evaluations[self.baseline].estimates
             },
-            "conventions": {self.baseline: first_convention}
-            | {name: result["conventions"]["b"] for name, result in differences.items()},
+            "conventions": {name: dict(of_model) for name, of_model in self.conventions.items()},
         }
 
     def _report(self, titles: Any) -> Report:
@@ -327,14 +292,3 @@ class SampledComparisons(Result):
 
     def _view(self) -> View:
         return estimates.comparison_view(self.as_json(), by_row=self.by_row)
-
-    def _table(self) -> Table:
-        return estimates.comparison_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return estimates.comparison_numbers(self.as_json())
-
-    def _difference(self, run: str, test: dict[str, Any]) -> dict[str, Any]:
-        """Return a difference with the names of both models and without their estimates."""
-        fields = {key: value for key, value in test.items() if key not in ("a", "b")}
-        return {"run": run, "baseline": self.baseline, **fields}

@@ -25,7 +25,7 @@ def estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
 
 
 def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
-    """Return the estimates of a SampledComparisons' JSON form: one panel per measure."""
+    """Return the estimates of a SampledComparison's JSON form: one panel per measure."""
     panels = [
         {
             "title": name,
@@ -45,18 +45,11 @@ def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
 
 
 def run_differences(result: Mapping[str, Any], measure: str) -> Figure:
-    """Return the differences in one measure of a SampledComparisons' JSON form."""
+    """Return the differences in one measure of a SampledComparison's JSON form."""
     tests = result["measures"][measure]["differences"]
     sides = result["baseline"], "the run" if len(tests) > 1 else tests[0]["run"]
     title = f"{measure}: difference from {sides[0]}, with {percentage(tests[0]['level'])} intervals"
     return differences(title, sides, [(t["run"], t, t["run"]) for t in tests], _DIFFERENCES)
-
-
-def pair_differences(result: Mapping[str, Any], measure: str = "") -> Figure:
-    """Return the differences of a SampledComparison's JSON form, in all measures or one."""
-    tests = [(name, t, "") for name, t in result["measures"].items() if measure in ("", name)]
-    title = f"Differences b − a, with {percentage(tests[0][1]['level'])} intervals"
-    return differences(title, ("a", "b"), tests, _DIFFERENCES)
 
 
 def cutoffs(

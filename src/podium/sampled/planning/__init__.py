@@ -13,20 +13,27 @@ from podium import _check
 from podium.errors import ArgumentError, PodiumWarning, arg
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import rank_weights, read_measure, require_defined, values_of
+from podium.sampled.distribution import (
+    rank_weights,
+    read_measure,
+    read_measures,
+    require_defined,
+    values_of,
+)
 from podium.sampled.estimators import Estimator, LinearEstimator, get
-from podium.sampled.estimators.smooth.cells import Cells
+from podium.sampled.estimators.smooth.cells import Cells as Cells
 from podium.sampled.evaluating import evaluate
 from podium.sampled.fits import distinct_warnings
-from podium.sampled.matching import read_measures, require_kind
 from podium.sampled.planning.designs import Kind, Plan, PlannedDesign, Sizes, ladders, largest_size
 from podium.sampled.planning.outlook import (
     PILOT,
-    Expected,
     PlannedEstimate,
     expected_from_pilot,
     expected_from_value,
     layout,
+)
+from podium.sampled.planning.outlook import (
+    Expected as Expected,
 )
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.scanning.measured import OpenTargets
@@ -98,8 +105,8 @@ def plan_scan(
     '40 listed, 60 random'
     """
     several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
-    for pilot in several:
-        require_kind(pilot, ScannedRanks, "pilots", "Use plan for SampledRanks.")
+    if not all(isinstance(pilot, ScannedRanks) for pilot in several):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError("pilots must be ScannedRanks. Use plan for SampledRanks.")
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
     goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
@@ -355,91 +362,47 @@ def plan(
     >>> found.growing.n_scored < found.fixed.n_scored
     True
     """
-    estimator, parsed = _read_request(n_items, method, measure)
-    n_users_checked = _check.cutoff(n_users, name="n_users")
-    goal = _check.positive(error, "error")
-    only_std_error, with_replacement = (
-        _check.flag(ignore_bias, "ignore_bias"),
-        _check.flag(replacement, "replacement"),
-    )
-    seed = _check.seed(seed)
-    repeats, families = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
-    cells = layout(Design(largest_size(families), n_items, with_replacement))
-    expected = _expected(parsed, cells, pilot, expect, repeats, seed)
-    planned_estimate = PlannedEstimate(estimator, parsed, n_users_checked, expected, repeats, seed)
-    table = Sizes(
-        planned_estimate,
-        goal,
-        only_std_error,
-        with_replacement,
-    )
-    with distinct_warnings():
-        designs = table.search(families, all_sizes=sizes is not None, progress=progress)
-    designed = _plan_of(table, designs, pilot)
-    return replace(designed, assumed=pilot is None and expect is None)
-
-
-def _plan_of(table: Sizes, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
-    planned_estimate = table.planned_estimate
-    conventions = {
-        "method": str(planned_estimate.method),
-        "replacement": table.replacement,
-        "expected_from": "value" if pilot is None else "pilot",
-        "n_pilot_users": None if pilot is None else pilot.n_users,
-        "ignore_bias": table.ignore_bias,
-        "bias_is": _bias_is(planned_estimate.method, pilot),
-        "n_repeats": planned_estimate.n_repeats,
-        "seed": planned_estimate.seed,
-    }
-    n_items, value = planned_estimate.expected.cells.n_items, planned_estimate.expected.value
-    measure = str(planned_estimate.measure)
-    return Plan(measure, table.goal, value, n_items, planned_estimate.n_users, designs, conventions)
-
-
-def _bias_is(method: Estimator, pilot: SampledRanks | None) -> str | None:
-    """Return how biases are combined over the distributions of a pilot's posterior."""
-    if pilot is None:
-        return None
-    return "median" if isinstance(method, LinearEstimator) else "root mean square"
-
-
-def _read_request(
-    n_items: int, method: str | Estimator, measure: str | Measure
-) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
         raise ArgumentError(
             f"{arg.n_items} must be >= 2 (the target and other items), got {n_items}."
         )
-    estimator, parsed = get(method), read_measures(measure)
-    require_defined(parsed, n_items)
-    if len(parsed) > 1:
-        raise ArgumentError(
-            f"{arg.measure} must be one measure, got {', '.join(map(str, parsed))}. Plan for each "
-            "one."
-        )
-    return estimator, parsed[0]
-
-
-def _read_repeats(n_repeats: int) -> int:
+    estimator, (parsed, *others) = get(method), read_measures(measure)
+    if others:
+        raise ArgumentError(f"{arg.measure} must be one measure. Plan for each one.")
+    require_defined([parsed], n_items)
+    n_planned, goal = _check.cutoff(n_users, name="n_users"), _check.positive(error, "error")
+    ignore_bias = _check.flag(ignore_bias, "ignore_bias")
+    replacement, seed = _check.flag(replacement, "replacement"), _check.seed(seed)
     if _check.cutoff(n_repeats, name="n_repeats") < 2:
         raise ArgumentError(f"{arg.n_repeats} must be >= 2, got {n_repeats}.")
-    return int(n_repeats)
-
-
-def _expected(
-    measure: Measure,
-    cells: Cells,
-    pilot: SampledRanks | None,
-    value: float | None,
-    n_draws: int,
-    seed: int,
-) -> Expected:
+    families = ladders(sizes, n_items, grows=estimator.grows)
+    cells = layout(Design(largest_size(families), n_items, replacement))
     if pilot is None:
-        return expected_from_value(measure, cells, value)
-    if value is not None:
+        expected = expected_from_value(parsed, cells, expect)
+    elif expect is not None:
         raise ArgumentError(
             f"{arg.expect} is only for plans without a pilot, and there is one. Leave one of them "
             "out."
         )
-    require_kind(pilot, SampledRanks, "pilot", "Use plan_scan for ScannedRanks.")
-    return expected_from_pilot(pilot, measure, cells, n_draws, seed)
+    elif not isinstance(pilot, SampledRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError("pilot must be SampledRanks. Use plan_scan for ScannedRanks.")
+    else:
+        expected = expected_from_pilot(pilot, parsed, cells, n_repeats, seed)
+    planned = PlannedEstimate(estimator, parsed, n_planned, expected, n_repeats, seed)
+    table = Sizes(planned, goal, ignore_bias, replacement)
+    with distinct_warnings():
+        designs = table.search(families, all_sizes=sizes is not None, progress=progress)
+    bias_is = "median" if isinstance(estimator, LinearEstimator) else "root mean square"
+    conventions = {
+        "method": str(estimator),
+        "replacement": replacement,
+        "expected_from": "value" if pilot is None else PILOT,
+        "n_pilot_users": None if pilot is None else pilot.n_users,
+        "ignore_bias": ignore_bias,
+        "bias_is": None if pilot is None else bias_is,  # how biases of its draws are combined
+        "n_repeats": int(n_repeats),
+        "seed": seed,
+    }
+    is_assumed = pilot is None and expect is None
+    content = (str(parsed), goal, expected.value, cells.n_items, n_planned, designs, conventions)
+    return Plan(*content, assumed=is_assumed)

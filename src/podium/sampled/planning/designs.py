@@ -123,7 +123,9 @@ class Sizes:
         progress : callable or None
         """
         report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
-        all_items = self._evaluate_all_items()
+        planned = self.planned_estimate
+        everything = (planned.n_items - 1,)
+        all_items = self._planned_design("all", everything, planned.outlooks_of_all_items())
         n_planned = sum(len(family.sizes) + 1 for family in ladders)
 
         def error_of(stages: tuple[int, ...]) -> float:
@@ -141,30 +143,21 @@ class Sizes:
         return (*sorted(designs.values(), key=lambda design: design.n_scored), all_items)
 
     def _evaluate(self, stages: tuple[int, ...]) -> PlannedDesign:
-        n_items = self.planned_estimate.expected.cells.n_items
-        design = Design(stages[-1], n_items, self.replacement, stages)
+        design = Design(stages[-1], self.planned_estimate.n_items, self.replacement, stages)
         kind: Kind = "growing" if design.grows else "fixed"
-        return self._planned_design(
-            kind, design.n_negatives, stages, self.planned_estimate.outlooks(design)
-        )
-
-    def _evaluate_all_items(self) -> PlannedDesign:
-        last_size = self.planned_estimate.expected.cells.n_items - 1
-        return self._planned_design(
-            "all", last_size, (last_size,), self.planned_estimate.outlooks_of_all_items()
-        )
+        return self._planned_design(kind, stages, self.planned_estimate.outlooks(design))
 
     def _planned_design(
-        self, kind: Kind, last_size: int, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
+        self, kind: Kind, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
     ) -> PlannedDesign:
         worst = max(outlooks.values(), key=self._compared_error)
         n_scored = max(outlook.n_scored for outlook in outlooks.values())
         return PlannedDesign(
             kind=kind,
-            n_negatives=last_size,
+            n_negatives=stages[-1],
             stages=stages if kind == "growing" else (),
             n_scored=n_scored,
-            share=n_scored / self.planned_estimate.expected.cells.n_items,
+            share=n_scored / self.planned_estimate.n_items,
             std_error=worst.std_error,
             bias=worst.bias,
             error=worst.error,

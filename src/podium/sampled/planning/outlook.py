@@ -220,6 +220,11 @@ class PlannedEstimate:
     n_repeats: int
     seed: int
 
+    @property
+    def n_items(self) -> int:
+        """The number of items of the catalogue."""
+        return self.expected.cells.n_items
+
     def outlooks(self, design: Design) -> dict[str, Outlook]:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells

@@ -1,4 +1,4 @@
-"""Sampled ranks from tables of ranks or scores whose samples were drawn in the same way."""
+"""Readers of sampled ranks, candidates and scores, from tables and files."""
 
 from __future__ import annotations
 
@@ -7,54 +7,74 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from podium import _check
 from podium.data.columns import is_usual
+from podium.data.ids import label_array
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
-from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.columns import RANK, SCORE
-from podium.sampled.reading.negatives import (
-    CandidatePairs,
-    OnOwnTarget,
-    read_negatives,
-    read_pair_scores,
+from podium.sampled.ranks import SampledRanks, one_size, size_at
+from podium.sampled.reading.columns import (
+    HISTORY,
+    N_NEGATIVES,
+    OPTIONAL_USER,
+    RANK,
+    SCORE,
+    STRATUM,
+    Columns,
 )
-from podium.sampled.reading.ranks import Tie, read_candidate_scores, read_ranks
-from podium.sampled.reading.seen import OnSeen, Seen, read_seen
-from podium.sampled.reading.seen import without_seen as without_seen
+from podium.sampled.reading.negatives import CandidatePairs, listed_candidates, read_pair_scores
+from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
+from podium.sampled.reading.seen import Seen, read_seen
+from podium.sampled.sampling import from_doubled
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.shared.ranks import SharedRanks
+
+Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
+Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
 
 _ROLES = {
     "ranks": ("user", "rank", "history"),
     "scores": ("user", "item", "score", "target", "history"),
+    "strata": ("user", "item", "score", "target", "stratum"),
     "negatives": ("user", "item", "score"),
 }
 _NOT_READ = {
     "ranks": f"the file is read as ranks: see {arg.kind()}",
     "scores": "the file is read as scores",
+    "strata": "the file is read as scores with strata",
     "negatives": f"with {arg.negatives()} only user, item and score are read",
+}
+_CONTENT = {
+    "ranks": "ranks, which show neither scores nor the items that were drawn",
+    "scores": "scores, which do not show when a sample grew",
+    "strata": "scores with strata, which show how items were drawn and have one method",
+    "negatives": "scores, which do not show when a sample grew",
 }
 _TABLES_WITH = {
     "target": "scores with targets",
     "rank": "ranks",
     "history": "ranks or of scores with targets",
+    "stratum": "scores with strata",
 }
 
 
 @dataclass(frozen=True)
 class SampleReader:
-    """A reader of tables of models that were evaluated on samples drawn in the same way.
+    """A reader of ranks, of scores that give ranks, or of scores of listed candidates.
 
     Parameters
     ----------
     n_items : int
-        The number of items that the samples were drawn from, including the target.
+        The number of items of the whole catalogue, including the target (for ``shared=True``, all
+        targets) and seen items.
     n_negatives : int, optional
-        The number of items drawn beside the target. Ranks need it unless they have a column
-        n_negatives. For scores and `negatives` it is only checked.
+        The number of sampled items beside the target. Ranks may have a column instead, with one
+        number per target, and scores show it.
     replacement : bool
         Whether an item could be drawn twice.
     stages : sequence of int, optional
@@ -62,35 +82,69 @@ class SampleReader:
     mixed : bool
         Whether samples can have different sizes. By default, different sizes are an error.
     negatives : path, optional
-        A file of each target's candidates, in the format of `read_negatives`. Tables then have
+        A file of each target's candidates. It has one line per target: ``(user,item)``, a tab, and
+        the candidates' numbers separated by tabs. A .gz file is decompressed. Tables then have
         scores of users and items, and need no targets.
-    own_target, seen, seen_candidates
-        The options of `read_negatives`. Ranks do not support seen_candidates="drop", because they
-        do not show which items were drawn.
+    own_target : {"error", "drop"}
+        The treatment of candidates that are the target of their own line: raise an error, or drop
+        them from the candidates.
+    seen : table of pairs, optional
+        The items of each user that are not ranked, such as the training data; see `read_seen`.
+    seen_candidates : {"error", "drop"}
+        The treatment of candidates that their users had seen: raise an error, or drop them. Targets
+        left without a candidate are dropped, which introduces no bias. Ranks do not support "drop",
+        because they do not show which items were drawn.
     kind : {"ranks", "scores"}, optional
-        The content of tables. By default a table with scores and without ranks is read as scores,
-        and any other table as ranks. A table is also read as scores if it has the column that
-        `columns` names for scores or targets.
+        The content of tables. By default it follows from the names of the columns: a table with
+        scores and without ranks has scores, with strata if it has such a column, and any other
+        table has ranks. A table also has scores if it has the column that `columns` names for
+        scores, targets or strata.
     ties : {"worst", "best", "average", "random"}, optional
-        The order of equal scores, as in `read_candidate_scores`; by default "worst". Only for
+        The order of equal scores; by default "worst". With "average", a target whose rank is
+        between two items counts half at either rank. Strata support "worst" and "best". Only for
         scores.
     seed : int
         The seed of ties="random".
     columns : mapping, optional
         The names of columns that do not have their usual name, by "user", "item", "score",
-        "target", "rank" and "history". The names of users and items also apply to the table of seen
-        items, if it has such columns.
+        "target", "rank", "history" and "stratum". The names of users and items also apply to the
+        table of seen items, if it has such columns.
+    k : int, optional
+        The largest cutoff of measures of scores with strata, at which targets are settled.
+    shared : bool
+        Whether the targets of a user share a sample, for measures of whole rankings.
 
     Raises
     ------
     ArgumentError
-        If an option needs another one that is missing.
+        If an option needs another one that is missing, or cannot be combined with another one.
+
+    Notes
+    -----
+    *Ranks* have the columns rank, from 1 to n_negatives + 1, and optionally user, n_negatives and
+    history: the number of the user's own items that could be drawn.
+
+    *Scores* have one row per user and item, in any order, with the columns user, item, score and
+    target, which is above 0 for held-out items and 0 for candidates; and optionally history. All
+    candidates of a user count for each of the user's targets. A candidate that was drawn twice has
+    two rows with the same score.
+
+    *Strata*: the column stratum is "listed" for items at the top of a proxy's list, all of which
+    must be in the table, and "drawn" for items that were drawn uniformly without replacement from
+    the other items. The stratum of a target shows whether the proxy lists it, and only serves for a
+    warning. The user's other targets are ranked too, and count as listed items, unless `shared`.
 
     Examples
     --------
     >>> reader = SampleReader(n_items=50, n_negatives=9)
     >>> reader.read({"user": [1, 2], "rank": [3, 1]}).ranks.tolist()
     [3, 1]
+    >>> scores = {"user": [1, 1, 1], "item": [5, 6, 7], "score": [0.2, 0.9, 0.1],
+    ...           "target": [1, 0, 0]}
+    >>> SampleReader(n_items=100).read(scores).ranks.tolist()
+    [2]
+    >>> SampleReader(n_items=100, k=1).read({**scores, "stratum": ["listed", "listed", "drawn"]})
+    ScannedRanks(1 targets of 1 users, k=1, 2 items scored per target, 0.0% open)
     """
 
     n_items: int
@@ -99,44 +153,78 @@ class SampleReader:
     stages: Sequence[int] | None = None
     mixed: bool = False
     negatives: str | Path | None = None
-    own_target: OnOwnTarget = "error"
+    own_target: Literal["error", "drop"] = "error"
     seen: Any = None
-    seen_candidates: OnSeen = "error"
+    seen_candidates: Literal["error", "drop"] = "error"
     kind: Literal["ranks", "scores"] | None = None
     ties: Tie | None = None
     seed: int = 0
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    k: int | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
+        for name, value in (
+            ("own_target", self.own_target),
+            ("seen_candidates", self.seen_candidates),
+        ):
+            _check.choice(value, name, ("error", "drop"))
         if self.seen_candidates == "drop" and self.seen is None:
             raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
         if self.own_target == "drop" and self.negatives is None:
             raise ArgumentError(f"{arg.own_target('drop')} needs {arg.negatives()}.")
+        if self.shared and self.negatives is not None:
+            raise ArgumentError(
+                f"{arg.shared(True)} has no effect with {arg.negatives()}, in which each target "
+                "has its own sampled items. Leave it out."
+            )
+        if self.shared and "history" in self.columns:
+            raise ArgumentError(
+                f"{arg['columns', 'history']} has no effect with {arg.shared(True)}, whose methods "
+                "do not use histories. Leave it out."
+            )
+        if self.shared and self.ties == "average":
+            raise ArgumentError(
+                f"{arg.ties('average')} is undefined with {arg.shared(True)}, because it gives "
+                "ranks between two items. Use 'worst', 'best' or 'random'."
+            )
 
-    def read(self, source: Any) -> SampledRanks:
+    def read(self, source: Any) -> Observations:
         """Read one table: a path, frame, mapping or tuple of arrays; see `podium.data`.
 
         Returns
         -------
-        SampledRanks
+        SampledRanks, ScannedRanks for strata, or SharedRanks with ``shared=True``
+            One row per target, in the order of the table.
 
         Raises
         ------
         ArgumentError
             If an option has no effect on a table of this kind.
         DataError
-            If samples differ in size without `mixed`, if their size is not n_negatives, or for a
-            reason listed in `read_ranks`, `read_candidate_scores`, `read_negatives` or
-            `read_pair_scores`.
+            If the file is missing or broken, if a column is missing, or if a value is not finite.
+            If samples differ in size without `mixed`, or if their size is not n_negatives. If a
+            user has a target in two rows, an item with two scores, no target or no candidate. If
+            there are more items than n_items, or if a candidate or a target is a seen item. If a
+            pair of `negatives` has no score, or several.
+
+        Warns
+        -----
+        PodiumWarning
+            If an item was drawn far more often than in a uniform sample. If nearly all targets are
+            listed, but many are not in the same number of first items by their scores: the proxy
+            was probably trained on them.
         """
-        kind = self._kind(source)
+        table = source if isinstance(source, tuple) else open_table(source, "table", ())
+        kind = self._kind(table)
         self._refuse_options(kind, source)
         with self._with_table_name(source):
             return {
                 "ranks": self._from_ranks,
                 "scores": self._from_scores,
+                "strata": self._from_strata,
                 "negatives": self._from_negatives,
-            }[kind](source)
+            }[kind](table)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -147,15 +235,15 @@ class SampleReader:
                 "candidates."
             )
         self._refuse_options("negatives", self.negatives)
-        return read_negatives(
-            self.negatives,
+        return listed_candidates(
+            Path(self.negatives),
             n_items=self.n_items,
             n_negatives=self.n_negatives,
-            replacement=self.replacement,
+            replacement=_check.flag(self.replacement, "replacement"),
             mixed=self.mixed,
-            own_target=self.own_target,
+            drops_own=self.own_target == "drop",
             seen=self._seen,
-            seen_candidates=self.seen_candidates,
+            drops_seen=self.seen_candidates == "drop",
         )
 
     @cached_property
@@ -167,44 +255,43 @@ class SampleReader:
         """Rank the targets of pairs by one score per pair."""
         return pairs.ranks(scores, ties=self.ties or "worst", seed=self.seed)
 
-    def _kind(self, source: Any) -> Literal["ranks", "scores", "negatives"]:
+    def _kind(self, table: Any) -> Kind:
+        """Return the kind of a table, by its columns."""
         if self.negatives is not None:
             return "negatives"
-        if self.kind is not None or "rank" in self.columns or not _has_names(source):
-            return self.kind or "ranks"
-        names = open_table(source, "ranks", ()).names
-        has_rank, has_score = (any(is_usual(n, role) for n in names) for role in (RANK, SCORE))
-        is_named = any(self.columns.get(role) in names for role in ("score", "target"))
-        return "scores" if is_named or (has_score and not has_rank) else "ranks"
+        names = () if isinstance(table, tuple) else table.names
+        has_rank, has_score, has_stratum = (
+            any(is_usual(name, role) for name in names) for role in (RANK, SCORE, STRATUM)
+        )
+        named = {role for role, name in self.columns.items() if name in names}
+        has_scores = bool(named & {"score", "target", "stratum"}) or (has_score and not has_rank)
+        is_scored = has_scores and "rank" not in self.columns
+        kind: Kind = self.kind or ("scores" if is_scored else "ranks")
+        has_strata = has_stratum or "stratum" in self.columns
+        return "strata" if kind == "scores" and has_strata else kind
 
-    def _refuse_options(self, kind: str, source: Any) -> None:
-        """Raise if an option has no effect on a table of this kind."""
-        if kind != "ranks" and self.stages is not None:
-            raise ArgumentError(
-                f"{arg.stages} is only for ranks. Scores do not show when a sample grew."
-            )
-        if kind == "ranks" and self.ties is not None:
-            raise ArgumentError(
-                f"{arg.ties()} is only for scores, but {_name(source)} has ranks. Leave it out."
-            )
-        if kind == "ranks" and self.seen_candidates == "drop":
-            raise ArgumentError(
-                f"{arg.seen_candidates('drop')} is only for candidates, but {_name(source)} has "
-                "ranks, which do not show the items that were drawn. Leave it out."
-            )
-        has_items = kind == "ranks" and self.seen is not None
+    def _refuse_options(self, kind: Kind, source: Any) -> None:
+        """Raise for options that have no effect on this kind of table."""
+        for name, is_given, kinds in (
+            ("stages", self.stages is not None, ("scores", "negatives", "strata")),
+            ("ties", self.ties is not None, ("ranks",)),
+            ("seen_candidates", self.seen_candidates == "drop", ("ranks", "strata")),
+            ("n_negatives", self.n_negatives is not None, ("strata",)),
+            ("replacement", not self.replacement, ("strata",)),
+            ("mixed", self.mixed, ("strata",)),
+        ):
+            if is_given and kind in kinds:
+                raise ArgumentError(f"{arg[name]} has no effect on {_CONTENT[kind]}. Leave it out.")
+        is_ranks = kind == "ranks"
+        has_items = is_ranks and self.seen is not None
         for role in self.columns:
             if role not in _ROLES[kind] and not (has_items and role == "item"):
                 raise ArgumentError(
                     f"{arg['columns', role]} names a column of {_TABLES_WITH.get(role, 'scores')}, "
                     f"but {_NOT_READ[kind]}. Leave it out."
                 )
-        if kind == "ranks" and "item" in self.columns:
-            self._require_seen(self.columns["item"])
-
-    def _require_seen(self, column: str) -> None:
-        """Raise if the table of seen items, which alone uses this name, has no such column."""
-        if _has_names(self.seen):
+        column = self.columns.get("item")
+        if is_ranks and column is not None and not isinstance(self.seen, tuple | Seen):
             names = open_table(self.seen, "pairs", ()).names
             if column not in names:
                 raise DataError(
@@ -212,66 +299,100 @@ class SampleReader:
                     f"has: {', '.join(names)}."
                 )
 
-    def _columns(self, kind: str) -> dict[str, str]:
+    def _columns(self, kind: Kind) -> dict[str, str]:
         return {role: name for role, name in self.columns.items() if role in _ROLES[kind]}
 
     @cached_property
     def _seen(self) -> Seen | None:
-        """The table of seen items, read with those names in `columns` that it has."""
-        if self.seen is None or isinstance(self.seen, Seen):
-            return self.seen
-        seen_columns: dict[str, str] = {}
-        if _has_names(self.seen):
-            names = open_table(self.seen, "pairs", ()).names
-            renamed = {role: self.columns.get(role) for role in ("user", "item")}
-            seen_columns = {role: name for role, name in renamed.items() if name in names}
-        return read_seen(self.seen, columns=seen_columns)
+        if self.seen is None or isinstance(self.seen, tuple | Seen):
+            return None if self.seen is None else read_seen(self.seen)
+        table = open_table(self.seen, "seen items", ())
+        renamed = {role: self.columns.get(role) for role in ("user", "item")}
+        return read_seen(table, columns={r: n for r, n in renamed.items() if n in table.names})
 
-    def _from_ranks(self, source: Any) -> SampledRanks:
-        ranks = read_ranks(
-            source,
-            n_items=self.n_items,
-            n_negatives=self.n_negatives,
+    def _from_ranks(self, table: Any) -> SampledRanks | SharedRanks:
+        roles, columns = (OPTIONAL_USER, RANK, N_NEGATIVES, HISTORY), self._columns("ranks")
+        read = Columns.read(table, "ranks", roles, columns)
+        if (self.n_negatives is None) == ("n_negatives" not in read.values):
+            raise ArgumentError(
+                f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, "
+                f"got {'neither' if self.n_negatives is None else 'both'}."
+            )
+        user, n_items = read.user, self.n_items
+        if self._seen is not None:
+            if user is None:
+                raise ArgumentError(
+                    f"{arg.seen()} needs users, but {read.name} has no column of users."
+                )
+            refuse_history(columns, read)
+            n_items = self._seen.sizes(user, self.n_items, read.name)
+        sizes: Any = self.n_negatives
+        if sizes is None:
+            sizes = read.numbers("n_negatives")
+            if not self.stages and (sizes == sizes[0]).all() and float(sizes[0]).is_integer():
+                sizes = int(sizes[0])
+        ranks = SampledRanks(
+            read.numbers("rank"),
+            sizes,
+            n_items,
             replacement=self.replacement,
+            user=None if user is None else label_array(user),
             stages=self.stages,
-            columns=self._columns("ranks"),
-            seen=self._seen,
+            history=read.numbers("history") if "history" in read.values else None,
         )
         if np.ndim(ranks.n_negatives) and not (self.mixed or self.stages):
             raise DataError(
-                f"{_name(source)}: samples have different sizes, from {np.min(ranks.n_negatives)} "
+                f"{read.name}: samples have different sizes, from {np.min(ranks.n_negatives)} "
                 f"to {np.max(ranks.n_negatives)} items beside the target. Pass {arg.mixed(True)} "
                 f"if they were drawn with different sizes, or {arg.stages()} if they grew."
             )
-        return ranks
+        return SharedRanks.of(ranks) if self.shared else ranks
 
-    def _from_scores(self, source: Any) -> SampledRanks:
-        ranks = read_candidate_scores(
-            source,
-            n_items=self.n_items,
+    def _from_scores(self, table: Any) -> SampledRanks | SharedRanks:
+        rows = ScoredRows.read(
+            table,
+            self.n_items,
+            self._columns("scores"),
+            self._seen,
             replacement=self.replacement,
-            ties=self.ties or "worst",
             mixed=self.mixed,
-            seed=self.seed,
-            columns=self._columns("scores"),
-            seen=self._seen,
-            seen_candidates=self.seen_candidates,
+            drops_seen=self.seen_candidates == "drop",
         )
-        if self.n_negatives is not None and np.any(ranks.n_negatives != self.n_negatives):
+        n_negatives = one_size(rows.n_candidates)
+        if self.n_negatives is not None and np.any(n_negatives != self.n_negatives):
             raise DataError(
-                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, but "
+                f"{rows.name}: users have {np.min(n_negatives)} candidates, but "
                 f"{arg.n_negatives} is {self.n_negatives}. Leave it out, or check that no rows "
                 "were lost."
             )
-        return ranks
+        rows.warn_of_popular_draws()
+        ranks = from_doubled(
+            rows.doubled_above(self.ties or "worst", self.seed),
+            size_at(n_negatives, rows.owner),
+            rows.n_items,
+            replacement=self.replacement,
+            user=rows.user,
+            history=rows.history,
+        )
+        return SharedRanks.of(ranks) if self.shared else ranks
 
-    def _from_negatives(self, source: Any) -> SampledRanks:
-        scores = read_pair_scores(source, self.pairs, columns=self._columns("negatives"))
+    def _from_strata(self, table: Any) -> ScannedRanks | SharedRanks:
+        rows = ScoredRows.read_strata(table, self.n_items, self._columns("strata"), self._seen)
+        counts = rows.counts(self.ties or "worst", keeps_targets=True)
+        rows.warn_of_bad_strata(counts)
+        if self.shared:
+            counts = rows.counts(self.ties or "worst", keeps_targets=False)
+            return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
+        k = _check.cutoff(self.k)
+        return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+
+    def _from_negatives(self, table: Any) -> SampledRanks:
+        scores = read_pair_scores(table, self.pairs, columns=self._columns("negatives"))
         return self.rank(self.pairs, scores)
 
     @contextmanager
     def _with_table_name(self, source: Any) -> Generator[None]:
-        """Add the name of the table to errors on its content, except those that name a table."""
+        """Prepend the name of the table to errors that concern its content."""
         try:
             yield
         except DataError:
@@ -280,36 +401,32 @@ class SampleReader:
             raise type(error)(f"{_name(source)}: {error.message.text}") from error
 
 
-def read(source: Any, **options: Any) -> SampledRanks:
-    """Read sampled ranks from a table of ranks, or of scores of targets and candidates.
+def read(source: Any, **options: Any) -> Any:
+    """Read one table of ranks, or of scores that give ranks.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
         The table; see `podium.data`.
     **options
-        The parameters of `SampleReader`, which reads several tables with the same options.
+        The parameters of `SampleReader`.
 
     Returns
     -------
-    SampledRanks
+    SampledRanks, ScannedRanks for strata, or SharedRanks with ``shared=True``
+
+    Raises
+    ------
+    ArgumentError, DataError
+        For a reason listed in `SampleReader` or `SampleReader.read`.
 
     Examples
     --------
-    >>> read({"user": [1, 2], "rank": [3, 1]}, n_items=50, n_negatives=9).ranks.tolist()
-    [3, 1]
+    >>> read({"rank": [3, 1]}, n_items=50, n_negatives=9)
+    SampledRanks(2 ranks of 2 users, n_negatives=9, n_items=50, replacement=True)
     """
     return SampleReader(**options).read(source)
 
 
-def _is_path(source: Any) -> bool:
-    return isinstance(source, str | Path)
-
-
 def _name(source: Any) -> str:
-    return str(source) if _is_path(source) else "the table"
-
-
-def _has_names(source: Any) -> bool:
-    """Return whether columns have names; those of a tuple are in the order of the roles."""
-    return not isinstance(source, tuple | Seen)
+    return str(source) if isinstance(source, str | Path) else "the table"

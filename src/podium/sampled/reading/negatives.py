@@ -5,95 +5,59 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from podium import _check
 from podium._ties import label_keys
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
 from podium.data.files import check_file, read_bytes
 from podium.errors import DataError, arg
 from podium.groups import row_offsets
-from podium.sampled.candidates import Candidates
+from podium.sampled.candidates import Candidates, repeats
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks, one_size, size_at
 from podium.sampled.reading.columns import SCORE, Columns
-from podium.sampled.reading.ranks import (
+from podium.sampled.reading.scores import (
     Tie,
     doubled_above,
     refuse_more_items,
+    warn_of_dropped,
 )
-from podium.sampled.reading.seen import OnSeen, without_seen
+from podium.sampled.reading.seen import Seen, catalogue_size
 from podium.sampled.sampling import from_doubled
-
-OnOwnTarget = Literal["error", "drop"]
 
 _DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\s*\((\d+), ?(\d+)\)\s+")
 _LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
-def read_negatives(
-    path: str | Path,
+def listed_candidates(
+    file: Path,
     *,
-    n_items: ArrayLike,
-    n_negatives: int | None = None,
-    replacement: bool = False,
-    mixed: bool = False,
-    own_target: OnOwnTarget = "error",
-    seen: Any = None,
-    seen_candidates: OnSeen = "error",
+    n_items: int,
+    n_negatives: int | None,
+    replacement: bool,
+    mixed: bool,
+    drops_own: bool,
+    seen: Seen | None,
+    drops_seen: bool,
 ) -> Candidates:
     """Read a file of candidates in the format of the paper on neural collaborative filtering.
 
-    Parameters
-    ----------
-    path : path
-        A file with one line per target: ``(user,item)``, a tab, and the candidates' numbers
-        separated by tabs. A .gz file is decompressed. Users and items are row and column numbers of
-        scores, from 0.
-    n_items : int or int, (n,)
-        The number of items that a target's candidates were drawn from, including the target. If
-        they were drawn from items that the user has not seen, it is smaller than the catalogue and
-        differs between lines; see `seen`.
-    n_negatives : int, optional
-        The expected number of candidates per line. By default it is not checked.
-    replacement : bool
-        Whether an item could be drawn twice.
-    mixed : bool
-        Whether lines may have different numbers of candidates. Otherwise this is an error, because
-        some may have been lost.
-    own_target : {"error", "drop"}
-        The treatment of a line whose candidates contain its own target: raise an error, or drop
-        the candidate. Sizes then differ between lines.
-    seen : Seen, or a table for `read_seen`, optional
-        The items that users had before, in the file's numbers. They are removed from the users'
-        catalogues; n_items is then the size of the whole catalogue.
-    seen_candidates : {"error", "drop"}
-        The treatment of seen items among the candidates: raise an error, or drop them. The rest of
-        a uniform sample of all items is a uniform sample of the unseen items.
-
-    Returns
-    -------
-    Candidates
+    The parameters are those of `SampleReader`.
 
     Raises
     ------
     DataError
-        If the file is missing or broken, or if a line has another form; the message contains the
-        line. If a line has no candidate, a target is listed twice, the numbers of candidates are
-        not the expected ones, an item is repeated that could be drawn only once, or there are more
-        items than n_items. If candidates or targets are seen items, or `seen` has none of the
-        users.
-
-    References
-    ----------
-    he2017.
+        If the file is missing, empty or in another format, if a line has no candidate, if its
+        target is among its candidates, or if two lines have the same user and target. If lines
+        differ in their number of candidates without `mixed`, if it is not n_negatives, if an item
+        is drawn twice without replacement, or if there are more items than n_items. If a check of
+        `Seen.candidates` or `Seen.sizes` fails.
     """
-    file = Path(path)
     check_file(file, "negatives")
     lines = read_bytes(file).splitlines()
     if not lines:
@@ -103,10 +67,7 @@ def read_negatives(
     for number, line in enumerate(lines, 1):
         user, item, items = _read_line(line, number, file)
         is_own_target = items == item
-        if (
-            is_own_target.any()
-            and _check.choice(own_target, "own_target", ("error", "drop")) == "error"
-        ):
+        if is_own_target.any() and not drops_own:
             raise DataError(
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
                 f"Pass {arg.own_target('drop')} to drop it from the candidates."
@@ -121,15 +82,37 @@ def read_negatives(
         targets.copy(),
         row_offsets(sizes),
         np.concatenate(candidates_of_lines),
-        int(np.asarray(n_items)) if np.ndim(n_items) == 0 else np.asarray(n_items, dtype=np.int64),
-        _check.flag(replacement, "replacement"),
+        catalogue_size(n_items),
+        replacement,
     )
-    _refuse_sizes(file, sizes, n_negatives, mixed=mixed or own_target == "drop")
-    _refuse_same_targets(file, users, targets)
+    _refuse_sizes(file, sizes, n_negatives, mixed=mixed or drops_own)
+    first, second = repeats(users, targets)
+    if first.size:
+        raise DataError(
+            f"{file}: lines {first[0] + 1} and {second[0] + 1} have the same user and target. "
+            "Keep one."
+        )
     _refuse_impossible_draws(file, candidates)
-    if seen is None:
-        return candidates
-    return without_seen(candidates, seen, source=str(file), seen_candidates=seen_candidates)
+    return candidates if seen is None else _without_seen(candidates, seen, str(file), drops_seen)
+
+
+def _without_seen(candidates: Candidates, seen: Seen, source: str, drop: bool) -> Candidates:
+    """Remove users' seen items from the catalogues of candidates.
+
+    Targets left without a candidate are dropped, which introduces no bias.
+    """
+    user = np.asarray(candidates.user)
+    pairs = (
+        np.concatenate([user, np.repeat(user, np.diff(candidates.offsets))]),
+        np.concatenate([candidates.target, candidates.items]),
+    )
+    target = np.arange(pairs[0].size) < user.size
+    n_items = candidates.n_items
+    n_left = seen.sizes(user, n_items, source)
+    is_seen = seen.candidates(pairs, target, n_items=n_items, source=source, drop=drop)
+    remaining = replace(candidates, n_items=n_left).without(is_seen[user.size :])
+    warn_of_dropped(user.size - remaining.target.size, source)
+    return remaining
 
 
 def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bool) -> None:
@@ -149,20 +132,6 @@ def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bo
         raise DataError(
             f"{file}: lines have {largest} candidates, but {arg.n_negatives} is {n_negatives}. "
             "Leave it out, or check that no candidates were lost."
-        )
-
-
-def _refuse_same_targets(file: Path, users: NDArray[Any], targets: NDArray[Any]) -> None:
-    """Raise for repeated targets of a user, since scores of pairs are the same for both lines."""
-    order = np.lexsort((targets, users))
-    earlier, later = order[:-1], order[1:]
-    is_repeated = (users[earlier] == users[later]) & (targets[earlier] == targets[later])
-    if is_repeated.any():
-        first, second = sorted(
-            (int(earlier[np.argmax(is_repeated)]), int(later[np.argmax(is_repeated)]))
-        )
-        raise DataError(
-            f"{file}: lines {first + 1} and {second + 1} have the same user and target. Keep one."
         )
 
 
@@ -248,7 +217,7 @@ class CandidatePairs:
         ----------
         scores : float64, (n_rows,)
         ties, seed
-            The options of `read_candidate_scores`.
+            The options of `SampleReader`.
 
         Returns
         -------

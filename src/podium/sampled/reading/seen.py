@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,8 @@ from podium.data.ids import Shared, as_labels, codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
-from podium.sampled.candidates import Candidates
 from podium.sampled.design import Ints
 from podium.sampled.reading.columns import Columns
-
-OnSeen = Literal["error", "drop"]
 
 _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to another data set
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
@@ -103,7 +100,7 @@ class Seen:
         *,
         n_items: ArrayLike,
         source: str,
-        on_seen: OnSeen,
+        drop: bool,
         advice: str = _DROP,
     ) -> NDArray[np.bool_]:
         """Return which pairs are candidates that their users had seen.
@@ -118,8 +115,8 @@ class Seen:
             The number of items of the whole catalogue.
         source : str
             The name of the sample in messages.
-        on_seen : {"error", "drop"}
-            Whether seen candidates are an error.
+        drop : bool
+            Whether seen candidates are no error.
         advice : str
             The start of the last sentence of this error.
 
@@ -130,7 +127,7 @@ class Seen:
         Raises
         ------
         DataError
-            If a target is a seen item, if a candidate is one and on_seen is "error", or if the
+            If a target is a seen item, if a candidate is one and `drop` is False, or if the
             sample and the table have no item in common although some must be.
 
         Warns
@@ -138,7 +135,6 @@ class Seen:
         PodiumWarning
             If the sample and the table have very few items in common.
         """
-        drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
         is_seen = self.holds(*pairs)
         if (is_seen & target).any():
             user, item, n = _first_pair(pairs, is_seen & target)
@@ -224,55 +220,6 @@ def read_seen(source: Any, *, columns: dict[str, str] | None = None) -> Seen:
     (users, _), (items, distinct_items) = codes_of(user), codes_of(item)
     rows = np.unique(users * distinct_items.size + items, return_index=True)[1]
     return Seen(read.name.replace("The seen items", "the seen items"), user[rows], item[rows])
-
-
-def without_seen(
-    candidates: Candidates, seen: Any, *, source: str, seen_candidates: OnSeen = "error"
-) -> Candidates:
-    """Remove users' seen items from the catalogues of candidates given as row and item numbers.
-
-    Parameters
-    ----------
-    candidates : Candidates
-        The candidates. Their n_items is that of the whole catalogue.
-    seen : Seen, or a table for `read_seen`
-        The seen items, in the same numbers.
-    source : str
-        The name of the candidates in messages.
-    seen_candidates : {"error", "drop"}
-        The treatment of candidates that their users had seen: raise an error, or drop them. Targets
-        left without a candidate are dropped, which introduces no bias.
-
-    Returns
-    -------
-    Candidates
-
-    Raises
-    ------
-    DataError
-        If a check of `Seen.candidates` or `Seen.sizes` fails.
-    """
-    seen_items, sizes = read_seen(seen), np.diff(candidates.offsets)
-    user = np.asarray(candidates.user)
-    pairs = (
-        np.concatenate([user, np.repeat(user, sizes)]),
-        np.concatenate([candidates.target, candidates.items]),
-    )
-    target = np.arange(pairs[0].size) < user.size
-    n_items = candidates.n_items
-    n_left = seen_items.sizes(user, n_items, source)
-    is_seen = seen_items.candidates(
-        pairs, target, n_items=n_items, source=source, on_seen=seen_candidates
-    )
-    remaining = replace(candidates, n_items=n_left).without(is_seen[user.size :])
-    warn_of_dropped(user.size - remaining.target.size, source)
-    return remaining
-
-
-def warn_of_dropped(n: int, source: str) -> None:
-    """Warn if targets are left without a candidate."""
-    if n:
-        warn(f"{source}: targets dropped, because all of their candidates are seen items: {n}.")
 
 
 def _shared(seen: Ids, ids: Ids) -> Shared:

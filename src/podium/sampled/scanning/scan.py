@@ -123,47 +123,46 @@ class Rounds:
 
     def run(self, total: int, share: float) -> Iterator[str]:
         """Spend the share of the total on lists, then the rest on draws; yield after each round."""
-        if not self.counts.n_drawn.any():
-            yield from self._listed_rounds(int(total * share))
-        yield from self._drawn_rounds(total if share < 1 else 0)
+        counts, order = self.counts, self._order
+        if not counts.n_drawn.any():
+            listed = counts.above_listed, counts.n_listed, order.lengths
+            grow = partial(self._next, first=self._k, growth=_LIST_GROWTH, total=int(total * share))
+            for _ in self._rounds(*listed, order.items, grow):
+                yield "listed items"
+        drawn = counts.above_drawn, counts.n_drawn, self._n_rest
+        total = total if share < 1 else 0
+        grow = partial(self._next, first=_FIRST_DRAWS, growth=_DRAW_GROWTH, total=total)
+        for _ in self._rounds(*drawn, self._drawn, grow):
+            yield "random items"
 
-    def _listed_rounds(self, total: int) -> Iterator[str]:
-        counts = self.counts
+    def _rounds(
+        self,
+        above: Ints,
+        n_items: Ints,
+        limits: Ints,
+        items_of: Callable[..., Ints],
+        grow: Callable[[int, Ints], int],
+    ) -> Iterator[None]:
+        """Score the next items of open targets, up to the limits, and add them to the counts."""
         while True:
-            depth = int(counts.n_listed.max())
-            is_open = (counts.above_listed < self._k) & (self._order.lengths > depth)
+            size = int(n_items.max())
+            is_open = (self._above < self._k) & (n_items == size) & (limits > size)
             targets = np.flatnonzero(is_open)
-            stop = self._next(depth, self._k, _LIST_GROWTH, targets, total)
-            if stop <= depth:
-                return
-            listed = partial(self._order.items, start=depth, stop=stop)
-            above, n_items = self._scored(targets, listed, stop)
-            counts.above_listed[targets] += above
-            counts.n_listed[targets] += n_items
-            yield "listed items"
-
-    def _drawn_rounds(self, total: int) -> Iterator[str]:
-        counts = self.counts
-        while True:
-            size = int(counts.n_drawn.max())
-            is_open = self._above < self._k
-            is_open &= (counts.n_drawn == size) & (self._n_rest > size)
-            targets = np.flatnonzero(is_open)
-            stop = self._next(size, _FIRST_DRAWS, _DRAW_GROWTH, targets, total)
+            stop = grow(size, targets)
             if stop <= size:
                 return
-            drawn = partial(self._drawn, start=size, stop=stop)
-            above, n_items = self._scored(targets, drawn, stop)
-            counts.above_drawn[targets] += above
-            counts.n_drawn[targets] += n_items
-            yield "random items"
+            of_targets = partial(items_of, start=size, stop=stop)
+            more_above, more_items = self._scored(targets, of_targets, stop)
+            above[targets] += more_above
+            n_items[targets] += more_items
+            yield
 
     @property
     def _n_rest(self) -> Ints:
         """The number of items of each target that are not listed: int64, (n_targets,)."""
         return self._plan.n_items - 1 - self.counts.n_listed
 
-    def _next(self, size: int, first: int, growth: float, targets: Ints, total: int) -> int:
+    def _next(self, size: int, targets: Ints, *, first: int, growth: float, total: int) -> int:
         """Return the next number of items per open target, as far as the budget allows."""
         if not targets.size:
             return size

@@ -93,7 +93,7 @@ class StratifiedCandidates:
         return strata.counts(ties, keeps_targets=keeps_targets)
 
     def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
-        """Return columns for `podium estimate` and `read_scan`: user, item, target and stratum.
+        """Return columns for `podium estimate` and `read`: user, item, target and stratum.
 
         Parameters
         ----------

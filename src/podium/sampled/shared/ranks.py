@@ -94,16 +94,34 @@ class SharedRanks(RowsOfUsers):
         n_listed: ArrayLike | None = None,
         item: ArrayLike | None = None,
     ) -> None:
-        _refuse_half_strata(above_listed, n_listed, replacement)
-        if n_listed is None or not np.any(n_listed):
-            above_listed = n_listed = None
-        counts = (above, n_negatives, n_items, user, above_listed, n_listed)
-        columns = {**_checked_columns(*counts, replacement=replacement), "replacement": replacement}
+        if (above_listed is None) != (n_listed is None):
+            missing = "n_listed" if n_listed is None else "above_listed"
+            raise ArgumentError(
+                f"{missing} is missing: listed items need above_listed and n_listed."
+            )
+        if n_listed is not None and _check.flag(replacement, "replacement"):
+            raise ArgumentError(
+                f"{arg.replacement} must be False with listed items: the others are drawn without "
+                "it."
+            )
+        columns: dict[str, Any] = {"replacement": replacement}
+        if above_listed is None or n_listed is None or not np.any(n_listed):
+            ranks = integers(above, "above") + 1
+            single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
+            columns |= {"above": single.ranks - 1, "n_negatives": single.n_negatives}
+            columns |= {"user": single.user, "above_listed": None, "n_listed": None}
+            columns["n_items"] = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
+        else:
+            drawn, listed = (
+                np.broadcast_to(np.asarray(n), np.shape(above)) for n in (n_negatives, n_listed)
+            )
+            strata = ScannedRanks(above_listed, listed, above, drawn, n_items, k=1, user=user)
+            columns |= {"above": strata.above_drawn, "n_negatives": strata.n_drawn}
+            columns |= {"above_listed": strata.above_listed, "n_listed": strata.n_listed}
+            columns |= {"user": strata.user, "n_items": strata.n_items}
+        columns["item"] = None if item is None else labels(item, "item", columns["above"].size)
         for name, value in columns.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(
-            self, "item", None if item is None else labels(item, "item", self.n_rows)
-        )
         for name in ("n_negatives", "n_items", "n_listed"):
             if columns[name] is not None:
                 _refuse_different(self, columns[name], name)
@@ -116,7 +134,7 @@ class SharedRanks(RowsOfUsers):
         Parameters
         ----------
         ranks : SampledRanks
-            Ranks among each user's sampled items, such as those of `read_candidate_scores`.
+            Ranks among each user's sampled items, such as those of `read`.
             Histories are not used.
 
         Raises
@@ -324,46 +342,6 @@ def sample_shared(
         replacement=replacement,
         item=plan.targets,
     )
-
-
-def _refuse_half_strata(
-    above_listed: ArrayLike | None, n_listed: ArrayLike | None, replacement: bool
-) -> None:
-    """Raise if listed items have only one of two columns, or with draws that can repeat."""
-    if (above_listed is None) != (n_listed is None):
-        missing = "n_listed" if n_listed is None else "above_listed"
-        raise ArgumentError(f"{missing} is missing: listed items need above_listed and n_listed.")
-    if n_listed is not None and _check.flag(replacement, "replacement"):
-        raise ArgumentError(
-            f"{arg.replacement} must be False with listed items: the others are drawn without it."
-        )
-
-
-def _checked_columns(
-    above: ArrayLike,
-    n_negatives: ArrayLike,
-    n_items: ArrayLike,
-    user: ArrayLike,
-    above_listed: ArrayLike | None,
-    n_listed: ArrayLike | None,
-    *,
-    replacement: bool,
-) -> dict[str, Any]:
-    """Return the columns of `SharedRanks`, with numbers that are possible for single targets."""
-    if above_listed is None or n_listed is None:
-        ranks = integers(above, "above") + 1
-        single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
-        sizes = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
-        columns = single.ranks - 1, single.n_negatives, sizes, single.user, None, None
-    else:
-        drawn, listed = (
-            np.broadcast_to(np.asarray(n), np.shape(above)) for n in (n_negatives, n_listed)
-        )
-        strata = ScannedRanks(above_listed, listed, above, drawn, n_items, k=1, user=user)
-        columns = (strata.above_drawn, strata.n_drawn, strata.n_items, strata.user)
-        columns = (*columns, strata.above_listed, strata.n_listed)
-    names = ("above", "n_negatives", "n_items", "user", "above_listed", "n_listed")
-    return dict(zip(names, columns, strict=True))
 
 
 def _refuse_different(ranks: SharedRanks, values: int | Ints, name: str) -> None:
