@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import podium
-from podium.types import PerGroup
-
 N, SIZE = 60, 12
 Table = dict[str, Any]
 
@@ -43,11 +40,10 @@ PAST = {"user": [u % 7 for u in range(40)], "item": [(u * u) % 17 for u in range
 GUARDS = {"recall@5": -0.2, "topk_loss@3": 0.2}
 
 
-def values(measure: str, run_table: Table) -> PerGroup:
-    """Return the value of each user."""
-    return podium.measure(TRUTH, run_table, measure).values[measure]
-
-
 def without(table: Mapping[str, Any], users: set[int]) -> Table:
     keep = [i for i, user in enumerate(table["user"]) if user not in users]
     return {name: [column[i] for i in keep] for name, column in table.items()}
+
+
+def with_text_ids(table: Mapping[str, Any]) -> Table:
+    return {name: [str(v) for v in c] if name == "user" else c for name, c in table.items()}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from podium.decide.claims import Claim, Role
+from podium.decide.claims import Claim
 from podium.evaluation.stats import Interval, clustered_mean
 
 NAN = float("nan")
@@ -21,14 +21,13 @@ def claim(
     *,
     higher_is_better: bool = True,
     std_error: float = 1.0,
-    role: Role = "primary",
 ) -> Claim:
     """Return a claim of 100 users whose difference is the middle of the interval."""
     return Claim(
-        role=role,
+        role="primary",
         measure="ndcg@10",
-        by="country" if role == "segment" else "",
-        segment="FR" if role == "segment" else "",
+        by="",
+        segment="",
         higher_is_better=higher_is_better,
         base=0.25,
         candidate=0.25 + (low + high) / 2,
@@ -85,21 +84,25 @@ def test_verdict_follows_from_interval_and_limit(
 
 
 @pytest.mark.parametrize(
-    ("one", "reason"),
+    "one",
     [
-        (claim(1, 2), "the verdict is known"),
-        (claim(-2, 0), "the difference is the limit"),
-        (claim(-2 + 1e-15, 1e-15), "it is the limit but for rounding"),
-        (claim(NAN, NAN), "there is no interval"),
-        (claim(-2, 2, std_error=NAN), "there is no error"),
-        (claim(0.5, -0.5, 0), "looks contradict each other"),
+        claim(1, 2),  # the verdict is known
+        claim(-2, 0),  # the difference is the limit
+        claim(-2 + 1e-15, 1e-15),  # it is the limit but for rounding
+        claim(NAN, NAN),
+        claim(-2, 2, std_error=NAN),
+        claim(0.5, -0.5, 0),  # looks contradict each other
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_number_of_users_is_given_if(one: Claim, reason: str) -> None:
-    del reason
+def test_no_number_of_users_is_given_without_use(one: Claim) -> None:
     assert one.users_needed is None
     assert "would probably suffice" not in one.sentence()
+
+
+def test_users_needed_are_those_of_the_power_unless_beyond_any_number() -> None:
+    assert claim(-1, 3, 0).users_needed == math.ceil(100 * 2.8416**2)
+    for error in (1e7, 1e200):
+        assert claim(1 - 2 * error, 1 + 2 * error, 0, std_error=error).users_needed is None
 
 
 @pytest.mark.long

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from math import log2
-from typing import Any
 
 import pytest
 from scipy.sparse import csr_array
-from tests.raised import raises
 
 import podium
 from podium import data
 from podium.catalogue import rank_all
-from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import evaluate, judgement_bounds
-from podium.ranking import Ranking
 
 TRUTH = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "relevance": [3, 5, 4, 2]}
 RUN = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "score": [3.0, 2.0, 1.0, 1.0]}
 # User 1 ranks the grades 3, 5, 4. User 2 has no grade of at least 4.
 ZEROED = (5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3))
 KEPT = (3 + 5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3) + 3 / log2(4))
-
-
-def test_a_threshold_above_all_grades_is_named() -> None:
-    with pytest.warns(PodiumWarning, match="min_relevance=9") as caught:
-        podium.measure(TRUTH, RUN, ["ndcg", "recall@2"], min_relevance=9)
-    assert len(caught) == 1
-
-
-def test_fractional_grades_below_the_default_threshold_keep_their_gains() -> None:
-    ranking = Ranking.from_scores([2.0, 1.0], [0.5, 1.0])
-    assert evaluate(ranking, "dcg").means["dcg"] == pytest.approx(0.5 + 1 / log2(3))
-    ranking = Ranking.from_scores([2.0, 1.0], [0.5, 1.0], min_relevance=1)
-    assert evaluate(ranking, "dcg").means["dcg"] == pytest.approx(1 / log2(3))
 
 
 def test_a_catalogue_applies_the_rule() -> None:
@@ -43,19 +26,6 @@ def test_a_catalogue_applies_the_rule() -> None:
         assert evaluate(ranking, "ndcg").means["ndcg"] == pytest.approx(ZEROED)
         kept = rank_all(scores, truth, min_relevance=4, low_grades="keep", depth=depth)
         assert evaluate(kept, "ndcg").means["ndcg"] == pytest.approx(KEPT)
-
-
-def test_a_package_decides_the_rule() -> None:
-    result = podium.measure(TRUTH, RUN, "ndcg", like="trec_eval", min_relevance=4)
-    assert result.values["ndcg"] == pytest.approx([KEPT, 1.0])
-    with raises(ArgumentError, "low_grades", "like"):
-        podium.measure(TRUTH, RUN, "ndcg", like="trec_eval", low_grades="zero")
-
-
-def test_an_unknown_rule_is_refused() -> None:
-    rule: Any = "drop"
-    with raises(ArgumentError, "low_grades"):
-        podium.measure(TRUTH, RUN, "ndcg", low_grades=rule)
 
 
 def test_explain_finds_a_threshold_and_the_rule() -> None:
@@ -68,19 +38,6 @@ def test_explain_finds_a_threshold_and_the_rule() -> None:
     for steps in podium.explain(TRUTH, RUN, "ndcg", min_relevance=4).packages:
         result = podium.measure(TRUTH, RUN, "ndcg", min_relevance=4, like=steps.like)
         assert steps.end == pytest.approx(result.means["ndcg"])
-
-
-def test_the_line_of_conventions_reproduces_the_rule() -> None:
-    lines = {
-        (): "",
-        (("min_relevance", 4.0),): "--min-relevance 4",
-        (("min_relevance", 4.0), ("low_grades", "keep")): "--low-grades keep",
-        (("low_grades", "zero"),): "--min-relevance 1",
-    }
-    for options, words in lines.items():
-        text = " ".join(str(podium.measure(TRUTH, RUN, "ndcg", **dict(options))).split())
-        assert words in text
-        assert ("--min-relevance" in text) == bool(options)
 
 
 def test_bounds_judge_items_by_grades_that_count() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.raised import raises
-from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, computable, tables
+from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, tables
 
 import podium
 from podium.errors import ArgumentError, DataError, UnsettledError
@@ -54,22 +54,9 @@ def without_rules_of_means(evaluation: Evaluation) -> Evaluation:
 
 
 @pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-@pytest.mark.parametrize("ids", ["int", "text", "mixed"])
-def test_all_measures_have_the_bits_of_whole_tables(ids: str) -> None:
-    frames = tables(ids)
-    truth = frames["truth"].filter(~in_part(3))  # a part has users of one table only
-    run = frames["a"].filter(~in_part(5))
-    options: dict[str, Any] = {"missing": "zero", "n_items": 60}
-    expected = podium.measure(truth, run, computable(), **options)
-    actual = parts_of(truth, run, computable(), **options)
-    assert_equal(without_rules_of_means(expected), actual)
-    assert expected.means == actual.means
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
 @pytest.mark.parametrize("name", LISTS_OF_OPTIONS)
-@pytest.mark.parametrize("whole", [False, True], ids=["partial lists", "whole lists"])
-def test_options_give_the_bits_of_whole_tables(name: str, whole: bool) -> None:
+def test_options_give_the_bits_of_whole_tables(name: str) -> None:
+    whole = LISTS_OF_OPTIONS.index(name) % 2 == 0
     frames = tables(whole=whole)
     rules = {n: v for n, v in OPTIONS[name].items() if n in ("undefined", "interval")}
     options = {n: v for n, v in OPTIONS[name].items() if n not in rules}

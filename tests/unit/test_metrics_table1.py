@@ -20,7 +20,7 @@ LABELS = {
     "f4": (1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0),
     "f5": (1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0),
 }
-PRINTED = {
+ENTRIES = {
     ("auc", "f1"): Fraction(22, 30),
     ("auc", "f2"): Fraction(21, 30),
     ("auc", "f3"): Fraction(12, 30),
@@ -35,15 +35,11 @@ PRINTED = {
     ("pap@6", "f4"): Fraction(27, 30),
     ("pap@6", "f5"): Fraction(28, 30),
 }
-UNPRINTED = {
+UNENTRIES = {
     ("precision@2", "f1"): Fraction(1, 2),
     ("precision@2", "f2"): Fraction(1, 2),
     ("precision@2", "f3"): Fraction(2, 2),
 }
-ENTRIES = PRINTED | UNPRINTED
-each_entry = pytest.mark.parametrize(
-    ("text", "column"), list(ENTRIES), ids=[f"{t} {c}" for t, c in ENTRIES]
-)
 
 
 def ranking(*columns: str) -> Ranking:
@@ -53,6 +49,6 @@ def ranking(*columns: str) -> Ranking:
     return Ranking.from_scores(scores, relevance, qid)
 
 
-@each_entry
+@pytest.mark.parametrize(("text", "column"), ENTRIES)
 def test_table_1_is_the_nearest_float_to_each_fraction(text: str, column: str) -> None:
     assert parse(text)(ranking(column)).tolist() == [float(ENTRIES[text, column])]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.errors import ArgumentError, PodiumWarning
-from podium.evaluation import details, stats
+from podium.errors import ArgumentError
 from podium.report.figures import bin_values
 
 USERS = range(20)
@@ -53,84 +52,6 @@ def test_mean_hits_of_ties_that_the_cutoff_divides_are_equal_fractions() -> None
     assert values[0].tolist() == values[1].tolist() == [(4 / 3) / 2]
 
 
-def test_the_order_of_rows_has_no_effect_on_means_over_ties() -> None:
-    truth = {**lists([0, 1, 2], []), "relevance": [0.1, 0.2, 0.3] * len(USERS)}
-    truth = {"user": truth["user"], "item": [0, 1, 2] * len(USERS), "relevance": truth["relevance"]}
-    a, b = lists([0, 1, 2], [0.5] * 3), lists([2, 1, 0], [0.5] * 3)
-    assert is_equal(podium.compare(truth, {"a": a, "b": b}, "ndcg@2", ties="average"))
-
-
-@pytest.mark.parametrize("column", ["genre", "feature"])
-def test_diversity_does_not_depend_on_the_order_of_a_list(column: str) -> None:
-    rng = np.random.default_rng(5)
-    items: Table = {"item": [*range(10)]}
-    if column == "genre":
-        items["genre"] = ["|".join(rng.choice([*"abcdefg"], 3, replace=False)) for _ in range(10)]
-    else:
-        items |= {f"f{i}": rng.normal(size=10) for i in range(4)}
-    truth = {"user": list(USERS), "item": [0] * len(USERS)}
-    for _ in range(5):
-        a, b = (lists([*range(10)], rng.permutation(10).tolist()) for _ in "ab")
-        assert is_equal(podium.compare(truth, {"a": a, "b": b}, "diversity@10", items=items))
-
-
-def test_gini_and_novelty_do_not_depend_on_the_order_of_a_list() -> None:
-    rng = np.random.default_rng(3)
-    shown = [rng.choice(20, 5, replace=False).tolist() for _ in range(40)]
-    a = {
-        "user": np.repeat(np.arange(40), 5),
-        "item": np.ravel(shown),
-        "score": [5, 4, 3, 2, 1] * 40,
-    }
-    b = {**a, "score": [1, 2, 3, 4, 5] * 40}
-    past = {"user": [1] * 60, "item": rng.integers(0, 23, 60)}
-    truth = {"user": np.arange(40), "item": [shown[u][0] for u in range(40)]}
-    compared = podium.compare(truth, {"a": a, "b": b}, ["gini@5", "novelty@5"], catalogue=past)
-    assert [d.test.t_p_value for d in compared.differences] == [1, 1]
-
-
-def test_values_that_differ_by_rounding_are_equal() -> None:
-    test = stats.paired([0.3, 0.5, 0.0], [0.1 + 0.2, 0.75, 1e-300])
-    assert (test.wins, test.losses, test.equal) == (2, 0, 1)
-
-
-@pytest.mark.parametrize(
-    "options", [{"unretrieved": "drop"}, {"score_above": 0.0}, {"ties": "threshold"}]
-)
-def test_a_gate_refuses_the_bounds_that_measure_refuses(options: Any) -> None:
-    truth = {"user": [1, 1, 2], "item": [1, 2, 1]}
-    run = {"user": [1, 1, 2], "item": [1, 4, 1], "score": [0.9, 0.8, 0.3]}
-    refused: Any = {**options, "unjudged": "bounds"}
-    with pytest.raises(ArgumentError, match="unjudged"):
-        podium.gate(truth, run, run, "ap", **refused)
-    with pytest.raises(ArgumentError, match="unjudged"):
-        podium.data.pool_unjudged(truth, run, run, **refused)
-
-
-TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}
-
-
-def end(truth: Any, run: Any, measure: str, like: str) -> float:
-    """Return the value of a package that explain gives, after that of measure was checked."""
-    [steps] = podium.explain(truth, run, measure, like=like).packages
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert steps.end == pytest.approx(
-            podium.measure(truth, run, measure, like=like).means[measure]
-        )
-    return steps.end
-
-
-def test_explain_puts_tied_positives_at_their_last_rank_as_scikit_learn() -> None:
-    run = {"user": [1, 1, 1, 2], "item": [3, 1, 2, 1], "score": [0.9, 0.5, 0.5, 0.9]}
-    assert end(TRUTH, run, "ap", "sklearn") == pytest.approx((2 / 3 + 1) / 2)
-
-
-def test_explain_rounds_scores_before_it_removes_those_of_0() -> None:
-    run = {"user": [1, 1, 2], "item": [1, 2, 1], "score": [0.9, 1e-46, 0.5]}
-    assert end(TRUTH, run, "recall", "torchmetrics") == (1 / 2 + 1) / 2
-
-
 @pytest.mark.parametrize(
     ("truth", "run", "measure", "changes"),
     [
@@ -166,75 +87,6 @@ def test_explain_finds_a_convention_that_measure_has(
     assert podium.measure(truth, run, name, **options).means[name] == float(value)
 
 
-def graded(seed: int = 4) -> tuple[Table, Table]:
-    """Return a truth with grades and a user without a positive, and a run."""
-    rng = np.random.default_rng(seed)
-    users = np.repeat(np.arange(30), 6)
-    items = np.concatenate([rng.choice(30, 6, replace=False) for _ in range(30)])
-    relevance = np.where(users > 4, rng.integers(0, 4, users.size), 0)
-    shown = np.concatenate([rng.choice(30, 20, replace=False) for _ in range(30)])
-    run = {"user": np.repeat(np.arange(30), 20), "item": shown, "score": rng.random(600)}
-    return {"user": users, "item": items, "relevance": relevance}, run
-
-
-@pytest.mark.parametrize(
-    ("measure", "options"),
-    [
-        ("ndcg@5", {"like": "rectools"}),
-        ("ndcg@5", {"like": "trec_eval"}),
-        ("ap@5", {"like": "recbole"}),
-        ("judged@5", {}),
-        ("recall@5", {"undefined": "zero"}),
-    ],
-)
-def test_curves_are_the_measures_at_other_cutoffs(measure: str, options: Any) -> None:
-    truth, run = graded()
-    kept = podium.measure(truth, run, measure, keep_lists=True, **options)
-    [curve] = details.of_evaluation(kept)["curves"].values()
-    means = dict(zip(curve["k"], curve["means"][""], strict=True))
-    assert means[5] == pytest.approx(kept.means[measure])
-    other = measure.replace("@5", "@10")
-    assert means[10] == pytest.approx(podium.measure(truth, run, other, **options).means[other])
-
-
-@pytest.mark.parametrize(
-    ("options", "shown", "missed"),
-    [
-        ({}, [("2", False), ("1", True), ("4", False)], 1),
-        ({"ties": "best"}, [("1", True), ("2", False), ("4", False)], 1),
-        ({"score_above": 0.45}, [("2", False), ("1", True)], 1),
-        ({"unjudged": "skip"}, [("1", True)], 1),
-        ({"unretrieved": "drop"}, [("2", False), ("1", True), ("4", False)], 0),
-    ],
-)
-def test_the_worst_served_users_have_the_measured_lists(
-    options: Any, shown: list[Any], missed: int
-) -> None:
-    truth = {"user": [1, 1], "item": [1, 3]}
-    run = {"user": [1, 1, 1], "item": [1, 2, 4], "score": [0.5, 0.5, 0.4]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the order of equal scores matters
-        kept = podium.measure(truth, run, "rr", keep_lists=True, **options)
-    [user] = details.of_evaluation(kept)["users"]["users"]
-    assert [(item["text"], item["relevant"]) for item in user["lists"][0][1]] == shown
-    assert user["n_missed"] == missed
-
-
-@pytest.mark.parametrize("by", ["engagement", "n_pos"])
-def test_segments_are_those_of_the_truth_for_every_order_of_runs(by: str) -> None:
-    truth = {"user": [1] * 3 + [2], "item": [1, 2, 3, 1]}
-    a = {"user": [1, 1, 2], "item": [1, 9, 1], "score": [2, 1, 3]}
-    b = {"user": [1, 1, 1, 2], "item": [9, 1, 2, 1], "score": [3, 2, 1, 2]}
-    found: list[list[float]] = []
-    for runs in ({"a": a, "b": b}, {"b": b, "a": a}):
-        compared = podium.compare(truth, runs, "recall@1", unretrieved="drop", by=by)
-        [one, three] = [segment.mask.tolist() for segment in compared.evaluations["a"].segments]
-        assert one == [False, True]
-        assert three == [True, False]
-        found.append([d.test.difference for d in compared.differences])
-    assert found[0] == [-value for value in found[1]]
-
-
 def told(*arguments: Any, **options: Any) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -255,49 +107,6 @@ def test_warnings_describe_the_truth_and_not_what_the_lists_hold() -> None:
     assert "column" not in text
 
 
-def test_the_lowest_score_is_rounded_as_scores_are() -> None:
-    truth = {"user": [1, 1], "item": [1, 2]}
-    run = {"user": [1, 1, 1], "item": [1, 2, 3], "score": [0.3, 0.1, 0.1]}
-    for is_single in (False, True):
-        options: Any = {"score_above": 0.1, "single_precision": is_single}
-        assert podium.measure(truth, run, "recall", **options).means["recall"] == 1 / 2
-
-
-def test_auc_at_1_is_undefined_and_never_refused() -> None:
-    truth = {"user": [1, 2], "item": [1, 1]}
-    run = {"user": [1, 2], "item": [1, 1], "score": [0.9, 0.1]}
-    with pytest.warns(PodiumWarning, match="auc@1"):
-        found = podium.measure(truth, run, "auc@1", score_above=0.5)
-    assert np.isnan(found.values["auc@1"]).all()
-
-
-def test_values_equal_up_to_rounding_have_bins() -> None:
-    for value in (1 / 3, 0.0, 1e17):
-        bins = bin_values([value, value * (1 + 2e-16)], 24)
-        assert sum(bins["counts"]) == 2
-        assert bins["edges"][0] < value < bins["edges"][-1]
-    truth = {"user": [1] * 3 + [2] * 3, "item": [1, 2, 3] * 2}
-    a = {"user": truth["user"], "item": [1, 8, 9, 1, 2, 9], "score": [3, 2, 1] * 2}
-    b = {"user": truth["user"], "item": [1, 2, 9, 1, 2, 3], "score": [3, 2, 1] * 2}
-    compared = podium.compare(truth, {"a": a, "b": b}, "recall@3", keep_lists=True)
-    assert sum(details.of_comparison(compared)["gains"]["histogram"]["counts"]) == 2
-
-
-def test_audit_counts_undefined_users_as_measure_does() -> None:
-    train = {"user": [1, 2, 3, 1], "item": [1, 2, 3, 4]}
-    test = {"user": [1, 2], "item": [2, 3], "relevance": [1, 0]}
-    runs = {"r": {"user": [1, 1, 2], "item": [2, 3, 1], "score": [0.9, 0.5, 0.1]}}
-
-    def found(measure: str) -> list[Any]:
-        findings = podium.audit(train, test, runs, measure).findings
-        return [finding for finding in findings if finding.check == "users-without-positives"]
-
-    [loss] = found("topk_loss@1")
-    right = podium.measure(test, runs["r"], "topk_loss@1", undefined="zero").means["topk_loss@1"]
-    assert [e.without_fault for e in loss.effects if e.run == "r"] == [right]
-    assert not found("judged@1")  # which needs no positive
-
-
 @pytest.mark.parametrize("column", ["score", "rank"])
 def test_audit_names_no_number_of_a_run_that_only_has_an_order(column: str) -> None:
     users = list(range(30))
@@ -313,25 +122,6 @@ def test_audit_names_no_number_of_a_run_that_only_has_an_order(column: str) -> N
     [text] = [finding.text for finding in findings if finding.check == "saturated-scores"]
     assert "-1" not in text
     assert "highest score, 9" not in text
-
-
-def test_popularity_describes_the_list_that_precision_describes() -> None:
-    truth = {"user": [1, 1], "item": [1, 2], "relevance": [1, 1]}
-    run = {"user": [1] * 4, "item": [8, 1, 9, 2], "score": [4, 3, 2, 1]}
-    past = {"user": [*range(10)], "item": [1, 2, 2] + [8] * 7}
-    found = podium.measure(
-        truth, run, ["precision@2", "popularity@2"], catalogue=past, unjudged="skip"
-    )
-    assert found.means == {"precision@2": 1.0, "popularity@2": (1 + 2) / 2}
-    tied = {"user": [1, 1], "item": [1, 8], "score": [1, 1]}
-    for seed in range(8):
-        found = podium.measure(
-            *(truth, tied, ["precision@1", "popularity@1"]),
-            catalogue=past,
-            ties="random",
-            seed=seed,
-        )
-        assert found.means["popularity@1"] == (1 if found.means["precision@1"] else 7)
 
 
 @pytest.mark.parametrize("length", [10, 50])
@@ -393,3 +183,19 @@ def test_a_look_may_have_only_new_users_of_weight_0(tmp_path: Path) -> None:
     none = {**users, "w": [0.0] * 40}
     with pytest.raises(ArgumentError, match="weight"):
         podium.gate(truth, base, candidate, "rr", users=none, weight="w")
+
+
+def test_diversity_of_features_does_not_depend_on_the_order_of_a_list() -> None:
+    rng = np.random.default_rng(5)
+    items: Table = {"item": [*range(10)], **{f"f{i}": rng.normal(size=10) for i in range(4)}}
+    truth = {"user": list(USERS), "item": [0] * len(USERS)}
+    for _ in range(5):
+        a, b = (lists([*range(10)], rng.permutation(10).tolist()) for _ in "ab")
+        assert is_equal(podium.compare(truth, {"a": a, "b": b}, "diversity@10", items=items))
+
+
+def test_values_equal_up_to_rounding_have_bins() -> None:
+    for value in (1 / 3, 0.0, 1e17):
+        bins = bin_values([value, value * (1 + 2e-16)], 24)
+        assert sum(bins["counts"]) == 2
+        assert bins["edges"][0] < value < bins["edges"][-1]

