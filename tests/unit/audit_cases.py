@@ -89,7 +89,7 @@ def with_run(case: Case, run: Columns) -> Case:
 
 def popular(case: Case, counts: Counter[int]) -> Columns:
     """Return the 20 most popular unseen items of each test user, one user after the other."""
-    seen = set(zip(case.train["user"].tolist(), case.train["item"].tolist(), strict=True))
+    seen = set(pairs_of_all(case.train))
     order = sorted(counts, key=lambda item: (-counts[item], item))
     best = [
         (user, item, -place)
@@ -101,18 +101,16 @@ def popular(case: Case, counts: Counter[int]) -> Columns:
 
 def n_users_of(train: Columns) -> Counter[int]:
     """Count the users of each item."""
-    pairs = set(zip(train["user"].tolist(), train["item"].tolist(), strict=True))
-    return Counter(item for _, item in pairs)
+    return Counter(item for _, item in set(pairs_of_all(train)))
 
 
 def pairs_of(table: Columns) -> tuple[str, ...]:
-    """Return the first three pairs, as an audit writes them."""
-    pairs = sorted(set(zip(table["user"].tolist(), table["item"].tolist(), strict=True)))
-    return tuple(f"user {user}, item {item}" for user, item in pairs[:3])
+    """Return the distinct pairs, as an audit writes them."""
+    return tuple(f"user {user}, item {item}" for user, item in sorted(set(pairs_of_all(table))))
 
 
 def ids_of(ids: Any, noun: str = "user") -> tuple[str, ...]:
-    return tuple(f"{noun} {label}" for label in sorted(set(np.asarray(ids).tolist()))[:3])
+    return tuple(f"{noun} {label}" for label in sorted(set(np.asarray(ids).tolist())))
 
 
 def pairs_of_all(table: Columns) -> list[tuple[int, int]]:

@@ -36,10 +36,10 @@ class Planted:
 
     case: Case
     check: str
-    count: int
-    examples: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None  # of all that it counts
     effect: tuple[float, float] | None = None  # with the fault and without it
     severity: str = "error"
+    count: int = 0  # where it is not the number of labels
 
 
 def planted_future_of_user(case: Case) -> Planted:
@@ -51,8 +51,7 @@ def planted_future_of_user(case: Case) -> Planted:
     damaged = replace(case, train=joined(case.train, late))
     runs = (popular(damaged, n_users_of(train)) for train in (damaged.train, case.train))
     with_fault, without_fault = (case.value(run=run) for run in runs)
-    n, ids = late["user"].size, ids_of(late["user"])
-    return Planted(damaged, "future-of-user", n, ids, (with_fault, without_fault))
+    return Planted(damaged, "future-of-user", ids_of(late["user"]), (with_fault, without_fault))
 
 
 def planted_future_of_all(case: Case) -> Planted:
@@ -65,8 +64,8 @@ def planted_future_of_all(case: Case) -> Planted:
     assert np.quantile(earliest(case.test, np.unique(case.test["user"])), 0.95) < 950
     runs = (popular(damaged, n_users_of(train)) for train in (damaged.train, case.train))
     with_fault, without_fault = (case.value(run=run) for run in runs)
-    ids = ids_of(new_users)
-    return Planted(damaged, "future-of-all", 60, ids, (with_fault, without_fault), "warning")
+    effect = with_fault, without_fault
+    return Planted(damaged, "future-of-all", ids_of(new_users), effect, "warning")
 
 
 def planted_overlap(case: Case) -> Planted:
@@ -75,7 +74,7 @@ def planted_overlap(case: Case) -> Planted:
     is_kept = np.ones(case.test["user"].size, bool)
     is_kept[3:60:4] = False
     effect = case.value(), case.value(rows(case.test, is_kept))
-    return Planted(damaged, "train-test-overlap", 15, pairs_of(leaked), effect)
+    return Planted(damaged, "train-test-overlap", pairs_of(leaked), effect)
 
 
 def planted_overlap_without_times(case: Case) -> Planted:
@@ -97,18 +96,17 @@ def planted_repeated_test(case: Case) -> Planted:
     others = {**again, "item": 10_000 + np.arange(7)}  # a list finds one of two equal rows
     effect = case.value(joined(case.test, others)), case.value()
     damaged = replace(case, test=joined(case.test, again))
-    return Planted(damaged, "duplicate-test", 7, pairs_of(again), effect)
+    return Planted(damaged, "duplicate-test", pairs_of(again), effect)
 
 
 def planted_repeated_train(case: Case) -> Planted:
     again = rows(case.train, np.flatnonzero(case.train["item"] == case.train["item"][0]))
     again = joined(again, again, again)
-    n = again["user"].size
     damaged = replace(case, train=joined(case.train, again))
     runs = (popular(case, Counter(train["item"].tolist())) for train in (damaged.train, case.train))
     with_fault, without_fault = (case.value(run=run) for run in runs)
-    effect = with_fault, without_fault
-    return Planted(damaged, "duplicate-train", n, pairs_of(again), effect, "warning")
+    effect, n = (with_fault, without_fault), again["user"].size
+    return Planted(damaged, "duplicate-train", pairs_of(again), effect, "warning", n)
 
 
 def planted_unknown_users(case: Case) -> Planted:
@@ -116,7 +114,7 @@ def planted_unknown_users(case: Case) -> Planted:
     damaged = replace(case, train=rows(case.train, ~np.isin(case.train["user"], users)))
     kept = rows(case.test, ~np.isin(case.test["user"], users))
     effect = case.value(), case.value(kept)
-    return Planted(damaged, "unknown-users", 6, ids_of(users), effect, "warning")
+    return Planted(damaged, "unknown-users", ids_of(users), effect, "warning")
 
 
 def planted_unknown_items(case: Case) -> Planted:
@@ -125,30 +123,26 @@ def planted_unknown_items(case: Case) -> Planted:
     is_lost = np.isin(case.test["item"], items)
     effect = case.value(), case.value(rows(case.test, ~is_lost))
     n = int(is_lost.sum())
-    return Planted(damaged, "unknown-items", n, ids_of(items, "item"), effect, "warning")
+    return Planted(damaged, "unknown-items", ids_of(items, "item"), effect, "warning", n)
 
 
 def planted_prefix(case: Case) -> Planted:
     test = {**case.test, "item": np.char.add("i", case.test["item"].astype(str))}
-    n = np.unique(case.test["item"]).size
     ids = ids_of(test["item"], "item")
-    return Planted(replace(case, test=test), "item-spelling", n, ids, (0.0, case.value()))
+    return Planted(replace(case, test=test), "item-spelling", ids, (0.0, case.value()))
 
 
 def planted_floats(case: Case) -> Planted:
     run = {**case.runs["model"]}
     run["item"] = np.char.add(run["item"].astype(str), ".0")
-    n = np.unique(run["item"]).size
     ids = ids_of(run["item"], "item")
-    return Planted(with_run(case, run), "item-spelling", n, ids, (0.0, case.value()))
+    return Planted(with_run(case, run), "item-spelling", ids, (0.0, case.value()))
 
 
 def planted_zeros(case: Case) -> Planted:
     run = {**case.runs["model"]}
     run["user"] = np.char.zfill(run["user"].astype(str), 6)
-    n = np.unique(run["user"]).size
-    ids = ids_of(run["user"])
-    return Planted(with_run(case, run), "user-spelling", n, ids, (0.0, case.value()))
+    return Planted(with_run(case, run), "user-spelling", ids_of(run["user"]), (0.0, case.value()))
 
 
 def planted_blanks(case: Case) -> Planted:
@@ -156,15 +150,15 @@ def planted_blanks(case: Case) -> Planted:
     text = case.test["item"].astype(str)
     is_odd = np.isin(case.test["item"], np.unique(case.test["item"])[::9])
     test = {**case.test, "item": np.where(is_odd, np.char.add(" ", text), text)}
-    n = np.unique(test["item"][is_odd]).size
     ids = ids_of(test["item"][is_odd], "item")
     with_fault = case.value({**case.test, "item": case.test["item"] + 5000 * is_odd})
-    return Planted(replace(case, test=test), "item-spelling", n, ids, (with_fault, case.value()))
+    return Planted(replace(case, test=test), "item-spelling", ids, (with_fault, case.value()))
 
 
 def planted_units(case: Case) -> Planted:
     test = {**case.test, "timestamp": case.test["timestamp"] * 1000}
-    return Planted(replace(case, test=test), "time-units", test["user"].size)
+    n = test["user"].size
+    return Planted(replace(case, test=test), "time-units", (), count=n)
 
 
 def planted_ratings(case: Case) -> Planted:
@@ -174,9 +168,8 @@ def planted_ratings(case: Case) -> Planted:
         case.value({**case.test, "relevance": stars}),
         case.value({**rows(case.test, stars >= 4), "relevance": stars[stars >= 4]}),
     )
-    is_low = stars < 4
-    low = rows(case.test, is_low)
-    return Planted(replace(case, test=test), "ratings", int(is_low.sum()), pairs_of(low), effect)
+    low = rows(case.test, stars < 4)
+    return Planted(replace(case, test=test), "ratings", pairs_of(low), effect)
 
 
 def planted_low_grades(case: Case) -> Planted:
@@ -184,8 +177,7 @@ def planted_low_grades(case: Case) -> Planted:
     test = {**case.test, "relevance": grade}
     low = rows(case.test, grade < 1)
     effect = case.value(test), case.value(rows(test, grade == 1))
-    n = low["user"].size
-    return Planted(replace(case, test=test), "low-grades", n, pairs_of(low), effect, "warning")
+    return Planted(replace(case, test=test), "low-grades", pairs_of(low), effect, "warning")
 
 
 def planted_without_positives(case: Case) -> Planted:
@@ -195,21 +187,21 @@ def planted_without_positives(case: Case) -> Planted:
     value = case.value(test)
     n = np.unique(case.test["user"]).size
     effect = value, value * (n - 6) / n
-    ids = ids_of(users)
-    return Planted(replace(case, test=test), "users-without-positives", 6, ids, effect, "warning")
+    check = "users-without-positives"
+    return Planted(replace(case, test=test), check, ids_of(users), effect, "warning")
 
 
 def planted_missing_users(case: Case) -> Planted:
     users = np.unique(case.test["user"])[3:11]
     run = rows(case.runs["model"], ~np.isin(case.runs["model"]["user"], users))
     effect = case.value(run=run, missing="skip"), case.value(run=run, missing="zero")
-    return Planted(with_run(case, run), "missing-users", 8, ids_of(users), effect, "warning")
+    return Planted(with_run(case, run), "missing-users", ids_of(users), effect, "warning")
 
 
 def planted_other_users(case: Case) -> Planted:
     run = {**case.runs["model"], "user": case.runs["model"]["user"] + 5000}
     users = np.unique(case.test["user"])
-    return Planted(with_run(case, run), "missing-users", users.size, ids_of(users))
+    return Planted(with_run(case, run), "missing-users", ids_of(users))
 
 
 def planted_repeated_items(case: Case) -> Planted:
@@ -218,7 +210,7 @@ def planted_repeated_items(case: Case) -> Planted:
     again["score"] = again["score"] - 1e-9
     fresh = {**again, "item": 10_000 + np.arange(40)}
     effect = case.value(run=joined(run, fresh)), case.value()
-    return Planted(with_run(case, joined(run, again)), "duplicate-run", 40, pairs_of(again), effect)
+    return Planted(with_run(case, joined(run, again)), "duplicate-run", pairs_of(again), effect)
 
 
 def planted_short_lists(case: Case) -> Planted:
@@ -228,7 +220,7 @@ def planted_short_lists(case: Case) -> Planted:
     cut = rows(run, ~np.isin(run["user"], users) | (place < 3))
     kept = rows(case.test, ~np.isin(case.test["user"], users))
     effect = case.value(run=cut), case.value(kept, cut)
-    return Planted(with_run(case, cut), "short-lists", 10, ids_of(users), effect, "warning")
+    return Planted(with_run(case, cut), "short-lists", ids_of(users), effect, "warning")
 
 
 def planted_ties(case: Case) -> Planted:
@@ -238,7 +230,7 @@ def planted_ties(case: Case) -> Planted:
     is_tied = best.values["ndcg@10"] != worst.values["ndcg@10"]
     ids = ids_of(best.labels[is_tied])
     effect = best.means["ndcg@10"], worst.means["ndcg@10"]
-    return Planted(with_run(case, run), "ties", int(is_tied.sum()), ids, effect, "warning")
+    return Planted(with_run(case, run), "ties", ids, effect, "warning")
 
 
 def planted_saturation(case: Case) -> Planted:
@@ -248,9 +240,7 @@ def planted_saturation(case: Case) -> Planted:
     n_highest = np.bincount(run["user"][run["score"] >= highest])
     users = np.flatnonzero(n_highest > 1)
     effect = case.value(run=clipped, ties="best"), case.value(run=clipped)
-    return Planted(
-        with_run(case, clipped), "saturated-scores", users.size, ids_of(users), effect, "warning"
-    )
+    return Planted(with_run(case, clipped), "saturated-scores", ids_of(users), effect, "warning")
 
 
 def planted_seen_items(case: Case) -> Planted:
@@ -259,7 +249,7 @@ def planted_seen_items(case: Case) -> Planted:
     seen = {"user": users, "item": case.train["item"][first], "score": np.full(40, 1e6)}
     run = joined(case.runs["model"], seen)
     effect = case.value(run=run), case.value()
-    return Planted(with_run(case, run), "seen-items", 40, pairs_of(seen), effect, "warning")
+    return Planted(with_run(case, run), "seen-items", pairs_of(seen), effect, "warning")
 
 
 def planted_unknown_run_items(case: Case) -> Planted:
@@ -268,36 +258,34 @@ def planted_unknown_run_items(case: Case) -> Planted:
     run["item"] = np.where(is_odd, 7000 + np.arange(run["user"].size), run["item"])
     effect = case.value(run=run), case.value(run=rows(run, ~is_odd))
     ids = ids_of(run["item"][is_odd], "item")
-    n = int(is_odd.sum())
-    return Planted(with_run(case, run), "unknown-run-items", n, ids, effect, "warning")
+    return Planted(with_run(case, run), "unknown-run-items", ids, effect, "warning")
 
 
 def planted_reversal(case: Case) -> Planted:
     run = {**case.runs["model"], "score": -case.runs["model"]["score"]}
     n = np.unique(case.test["user"]).size
-    return Planted(
-        with_run(case, run), "reversed-scores", n, (), (case.value(run=run), case.value())
-    )
+    effect = case.value(run=run), case.value()
+    return Planted(with_run(case, run), "reversed-scores", (), effect, count=n)
 
 
 def planted_chance(case: Case) -> Planted:
     scores = np.random.default_rng(9).normal(size=(N_USERS, N_ITEMS))
     users = np.unique(case.test["user"])
     damaged = with_run(case, lists(case.train, users, scores))
-    return Planted(damaged, "below-popularity", users.size, (), severity="warning")
+    return Planted(damaged, "below-popularity", (), severity="warning", count=users.size)
 
 
 def planted_swap(case: Case) -> Planted:
     damaged = replace(case, train=case.test, test=case.train, runs={})
     n = case.test["user"].size
-    return Planted(damaged, "swapped-parts", n, ids_of(case.test["user"]))
+    return Planted(damaged, "swapped-parts", ids_of(case.test["user"]), count=n)
 
 
 def planted_sampled_lists(case: Case) -> Planted:
     del case
     sample = sampled()
     n = np.unique(sample.test["user"]).size
-    return Planted(replace(sample, options={}), "sampled-lists", n, ())
+    return Planted(replace(sample, options={}), "sampled-lists", (), count=n)
 
 
 def planted_seen_negatives(case: Case) -> Planted:
@@ -312,9 +300,7 @@ def planted_seen_negatives(case: Case) -> Planted:
     is_kept = np.ones(run["user"].size, bool)
     is_kept[changed] = False
     effect = sample.value(run=run), sample.value(run=rows(run, is_kept))
-    return Planted(
-        with_run(sample, run), "negatives-seen", 30, pairs_of(rows(run, changed)), effect
-    )
+    return Planted(with_run(sample, run), "negatives-seen", pairs_of(rows(run, changed)), effect)
 
 
 def planted_popular_negatives(case: Case) -> Planted:
@@ -328,7 +314,7 @@ def planted_popular_negatives(case: Case) -> Planted:
         user = int(run["user"][start])
         best = [item for item in order if (user, item) not in seen][:30]
         run["item"][start + 1 : start + 31] = best
-    return Planted(with_run(sample, run), "negatives-popular", -1)
+    return Planted(with_run(sample, run), "negatives-popular", None)
 
 
 def planted_number_of_negatives(case: Case) -> Planted:
@@ -339,7 +325,7 @@ def planted_number_of_negatives(case: Case) -> Planted:
     cut = rows(run, ~(np.isin(run["user"], users) & (np.arange(run["user"].size) % 31 > 20)))
     kept = rows(sample.test, ~np.isin(sample.test["user"], users))
     effect = sample.value(run=cut), sample.value(kept, cut)
-    return Planted(with_run(sample, cut), "number-of-negatives", 12, ids_of(users), effect)
+    return Planted(with_run(sample, cut), "number-of-negatives", ids_of(users), effect)
 
 
 def planted_lost_targets(case: Case) -> Planted:
@@ -350,9 +336,8 @@ def planted_lost_targets(case: Case) -> Planted:
     cut = rows(run, ~is_lost)
     kept = rows(sample.test, ~np.isin(sample.test["user"], run["user"][is_lost]))
     effect = sample.value(run=cut), sample.value(kept, cut)
-    return Planted(
-        with_run(sample, cut), "targets-not-listed", 9, pairs_of(rows(run, is_lost)), effect
-    )
+    labels = pairs_of(rows(run, is_lost))
+    return Planted(with_run(sample, cut), "targets-not-listed", labels, effect)
 
 
 def planted_few_candidates(case: Case) -> Planted:
@@ -368,8 +353,7 @@ def planted_few_candidates(case: Case) -> Planted:
         user = int(run["user"][start])
         free = [item for item in allowed if (user, item) not in taken]
         run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
-    n, ids = len(order) - len(allowed), ids_of(order[::2], "item")
-    return Planted(with_run(sample, run), "negatives-few-items", n, ids)
+    return Planted(with_run(sample, run), "negatives-few-items", ids_of(order[::2], "item"))
 
 
 PLANTED: list[Callable[[Case], Planted]] = [

@@ -99,7 +99,7 @@ def test_bad_line_is_named(
 @pytest.mark.parametrize("above", ["", "\n", "\n\n"])
 def test_line_that_is_wrong_is_found_wherever_it_is(tmp_path: Path, odd: str, above: str) -> None:
     rng = random.Random(0)
-    for _ in range(30):
+    for _ in range(10):
         rows = rng.choices(
             ['1,"a ""b""",0.5', '"x\ny",2,1e3', "7,8,", "", "4,5"], k=rng.randrange(1, 60)
         )
@@ -110,31 +110,28 @@ def test_line_that_is_wrong_is_found_wherever_it_is(tmp_path: Path, odd: str, ab
 
 
 ROW: dict[str, Any] = {"user": [1, 2], "item": [1, 2], "score": [0.5, 1.5]}
-BAD_TABLES: dict[str, tuple[dict[str, Any], str]] = {
-    "no rows": ({"user": [], "item": [], "score": []}, "no rows"),
-    "no score": ({"user": [1], "item": [1], "scor": [1]}, "score"),
-    "two users": ({**ROW, "qid": [1, 2]}, "user"),
-    "not finite": ({**ROW, "score": [1.0, np.nan]}, r"1 non-finite value, .* row 1 \(user 2\)"),
-    "rank 0": ({"user": [3, 4], "item": [1, 1], "rank": [1, 0]}, r"got 0 at row 1 \(user 4\)"),
-    "missing ids": ({**ROW, "user": ["a", None]}, "1 missing value, first at row 1"),
-    "float ids": ({**ROW, "item": [1.0, 1.5]}, "1.5 at row 1"),
-    "truth values": ({**ROW, "user": [True, False]}, "user"),
-    "words": ({**ROW, "score": ["high", "low"]}, "score"),
-    "number": ({**ROW, "user": 3}, "user"),
-    "text": ({**ROW, "user": "ab"}, "user"),
-    "no dimension": ({**ROW, "user": np.array(3)}, "user"),
-    "sparse": ({**ROW, "user": sparse.csr_array(np.eye(2))}, "user"),
-    "iterator": ({**ROW, "user": iter([1])}, "user"),
-    "kinds": ({**ROW, "item": ["a", [1]]}, "item"),
-    "pandas NA": ({**ROW, "item": pd.Series(["a", pd.NA], dtype="string")}, "item has 1 missing"),
-    "object NA": ({**ROW, "item": pd.Series(["a", pd.NA], dtype=object)}, "item has 1 missing"),
-    "mask": ({**ROW, "item": np.ma.array([1, 2], mask=[0, 1])}, "item"),
-    "two dimensions": ({**ROW, "score": np.array([[1.0], [2.0]])}, "score"),
-    "lists": ({**ROW, "score": [[1.0], [2.0]]}, "score"),
-}
+BAD_TABLES: list[tuple[dict[str, Any], str]] = [
+    ({"user": [], "item": [], "score": []}, "no rows"),
+    ({**ROW, "score": [1.0, np.nan]}, r"1 non-finite value, .* row 1 \(user 2\)"),
+    ({"user": [3, 4], "item": [1, 1], "rank": [1, 0]}, r"got 0 at row 1 \(user 4\)"),
+    ({**ROW, "user": ["a", None]}, "1 missing value, first at row 1"),
+    ({**ROW, "item": [1.0, 1.5]}, "1.5 at row 1"),
+    *(
+        ({**ROW, "user": wrong}, "user must")
+        for wrong in ([True, False], 3, "ab", np.array(3), sparse.csr_array(np.eye(2)), iter([1]))
+    ),
+    ({**ROW, "item": ["a", [1]]}, "item"),
+    ({**ROW, "item": pd.Series(["a", pd.NA], dtype="string")}, "item has 1 missing"),
+    ({**ROW, "item": pd.Series(["a", pd.NA], dtype=object)}, "item has 1 missing"),
+    ({**ROW, "item": np.ma.array([1, 2], mask=[0, 1])}, "item"),
+    *(
+        ({**ROW, "score": wrong}, "score must")
+        for wrong in (["high", "low"], np.array([[1.0], [2.0]]), [[1.0], [2.0]])
+    ),
+]
 
 
-@pytest.mark.parametrize(("table", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+@pytest.mark.parametrize(("table", "message"), BAD_TABLES)
 def test_bad_table_is_named_in_one_line(table: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         data.read_run(table)
@@ -145,6 +142,7 @@ def test_bad_table_is_named_in_one_line(table: dict[str, Any], message: str) -> 
     ("call", "parameters"),
     [
         (lambda: data.read_run({"user": [1], "item": [1]}), ("score", "rank")),
+        (lambda: data.read_run({**ROW, "qid": [1, 2]}), ("user",)),
         (lambda: data.read_run(ROW, user="usr"), ()),
         (lambda: data.read_run(ROW, user="item"), ("user", "item")),
         (lambda: data.read_run(ROW, user="item", item="item"), ("user", "item")),
@@ -193,7 +191,7 @@ def test_damaged_columns_are_read_or_named_without_a_panic(
     frame = pl.DataFrame(columns)
     frame.write_parquet(path) if name == "a.parquet" else frame.write_ipc(path)
     whole = path.read_bytes()
-    for _ in range(150):
+    for _ in range(60):
         changed = bytearray(whole)
         for place in rng.sample(range(len(whole)), 3):
             changed[place] = rng.randrange(256)
@@ -244,14 +242,3 @@ def test_messages_are_one_line_whatever_they_quote(tmp_path: Path) -> None:
         data.read_run(path)
     assert str(caught.value).isprintable()
     assert str(DataError("a\r\n  b\x1b[2J\u2028c ")) == "a b\N{REPLACEMENT CHARACTER}[2J c"
-
-
-def test_negative_relevance_counts_as_0_with_a_warning() -> None:
-    with pytest.warns(PodiumWarning, match="down to -2"):
-        truth = data.read_truth({"user": [3, 4], "item": [1, 1], "relevance": [1, -2]})
-    assert truth.relevance.tolist() == [1, 0]
-
-
-def test_integers_beyond_64_bits_are_strings() -> None:
-    run = data.read_run({"user": [1, 2], "item": [1, 2**65], "score": [1, 2]})
-    assert list(run.item) == ["1", str(2**65)]

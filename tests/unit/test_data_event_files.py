@@ -44,15 +44,32 @@ def test_rows_without_a_header_are_read_with_any_separator(
         assert read(tmp_path / name, columns=COLUMNS) == ROWS
 
 
+BAD = [
+    *("", "1,2,3\n", "userId,movieId,rating,timestamp\n1,2,3,4\n", "1,2,3,4\n1,2\n"),
+    *("1\t2\t3\t4\n1\t2\tx\t4\n", "1::2::3::4\n1::2::3::4::5\n"),
+]
+BAD_JSON = [
+    ('{"user": 1, "item": 2}\n{"user": 1, "item"\n', "line 2"),
+    ('{"user": 1, "item": 2}\n[1, 2]\n', "line 2"),
+    ('[{"user": 1, "item": 2}]\n', "line 1"),
+    ('{"user": 1, "item": 2}\n{"user": 1}\n', "item has 1 missing value, first at row 1"),
+    ('{"user": 1, "item": [2]}\n', "item"),
+    ('{"who": 1, "item": 2}\n', "user"),
+]
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["", "1,2,3\n", "userId,movieId,rating,timestamp\n1,2,3,4\n", "1,2,3,4\n1,2\n",
-     "1\t2\t3\t4\n1\t2\tx\t4\n", "1::2::3::4\n1::2::3::4::5\n"],
-)  # fmt: skip
-def test_bad_rows_without_a_header_are_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "u.data").write_text(text)
-    with pytest.raises(DataError, match=r"line 2|first line|4 names|empty"):
-        data.read_interactions(tmp_path / "u.data", columns=COLUMNS)
+    ("name", "text", "words"),
+    [
+        *(("u.data", text, r"line 2|first line|4 names|empty") for text in BAD),
+        *(("bad.jsonl", text, words) for text, words in BAD_JSON),
+    ],
+)
+def test_bad_rows_are_refused(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    options: Any = {"columns": COLUMNS} if name == "u.data" else {}
+    with pytest.raises(DataError, match=words):
+        data.read_interactions(tmp_path / name, **options)
 
 
 def test_columns_are_named_once_and_only_for_texts(tmp_path: Path) -> None:
@@ -101,23 +118,6 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"user": 1, "item": 2}\n{"user": 1, "item"\n', "line 2: not JSON"),
-        ('{"user": 1, "item": 2}\n[1, 2]\n', "line 2: each line must be a JSON object"),
-        ('[{"user": 1, "item": 2}]\n', "line 1: each line must be a JSON object"),
-        ('{"user": 1, "item": 2}\n{"user": 1}\n', "item has 1 missing value, first at row 1"),
-        ('{"user": 1, "item": [2]}\n', "item must hold integers or strings"),
-        ('{"who": 1, "item": 2}\n', "has no user column"),
-    ],
-)
-def test_bad_json_lines_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "bad.jsonl").write_text(text)
-    with pytest.raises(DataError, match=message):
-        data.read_interactions(tmp_path / "bad.jsonl")
-
-
-@pytest.mark.parametrize(
     "names",
     [
         ("userId", "movieId", "rating", "timestamp"),
@@ -130,13 +130,10 @@ def test_bad_json_lines_are_refused(tmp_path: Path, text: str, message: str) -> 
 def test_names_of_published_data_are_known(names: tuple[str, ...]) -> None:
     found = resolve(("extra", *names), (USER, ITEM, VALUE, TIMESTAMP), {}, "a.csv")
     assert tuple(found.values()) == names
-
-
-def test_usual_names_come_first_and_two_of_a_kind_are_refused() -> None:
     assert resolve(("user", "item", "movieId"), (USER, ITEM), {}, "a")["item"] == "item"
-    for names in (("user", "asin", "parent_asin"), ("user", "item_id", "itemId")):
-        with pytest.raises(DataError, match="2 columns that could be the item"):
-            resolve(names, (USER, ITEM), {}, "a")
+    for several in (("user", "asin", "parent_asin"), ("user", "item_id", "itemId")):
+        with raises(DataError, "item"):
+            resolve(several, (USER, ITEM), {}, "a")
 
 
 TRUTH = {"who": [1, 2], "what": [5, 6]}
@@ -150,12 +147,15 @@ def test_names_apply_to_the_tables_that_have_them() -> None:
         data.ranking(TRUTH, {"who": RUN["user"], **RUN}, user="who", item="what"),
     ):
         np.testing.assert_array_equal(ranking.relevance, usual.relevance)
-    with pytest.raises(DataError, match=r"no column 'whom': .* Did you mean 'who'\?"):
-        data.ranking(TRUTH, RUN, user="whom", item="what")
-    with pytest.raises(DataError, match="no user column"):
-        data.ranking(TRUTH, {"u": [1], "item": [5], "score": [1.0]}, user="who", item="what")
-    with pytest.raises(DataError, match="has no column 'who'"):  # one table has no other
-        data.read_run(RUN, user="who")
+    for call in (
+        lambda: data.ranking(TRUTH, RUN, user="whom", item="what"),
+        lambda: data.ranking(
+            TRUTH, {"u": [1], "item": [5], "score": [1.0]}, user="who", item="what"
+        ),
+        lambda: data.read_run(RUN, user="who"),  # one table has no other
+    ):
+        with pytest.raises(DataError):
+            call()
 
 
 def test_positives_keep_their_times_and_weights_are_read_without_times() -> None:

@@ -22,25 +22,6 @@ def simulated(seed: int, n_rows: int = 6000, deviation: float = 1.0) -> dict[str
     return {"label": 1.0 * (rng.random(n_rows) < chance), "user": user, "item": item, "p": chance}
 
 
-def log_loss(label: Any, chance: Any) -> float:
-    clipped = np.clip(chance, 1e-3, 1 - 1e-3)
-    return float(-np.mean(label * np.log(clipped) + (1 - label) * np.log1p(-clipped)))
-
-
-def test_probabilities_are_closer_to_the_truth_than_means() -> None:
-    for seed in range(3):
-        d = simulated(seed)
-        pooled = pooled_relevance(d["label"], d["user"], d["item"])
-        by_item = np.bincount(d["item"], d["label"]) / np.maximum(np.bincount(d["item"]), 1)
-        by_user = np.bincount(d["user"], d["label"]) / np.maximum(np.bincount(d["user"]), 1)
-        means = (by_item[d["item"]], by_user[d["user"]], d["label"], np.full(6000, 0.3))
-        error = np.mean((pooled - d["p"]) ** 2)
-        assert error < 0.5 * min(np.mean((other - d["p"]) ** 2) for other in means)
-        # On new draws of the same rows, too.
-        fresh = 1.0 * (np.random.default_rng(99).random(6000) < d["p"])
-        assert log_loss(fresh, pooled) < min(log_loss(fresh, other) for other in means)
-
-
 @pytest.mark.parametrize("deviation", [0.5, 1.0, 1.5])
 def test_variances_are_recovered(deviation: float) -> None:
     rng = np.random.default_rng(5)
@@ -73,17 +54,13 @@ def test_effects_are_most_probable_at_their_variances() -> None:
     assert np.abs(slope).max() < 1e-2
 
 
-def test_share_mixes_label_and_probability() -> None:
-    d = simulated(2, 500)
-    pooled = {s: pooled_relevance(d["label"], d["user"], d["item"], share=s) for s in (0, 0.25, 1)}
-    np.testing.assert_array_equal(pooled[0], d["label"])
-    np.testing.assert_allclose(pooled[0.25], 0.75 * d["label"] + 0.25 * pooled[1])
-    assert ((pooled[1] > 0) & (pooled[1] < 1)).all()
-
-
-def test_names_do_not_matter() -> None:
+def test_names_do_not_matter_and_share_mixes_label_and_probability() -> None:
     d = simulated(6, 800)
     expected = pooled_relevance(d["label"], d["user"], d["item"])
+    grades = np.where(d["label"] > 0, 5.0, 4.0)
+    for share in (0, 0.25, 1):
+        mixed = pooled_relevance(grades, d["user"], d["item"], min_relevance=5, share=share)
+        np.testing.assert_allclose(mixed, (1 - share) * d["label"] + share * expected)
     for user in (d["user"] * 10**12, d["user"].astype(np.uint16), 99 - d["user"]):
         given = pooled_relevance(d["label"], user, d["item"])
         np.testing.assert_allclose(given, expected, rtol=1e-9)
@@ -91,15 +68,6 @@ def test_names_do_not_matter() -> None:
     for item in (words, np.array(words), np.array(words, object)):
         given = pooled_relevance(d["label"], d["user"], item)
         np.testing.assert_allclose(given, expected, rtol=1e-9)
-
-
-def test_min_relevance_decides_what_is_positive() -> None:
-    d = simulated(8, 400)
-    grades = np.where(d["label"] > 0, 5.0, 4.0)
-    np.testing.assert_array_equal(
-        pooled_relevance(grades, d["user"], d["item"], min_relevance=5),
-        pooled_relevance(d["label"], d["user"], d["item"]),
-    )
 
 
 def test_a_row_of_weight_2_counts_as_two_rows() -> None:

@@ -14,11 +14,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from tests.raised import raises
 
 import podium
 from podium import data
-from podium.errors import ArgumentError, DataError
+from podium.errors import DataError, PodiumError
 
 USER = np.array([3, 1, 3, 2])
 ITEM = np.array([10, 20, 30, 10])
@@ -30,16 +29,6 @@ def same(run: data.Run) -> None:
     assert np.asarray(run.user).tolist() == USER.tolist()
     assert np.asarray(run.item).tolist() == ITEM.tolist()
     assert run.score.tolist() == SCORE.tolist()
-
-
-@pytest.mark.parametrize(
-    "suffix", ["parquet", "csv", "tsv", "csv.gz", "tsv.gz", "arrow", "feather"]
-)
-def test_run_survives_every_file_format(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"run.{suffix}"
-    data.write_table(COLUMNS, path)
-    same(data.read_run(path))
-    same(data.read_run(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -62,12 +51,6 @@ def test_run_is_equal_from_every_object(make: Any) -> None:
     same(data.read_run(make()))
 
 
-def test_ids_are_not_copied() -> None:
-    run = data.read_run(COLUMNS)
-    assert np.shares_memory(run.user, USER)
-    assert np.shares_memory(run.score, SCORE)
-
-
 def test_sparse_matrix_keeps_stored_zeros() -> None:
     matrix = sparse.csr_array(
         (np.array([2.0, 0.0, 1.0]), np.array([1, 2, 0]), np.array([0, 2, 2, 3])), shape=(3, 4)
@@ -85,37 +68,22 @@ def test_score_counts_where_both_are_there() -> None:
     assert data.read_run(table, rank="rank").score.tolist() == [-2.0, -1.0]
 
 
-@pytest.mark.parametrize(
-    "ranks",
-    [
-        [3, 1, 2],
-        [2, 0, 1],
-        [2, 1, 1],
-        ["3", "1", None],
-        ["x"] * 3,
-        [None] * 3,
-        [[1]] * 3,
-        [b"1"] * 3,
-    ],
-)
-def test_ranks_that_contradict_no_score_are_left_aside(ranks: list[Any]) -> None:
-    table = {"user": [1, 1, 1], "item": [1, 2, 3], "rank": ranks, "score": [1, 3, 2]}
-    assert data.read_run(table).score.tolist() == [1.0, 3.0, 2.0]
-
-
-def test_ranks_are_held_against_scores_within_a_user_in_any_row_order() -> None:
+def test_ranks_that_contradict_no_score_are_left_aside() -> None:
+    table = {"user": [1, 1, 1], "item": [1, 2, 3], "score": [1, 3, 2]}
+    for ranks in ([3, 1, 2], [2, 0, 1], [2, 1, 1], ["3", "1", None], ["x"] * 3, [[1]] * 3):
+        assert data.read_run({**table, "rank": ranks}).score.tolist() == [1.0, 3.0, 2.0]
     rng = np.random.default_rng(0)
     users, scores = rng.integers(0, 9, 200), rng.permutation(200)
     table = {"user": users, "item": np.arange(200), "score": scores, "rank": 200 - scores}
     assert data.read_run(table).score.tolist() == scores.tolist()
-    own = users == users[17]
-    table["rank"] = np.where(np.arange(200) == 17, 500, table["rank"])
-    table["score"] = np.where(np.arange(200) == 17, scores[own].max() + 0.5, scores)
+    is_odd = np.arange(200) == 17
+    table["rank"] = np.where(is_odd, 500, table["rank"])
+    table["score"] = np.where(is_odd, scores[users == users[17]].max() + 0.5, scores)
     with pytest.raises(DataError, match=rf"score and rank contradict .*\(user {users[17]}\)"):
         data.read_run(table)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "run", None])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "run", None])
 @pytest.mark.parametrize("top", [2**53 + 1, 2**63 - 1, -(2**53), 2**64 - 1])
 def test_large_integers_keep_their_order(tmp_path: Path, suffix: str | None, top: int) -> None:
     scores = [top - 1, top, top - 2, 0]
@@ -215,6 +183,8 @@ def test_categories_and_large_unsigned_ids_are_strings() -> None:
     run = data.read_run(frame)
     assert list(run.user) == ["a", "b"]
     assert list(run.item) == ["1", str(big)]
+    run = data.read_run({"user": [1, 2], "item": [1, 2**65], "score": [1, 2]})
+    assert list(run.item) == ["1", str(2**65)]
 
 
 @pytest.mark.parametrize(("kind", "largest"), [(np.float32, 2**24), (np.float16, 2**11)])
@@ -250,19 +220,6 @@ def test_features_are_the_other_numeric_columns() -> None:
     )
 
 
-def test_other_objects_are_refused() -> None:
-    with pytest.raises(ArgumentError):
-        data.read_run(7)
-    with raises(ArgumentError, "format"):
-        data.read_run(COLUMNS, format="csv")
-    with pytest.raises(ArgumentError):
-        data.read_truth((USER,))
-    with pytest.raises(ArgumentError):
-        data.read_run({**COLUMNS, "item": ITEM[:3]})
-
-
-# --- Mappings of users to {item: value} -----------------------------------------------------------
-
 NESTED = {"b": {"x": 0.5, "y": 2.0}, "a": {"y": -1.0}, "c": {}}
 
 
@@ -277,23 +234,23 @@ def test_nested_mapping_is_read_as_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    "table",
     [
-        ({"a": {}}, "has no rows"),
-        ({"a": {"x": None}}, "user 'a' has an item with the value None"),
-        ({"a": {"x": "high"}}, "score must hold numbers"),
-        ({"a": {"x": np.nan}}, "non-finite"),
-        (
-            {"a": {1: 0.5, "x": 1.0}},
-            "items must all be integers or all be strings, got int and str",
-        ),
-        ({1: {1: 0.5}, "a": {1: 1.0}}, "users must all be integers or all be strings"),
-        ({"a": {True: 0.5}}, "items must all be integers or all be strings, got bool"),
-        (pd.DataFrame(COLUMNS).to_dict(), r"pandas' to_dict\(\) returns.*Pass the frame itself"),
+        {"a": {}},
+        {"a": {"x": None}},
+        {"a": {"x": "high"}},
+        {"a": {"x": np.nan}},
+        {"a": {1: 0.5, "x": 1.0}},
+        {1: {1: 0.5}, "a": {1: 1.0}},
+        {"a": {True: 0.5}},
+        pd.DataFrame(COLUMNS).to_dict(),
+        {**COLUMNS, "item": ITEM[:3]},
+        7,
+        (USER,),
     ],
 )
-def test_wrong_nested_mappings_are_refused(table: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+def test_other_objects_are_refused(table: Any) -> None:
+    with pytest.raises(PodiumError):
         data.read_run(table)
 
 

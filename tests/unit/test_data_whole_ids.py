@@ -1,7 +1,9 @@
-"""Ids written as n.0: each pair of tables decides together whether they are numbers or text."""
+"""Ids written as n.0 or in another spelling: which ids are one, and what is said of others."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,13 @@ import pytest
 
 import podium
 from podium import data
-from podium.data import buckets
+from podium.data import buckets, spelling
 from podium.data.id_lists import match, read_ids
 from podium.data.ids import share_all
 from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_column, user_positions
 from podium.decide.explain.tables import differences
-from podium.errors import DataError
+from podium.errors import DataError, PodiumWarning
 from podium.recommenders import EASE
 
 
@@ -170,3 +172,75 @@ def test_unjudged_items_of_two_runs_are_the_same_items(tmp_path: Path) -> None:
     pool = pool_unjudged(truth, whole, text)
     found = zip(pool.items(np.arange(2)).tolist(), pool.base_rank, pool.candidate_rank, strict=True)
     assert list(found) == [("2.0", 2, 1), ("1.10", 0, 2)]
+
+
+E = "é"
+PAIRS = {
+    (unicodedata.normalize("NFD", E), E): "Unicode",
+    (" a", "a"): "blanks",
+    ("a\u00a0b", "a b"): "blanks",
+    ("ABC", "abc"): "case",
+    (" " + unicodedata.normalize("NFD", "\u00c9"), E): "Unicode form and blanks and upper",
+    ("007", "7"): ".0",
+    ("7.0", "7"): ".0",
+    ("a\u200b", "a"): "invisible",
+    ("\ufeffA\u2060", "a"): "invisible characters and upper",
+}
+
+
+def _tables(left: str, right: str) -> tuple[Any, Any]:
+    truth = {"user": ["u", "v"], "item": [left, "x"]}
+    run = {"user": ["u", "v"], "item": [right, "x"], "score": [1.0, 1.0]}
+    return truth, run
+
+
+@pytest.mark.parametrize(("pair", "word"), PAIRS.items())
+def test_a_difference_in_spelling_is_named_with_its_rows(pair: tuple[str, str], word: str) -> None:
+    truth, run = _tables(*pair)
+    with pytest.warns(PodiumWarning, match=rf"1 row.*{word}"):
+        podium.measure(truth, run, "rr")
+    alone = ({**truth, "item": [pair[0]] * 2}, {**run, "item": [pair[1]] * 2})
+    with pytest.raises(DataError, match=word):
+        podium.measure(*alone, "rr")
+
+
+def n_after(remedy: str, items: list[str]) -> int:
+    """Return the number of different items after the remedy."""
+    rule = re.search(r"pl\.col.*(?=\.$)", remedy)
+    assert rule is not None
+    return pl.DataFrame({"item": items}).select(eval(rule[0]))["item"].n_unique()
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_remedy_makes_one_id_of_a_pair(pair: tuple[str, str]) -> None:
+    text = spelling.remedy([pair], [pair[0]], [pair[1]], "item")
+    assert n_after(text, list(pair)) == 1
+
+
+def test_a_remedy_that_would_merge_other_ids_is_not_given() -> None:
+    text = spelling.remedy([("A", "a")], ["A", "B", "b"], ["a"], "item")
+    assert "one by one" in text
+    assert "'B' with 'b'" in text
+
+
+def test_the_remedy_of_a_prefix_keeps_other_prefixes_apart() -> None:
+    train = {"user": ["1", "1", "2", "2"], "item": ["A12", "B12", "A13", "B14"]}
+    test = {"user": ["1", "2"], "item": ["a12", "b14"]}
+    finding = next(f for f in podium.audit(train, test).findings if f.check == "item-spelling")
+    assert n_after(finding.remedy, train["item"]) == 4
+
+
+def test_ids_with_a_zero_fraction_are_compared_as_written(tmp_path: Any) -> None:
+    truth = _csv(tmp_path / "t.csv", "user,item\n5.0,1.0\n")
+    run = _csv(tmp_path / "r.csv", "user,item,rank\n5.0,2.0,1\n5.0,1,2\n5.0,1.0,3\n")
+    assert podium.measure(truth, run, "rr").values["rr"].tolist() == [1 / 3]
+    versions = _csv(tmp_path / "v.csv", "user,item\nu1,2.0\nu2,3.0\n")
+    listed = _csv(tmp_path / "w.csv", "user,item,rank\nu1,1.10,1\nu1,2.0,2\nu2,3.0,1\n")
+    assert podium.measure(versions, listed, "rr").values["rr"].tolist() == [0.5, 1.0]
+    users = _csv(tmp_path / "x.csv", "user,item,rank\n5.0,1.0,1\nx,1.0,1\n")
+    result = podium.measure(truth, users, "rr")
+    assert (result.labels.tolist(), result.values["rr"].tolist()) == ([5], [1.0])
+    both = podium.compare(truth, {"a": run, "b": users}, "rr")
+    assert both.difference("rr", "b").test.difference == pytest.approx(2 / 3)
+    whole = {"user": [5], "item": [1], "score": [1.0]}
+    assert podium.measure(truth, whole, "rr").values["rr"].tolist() == [1.0]

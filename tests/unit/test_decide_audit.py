@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from tests.raised import raises
 from tests.unit.audit_cases import (
     N_LISTED,
     N_USERS,
@@ -36,10 +35,8 @@ from tests.unit.audit_faults import (
     planted_repeated_train,
     planted_reversal,
     planted_short_lists,
-    planted_ties,
 )
 
-import podium
 from podium.decide import Audit, Effect, Finding, audit
 from podium.decide.audit.finding import weigh
 from podium.errors import ArgumentError
@@ -72,41 +69,47 @@ def test_a_planted_fault_is_found_counted_and_priced(plant: Callable[[Case], Pla
     planted = plant(clean())
     finding = found(planted.case.audit(), planted.check)
     assert finding.severity == planted.severity
-    if planted.count >= 0:
-        assert finding.count == planted.count
     assert 0 < finding.count <= finding.total
-    if planted.examples is not None:
-        assert finding.examples == planted.examples
+    if planted.labels is not None:
+        assert finding.count == (planted.count or len(planted.labels))
+        assert finding.examples == planted.labels[:3]
     if planted.effect is not None:
         (effect,) = [e for e in finding.effects if e.run in ("model", "a popularity list")][:1]
         assert (effect.with_fault, effect.without_fault) == pytest.approx(planted.effect)
 
 
-def test_at_least_20_kinds_of_faults_are_planted() -> None:
-    assert len({plant(clean()).check for plant in PLANTED}) >= 20
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_clean_samples_that_are_said_to_be_samples_have_no_error(seed: int) -> None:
-    result = sampled(seed).audit()
-    assert [f.check for f in result.findings if f.severity != "note"] == []
+def test_what_is_no_error_is_a_note() -> None:
+    case = clean()
+    run = case.runs["model"]
+    train, test = (without(t, "timestamp") for t in (case.train, case.test))
+    repeated = planted_repeated_train(case).case
+    same = popular(case, n_users_of(case.train))
+    users = np.unique(same["user"])
+    first = {"user": users, "item": users * 0 + 4, "score": users * 0 + 100.0}
+    more = {**rows(run, run["user"] == 0), "user": np.full(N_LISTED, 5000)}
+    for changed, check, examples in (
+        (replace(case, train=train, test=test), "no-times", ()),
+        (replace(repeated, train=without(repeated.train, "timestamp")), "duplicate-train", None),
+        (with_run(case, joined(run, more)), "extra-users", ("user 5000",)),
+        (with_run(case, joined(first, rows(same, same["item"] != 4))), "same-lists", ("item 4",)),
+    ):
+        finding = found(changed.audit(), check)
+        assert finding.severity == "note"
+        assert finding.examples == (finding.examples if examples is None else examples)
+    one = {"user": [1], "item": [11]}
+    result = audit({"user": [1], "item": [10]}, one, {"a": {**one, "score": [1.0]}})
+    assert found(result, "few-users").severity == "note"
+    assert "nan" not in str(result)
+    for seed in range(4):
+        assert {f.severity for f in sampled(seed).audit().findings} <= {"note"}
 
 
 def summary_of(result: Audit) -> list[Any]:
     """Return what a reader sees; values to 12 digits, as the order of a sum changes the last."""
     return [
-        (
-            f.check,
-            f.severity,
-            f.count,
-            f.total,
-            f.examples,
-            [
-                (e.run, f"{e.with_fault:.12g}", f"{e.without_fault:.12g}", f"{e.std_error:.9g}")
-                for e in f.effects
-            ],
-        )
+        (f.check, f.severity, f.count, f.total, f.examples, e.run, f"{e.with_fault:.12g}")
         for f in result.findings
+        for e in f.effects
     ]
 
 
@@ -143,61 +146,8 @@ def test_times_may_be_dates_but_not_dates_and_numbers() -> None:
     assert summary_of(replace(case, train=dates[0], test=dates[1]).audit()) == summary_of(
         case.audit()
     )
-    with pytest.raises(ArgumentError, match="times of the training part are dates"):
+    with pytest.raises(ArgumentError, match="times of the training part"):
         replace(case, train=dates[0]).audit()
-
-
-def test_without_times_the_audit_says_what_it_cannot_see() -> None:
-    case = planted_future_of_user(clean()).case
-    result = replace(case, train=without(case.train, "timestamp")).audit()
-    assert found(result, "no-times").severity == "note"
-    assert not [f.check for f in result.findings if f.check.startswith("future")]
-
-
-def test_repeated_training_pairs_without_times_are_a_note() -> None:
-    case = planted_repeated_train(clean()).case
-    train, test = (without(table, "timestamp") for table in (case.train, case.test))
-    finding = found(replace(case, train=train, test=test).audit(), "duplicate-train")
-    assert finding.severity == "note"
-
-
-def test_users_that_only_a_run_has_are_a_note() -> None:
-    case = clean()
-    run = case.runs["model"]
-    more = {**rows(run, run["user"] == 0), "user": np.full(N_LISTED, 5000)}
-    finding = found(with_run(case, joined(run, more)).audit(), "extra-users")
-    assert (finding.severity, finding.count, finding.examples) == ("note", 1, ("user 5000",))
-
-
-def test_all_measures_lose_users_without_a_relevance_at_the_threshold() -> None:
-    train = {"user": [1, 2], "item": [10, 11]}
-    test = {"user": [1, 2], "item": [11, 10], "rating": [4.0, 3.0]}
-    run = {"user": [1, 2], "item": [11, 10], "score": [1.0, 1.0]}
-    for measure, n_lost in (("ndcg@1", 1), ("recall@1", 1)):
-        result = audit(train, test, {"a": run}, measure=measure, min_relevance=4)
-        lost = [f.count for f in result.findings if f.check == "users-without-positives"]
-        assert sum(lost) == n_lost
-        measured = podium.measure(test, run, measure, min_relevance=4)
-        assert measured.summary(measure).n_undefined == n_lost
-
-
-def test_the_value_of_one_user_has_no_standard_error() -> None:
-    train, test = {"user": [1], "item": [10]}, {"user": [1], "item": [11]}
-    result = audit(train, test, {"a": {"user": [1], "item": [11], "score": [1.0]}})
-    assert found(result, "few-users").text == (
-        "With 1 user, the ndcg@10 of a has no standard error."
-    )
-    assert "nan" not in str(result)
-
-
-def test_a_run_that_lists_one_item_first_for_all_is_noted() -> None:
-    case = clean()
-    run = popular(case, n_users_of(case.train))
-    first = {"user": np.unique(run["user"]), "item": np.unique(run["user"]) * 0 + 4}
-    first["score"] = first["item"] + 100.0
-    run = joined(first, rows(run, run["item"] != 4))
-    finding = found(with_run(case, run).audit(), "same-lists")
-    assert (finding.severity, finding.examples) == ("note", ("item 4",))
 
 
 def test_a_new_prefix_with_few_twins_and_a_sign_are_other_ids() -> None:
@@ -227,13 +177,6 @@ def test_another_case_of_text_is_a_second_spelling() -> None:
     result = audit(train, test)
     assert found(result, "user-spelling").examples == ("user A",)
     assert found(result, "item-spelling").examples == ("item b00z",)
-
-
-@pytest.mark.parametrize("measure", ["recall@3", "rr"])
-def test_remedy_of_ties_is_an_order_that_users_see(measure: str) -> None:
-    finding = found(planted_ties(clean()).case.audit(measure=measure), "ties")
-    assert "--ties average" not in finding.remedy
-    assert "--column rank=NAME" in finding.remedy
 
 
 def test_pap_needs_lists_of_almost_twice_the_cutoff() -> None:
@@ -310,29 +253,6 @@ def test_no_tables_stop_an_audit(
     SCHEMA.validate(json.loads(json.dumps(result.as_json(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_runs_have_names_and_none_is_that_of_the_list() -> None:
-    case = clean()
-    run = case.runs["model"]
-    renamed = audit(case.train, case.test, {"popularity": run})
-    assert renamed.context["value of popularity"] == case.audit().context["value of model"]
-    with pytest.raises(ArgumentError, match="runs must be a mapping of names to runs, got list"):
-        audit(case.train, case.test, [run])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="runs has a run named 'a popularity list'"):
-        audit(case.train, case.test, {"a popularity list": run})
-
-
-@pytest.mark.parametrize("said", [{"candidates": "uniform"}, {"n_negatives": 99}])
-def test_samples_are_those_of_runs(said: dict[str, Any]) -> None:
-    case = clean()
-    with raises(ArgumentError, "candidates", "n_negatives"):
-        audit(case.train, case.test, **said)
-
-
-@pytest.mark.parametrize("measure", ["ndcg@1000000000000", "pap@4000000000"])
-def test_a_cutoff_beyond_all_items_needs_no_more_memory(measure: str) -> None:
-    assert "value of a popularity list" in clean().audit(measure=measure).context
-
-
 def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
     """Scores of targets are N(1, 1), of all other items N(0, 1), among the user's unseen items."""
     case = replace(sampled(), options={})
@@ -346,10 +266,16 @@ def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
     assert effect.without_fault == pytest.approx(exact, abs=3 * effect.std_error)
 
 
-def test_missing_users_without_positives_are_left_out_too() -> None:
-    # dcg counts user 4, whose only grade is below 1; a mean over the run's users has only user 3.
-    train = {"user": [3, 4], "item": [1, 1]}
-    test = {"user": [3, 4, 5], "item": [10, 2, 2], "relevance": [1.0, 0.5, 1.0]}
-    run = {"user": [3, 3], "item": [10, 9], "score": [0.4, 0.3]}
-    (effect,) = found(audit(train, test, {"a": run}, "dcg"), "missing-users").effects
-    assert (effect.with_fault, effect.without_fault) == (1.0, pytest.approx(1 / 3))
+def test_names_of_runs_and_samples_are_checked() -> None:
+    case = clean()
+    run: Any = case.runs["model"]
+    renamed = audit(case.train, case.test, {"popularity": run}, measure="pap@4000000000")
+    assert "value of popularity" in renamed.context
+    for runs, options in (
+        ([run], {}),
+        ({"a popularity list": run}, {}),
+        ({}, {"candidates": "uniform"}),
+        ({}, {"n_negatives": 99}),
+    ):
+        with pytest.raises(ArgumentError):
+            audit(case.train, case.test, runs, **options)

@@ -1,4 +1,4 @@
-"""The decisions that follow from claims; tests/laws/test_pairs.py has the numbers of claims."""
+"""The gate: its decisions, and what it refuses; tests/laws/test_pairs.py has its numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.unit.gate_tables import BASE, CANDIDATE, TRUTH, USERS, with_text_ids
+from tests.raised import raises
+from tests.unit.gate_tables import (
+    BASE,
+    CANDIDATE,
+    PAST,
+    TRUTH,
+    USERS,
+    N,
+    with_text_ids,
+)
 
-from podium.decide import Gate, gate
+from podium.decide import Gate, gate, read_guards
+from podium.errors import ArgumentError, DataError
 from podium.evaluation.stats import Interval
 
 
@@ -72,3 +83,96 @@ def test_ids_of_tables_may_be_numbers_or_text(is_text: tuple[bool, ...]) -> None
         assert (one.segment, one.difference, one.std_error) == pytest.approx(
             (other.segment, other.difference, other.std_error)
         )
+
+
+SHOWN = {"coverage@2": -1.0, "novelty@2": -5.0}
+SEQUENTIAL = {"sequential": True, "state": "s"}
+BOUNDS = {"unjudged": "bounds"}
+
+
+def weights(*first: float, rest: float = 1.0) -> dict[str, Any]:
+    """Return the options of a column of weights, the first of them given."""
+    column = [*first, *[rest] * (N - len(first))]
+    return {"users": {"user": list(range(N)), "w": column}, "weight": "w"}
+
+
+REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"measure": "ndgc@5"}, ()),
+    ({"measure": "coverage@5"}, ("measure",)),
+    ({"guards": {"novelty": 0}}, ()),
+    ({"margin": -0.1}, ("margin",)),
+    ({"margin": "x"}, ("margin",)),
+    ({"level": 95}, ("level",)),
+    ({"guards": ["rr"]}, ("guards",)),
+    ({"guards": {"rr": None}}, ("guards",)),
+    ({"guards": {"rr": math.nan}}, ("guards",)),
+    ({"guards": {"map@5": 0, "ap@5": 0}}, ("measure", "guards")),
+    ({"guards": {"ndcg@5": 0}}, ("measure", "guards")),
+    ({"by": 5}, ("by",)),
+    ({"by": "country"}, ("by", "users")),
+    ({"names": ("a",)}, ()),
+    ({"undefined": "x"}, ("undefined",)),
+    ({"cluster": "home"}, ("cluster", "users")),
+    ({"weight": "w"}, ("weight", "users")),
+    ({"users": USERS}, ("users", "by", "cluster", "weight")),
+    ({"catalogue": PAST}, ("catalogue",)),
+    ({"guards": SHOWN}, ("catalogue",)),
+    ({"users": {"user": [1, 2], "w": [1, 2]}, "weight": "w"}, ("users", "weight")),
+    ({"users": {"user": [1, 2], "w": [1, 2]}, "cluster": "w"}, ("users", "cluster")),
+    ({"users": USERS, "weight": "country"}, ("weight",)),
+    (weights(-1.0), ("weight",)),
+    (weights(1.0, np.inf), ("weight",)),
+    (weights(rest=0.0), ("weight",)),
+    ({"sequential": "false"}, ("sequential",)),
+    ({"sequential": True}, ("sequential", "state")),
+    ({"state": "s"}, ("state", "sequential")),
+    ({"horizon": 9}, ("horizon", "sequential")),
+    ({**SEQUENTIAL, "horizon": 0}, ("horizon",)),
+    ({**SEQUENTIAL, "by": "n_pos"}, ("by", "sequential")),
+    ({**SEQUENTIAL, "weight": "visits", "users": USERS}, ("weight", "sequential", "horizon")),
+    ({**SEQUENTIAL, "guards": SHOWN, "catalogue": PAST, "horizon": 99}, ("sequential",)),
+    ({**SEQUENTIAL, "guards": {"dcg@5": 0}}, ("sequential", "horizon")),
+    ({**SEQUENTIAL, "state": "none/s"}, ("state",)),
+    ({**SEQUENTIAL, "state": "."}, ("state",)),
+    ({**SEQUENTIAL, **BOUNDS, "horizon": 9}, ("unjudged", "sequential")),
+    ({**BOUNDS, "measure": "pap@3"}, ("unjudged",)),
+    ({**BOUNDS, "guards": {"hit_rate@1": -0.1}}, ("unjudged",)),
+]
+
+
+@pytest.mark.parametrize(("options", "parameters"), REFUSED)
+def test_wrong_arguments_are_refused(options: dict[str, Any], parameters: tuple[str, ...]) -> None:
+    with raises(ArgumentError, *parameters):
+        gate(TRUTH, BASE, CANDIDATE, **{"measure": "ndcg@5", **options})
+
+
+def test_users_that_do_not_fit_are_refused() -> None:
+    for users, by in ((USERS, "contry"), ({"user": [900], "country": ["FR"]}, "country")):
+        with pytest.raises(DataError):
+            gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=users, by=by)
+
+
+def test_a_cluster_can_have_any_name() -> None:
+    means = []
+    for name in ("unknown", "home"):
+        users = {"user": list(range(N)), "home": [name, *(f"h{i % 20}" for i in range(1, N))]}
+        means.append(gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=users, cluster="home").as_json())
+    assert means[0] == means[1]
+
+
+def test_guards_are_read_from_texts() -> None:
+    assert read_guards(["ap(norm=min)@10:-0.5", "rr:0", "topk_loss@3:1e-3"]) == {
+        "ap(norm=min)@10": -0.5,
+        "rr": 0.0,
+        "topk_loss@3": 0.001,
+    }
+    assert read_guards([]) == {}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["recall@50"], ["recall@50:"], [":-0.1"], ["rr:x"], ["rr:nan"], ["rr:inf"], ["rr:0", "rr:-1"]],
+)
+def test_guards_of_another_form_are_refused(texts: list[str]) -> None:
+    with raises(ArgumentError, "guard"):
+        read_guards(texts)

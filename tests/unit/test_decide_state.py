@@ -152,9 +152,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "ties": {"ties": "best"},
     "undefined": {"undefined": "zero"},
     "n_items": {"n_items": 50},
-    "cluster 'home'": {"cluster": "flat"},
-    "cluster": {"cluster": None},
-    "like": {"like": "trec_eval"},
+    "cluster": {"cluster": "flat"},
+    "cluster 'home'": {"cluster": None},
 }
 
 
@@ -163,7 +162,13 @@ def test_other_rules_are_refused_by_name(name: str) -> None:
     users = {**USERS, "flat": USERS["home"]}
     begun: dict[str, Any] = {"by": ["country"], "cluster": "home", "users": users}
     look(FIRST, **begun)
-    refused_look(f"with {name} ", SECOND, **begun | OTHER[name])
+    refused_look(f"with {name}", SECOND, **begun | OTHER[name])
+
+
+def test_state_keeps_the_package() -> None:
+    look(FIRST, guards={}, like="trec_eval")
+    refused_look("state", SECOND, guards={})
+    assert look(SECOND, guards={}, like="trec_eval").primary.n_users == 45
 
 
 def test_horizon_is_the_end() -> None:

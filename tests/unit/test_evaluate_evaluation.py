@@ -1,4 +1,4 @@
-"""Evaluation: means, policies for undefined groups, pooled forms, segments, JSON, streams."""
+"""Evaluations: segments, streams, conventions, pairs of runs by label, and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.raised import raises
 
 from podium.errors import ArgumentError, PodiumWarning
-from podium.evaluation import evaluate
+from podium.evaluation import compare_evaluations, evaluate, measure, stats
+from podium.evaluation.evaluation import Evaluation
 from podium.ranking import Ranking
 from podium.testing.strategies import Case, cases
 
@@ -75,17 +76,19 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
     ("call", "parameters"),
     [
         (lambda r: evaluate(r, "rr", undefined="drop"), ("undefined",)),
+        (lambda r: evaluate(r, "rr", undefined="error"), ("undefined",)),
         (lambda r: evaluate(r, "rr", level=95), ("level",)),
         (lambda r: evaluate(r, "rr", level=0), ("level",)),
         (lambda r: evaluate(r, "rr", interval="normal"), ("interval",)),
         (lambda r: evaluate(r, ["rr", "dcg@5"], interval="wilson"), ("interval",)),
         (lambda r: evaluate(r, []), ("measures",)),
         (lambda r: evaluate(r, ["rr", "mrr"]), ("measures",)),
-        (lambda r: evaluate(r, "coverage@2"), ()),
+        (lambda r: evaluate(r, "coverage@2"), ("catalogue",)),
+        (lambda r: evaluate(r, "diversity@2"), ("items",)),
         (lambda r: evaluate([r, r], "rr"), ()),
-        (lambda r: evaluate([], "rr"), ("rankings",)),
+        (lambda r: evaluate([], "rr"), ()),
         (lambda r: evaluate(r, "rr").pooled("rr"), ()),
-        (lambda r: evaluate(r, "rr").segmented("country", ["UK", "DE"]), ("key",)),
+        (lambda r: evaluate(r, "rr").segmented("country", ["UK", "DE"]), ()),
         (lambda r: evaluate(r, "rr").segmented("engagement", k=0), ("k",)),
         (lambda r: evaluate(r, "rr").segmented("n_pos", k=3), ("k", "by")),
     ],
@@ -133,3 +136,124 @@ def test_engagement_divides_at_the_k_of_pap() -> None:
     assert names == ["n_pos <= 2", "n_pos > 2"]
     names = [s.name for s in evaluate(r, ["rr@3", "rr@1"]).segmented("engagement").segments]
     assert names == ["n_pos <= 3", "n_pos > 3"]
+
+
+TRUTH = {"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]}
+RUN = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
+USERS = {"user": [3, 2, 1], "country": ["x", "y", "x"]}
+
+
+def test_conventions_are_kept_for_the_record() -> None:
+    e = measure(TRUTH, RUN, "rr", missing="zero", ties="best", undefined="zero", n_items=9)
+    assert e.conventions == {
+        "ties": "best",
+        "min_relevance": 1.0,
+        "low_grades": "keep",
+        "undefined": "zero",
+        "interval": "t",
+        "seed": 0,
+        "missing": "zero",
+        "unjudged": "negative",
+        "unretrieved": "count",
+        "single_precision": False,
+        "score_above": None,
+        "n_items": 9,
+    }
+
+
+def test_users_table_shares_the_name_of_the_user_column() -> None:
+    truth, run = (
+        {"who": t["user"], **{k: v for k, v in t.items() if k != "user"}} for t in (TRUTH, RUN)
+    )
+    users = {"who": USERS["user"], "country": USERS["country"]}
+    e = measure(truth, run, "recall@1", missing="zero", by="country", users=users, user="who")
+    plain = measure(TRUTH, RUN, "recall@1", missing="zero", by="country", users=USERS)
+    assert [s.mask.tolist() for s in e.segments] == [s.mask.tolist() for s in plain.segments]
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+def test_users_that_a_package_refuses_can_have_a_rule() -> None:
+    with pytest.raises(ArgumentError, match="missing"):
+        measure(TRUTH, RUN, "rr@5", like="recbole")
+    given = measure(TRUTH, RUN, "rr@5", like="recbole", missing="zero")
+    assert given.conventions["missing"] == "zero"
+    assert given.means == measure(TRUTH, RUN, "rr@5", missing="zero").means
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ({"by": "country"}, ("by", "users")),
+        ({"users": USERS}, ("users", "by")),
+        ({"by": "engagement", "users": USERS}, ("users", "by")),
+        ({"by": "n_pos", "users": {**USERS, "n_pos": [5, 6, 7]}}, ("by",)),
+    ],
+)
+def test_segments_that_fit_no_table_of_users_are_refused(
+    options: Any, parameters: tuple[str, ...]
+) -> None:
+    with raises(ArgumentError, *parameters):
+        measure(TRUTH, RUN, "recall@1", missing="zero", **options)
+
+
+N, SIZE = 24, 6
+MEASURES = ["rr", "ndcg@3", "topk_loss@1"]
+
+
+def run(noise: float, *, labels: Any = None, seed: int = 0, **options: Any) -> Evaluation:
+    """Evaluate lists with two positives in six, ranked the better the smaller the noise."""
+    rng = np.random.default_rng(seed)
+    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
+    scores = relevance + noise * rng.normal(size=N * SIZE)
+    names = np.arange(N) if labels is None else np.asarray(labels)
+    return evaluate(
+        Ranking.from_scores(scores, relevance, np.repeat(names, SIZE)), MEASURES, **options
+    )
+
+
+def test_groups_that_only_some_runs_hold_are_left_out() -> None:
+    a, b = run(2.0), run(1.0, labels=np.arange(10, 10 + N), seed=1)
+    comparison = compare_evaluations({"a": a, "b": b})
+    shared = np.arange(10, N)
+    for e in comparison.evaluations.values():
+        assert e.labels.tolist() == shared.tolist()
+    expected = stats.paired(a.values["rr"][10:], b.values["rr"][: N - 10])
+    assert comparison.difference("rr", "b").test == expected
+
+
+def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
+    whole = run(1.0)
+    rng = np.random.default_rng(0)
+    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
+    scores = relevance + 1.0 * rng.normal(size=N * SIZE)
+    blocks = [
+        Ranking.from_scores(scores[6 * i : 6 * i + 6], relevance[:6], np.full(6, i))
+        for i in reversed(range(1, N))
+    ]
+    comparison = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
+    test = comparison.difference("rr", "stream").test
+    assert (test.wins, test.losses, test.equal) == (0, 0, N - 1)
+
+
+def test_segments_follow_their_groups() -> None:
+    a = run(2.0).segmented("odd", np.arange(N) % 2)
+    b = run(1.0, labels=np.arange(5, 5 + N), seed=1)
+    aligned = compare_evaluations({"a": a, "b": b}).evaluations["a"]
+    assert [s.mask.tolist() for s in aligned.segments] == [
+        (np.arange(5, N) % 2 == 0).tolist(),
+        (np.arange(5, N) % 2 == 1).tolist(),
+    ]
+
+
+def test_runs_that_cannot_be_paired_are_refused() -> None:
+    one = run(1.0)
+    other_measure = evaluate(Ranking.from_scores([1.0], [1]), "rr")
+    for runs in (
+        {},
+        {"a": one},
+        {"a": one, "b": run(1.0, labels=np.arange(100, 100 + N))},
+        {"a": one, "b": other_measure},
+        {"a": one, "b": run(1.0, undefined="zero")},
+    ):
+        with pytest.raises(ArgumentError):
+            compare_evaluations(runs)

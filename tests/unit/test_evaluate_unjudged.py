@@ -10,7 +10,7 @@ import pytest
 from tests.raised import raises
 
 from podium import data
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import (
     difference_bounds,
     judgement_bounds,
@@ -106,3 +106,7 @@ def test_what_has_no_bounds_is_refused() -> None:
         with pytest.raises(ArgumentError):
             call()
     assert data.pool_unjudged(TRUTH, RUN, one_user, missing="skip").labels.tolist() == ["u"]
+    nothing = {**TRUTH, "relevance": [0, 0, 0]}
+    with pytest.warns(PodiumWarning):
+        undefined = measure(nothing, RUN, "rr", unjudged="bounds")
+    assert np.isnan(undefined.bounds_of_mean("rr")).all()

@@ -56,13 +56,6 @@ def test_narrow_labels_may_span_more_than_their_type() -> None:
     assert Groups.from_qid(np.array([100, -100, 100], np.int8)).labels.tolist() == [-100, 100]
 
 
-def test_sizes_label_groups_by_number_and_may_be_zero() -> None:
-    groups = Groups.from_sizes([2, 0, 1])
-    assert groups.labels.tolist() == [0, 1, 2]
-    assert groups.offsets.tolist() == [0, 2, 2, 3]
-    assert Groups.single(3).sizes.tolist() == [3]
-
-
 @given(values=LABELS)
 @example(values=[2**63 - 1])
 @example(values=[-(2**63), -(2**63) + 2])
@@ -73,24 +66,21 @@ def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> N
     assert distinct.tolist() == sorted(set(labels.tolist()))
 
 
-@pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
-def test_sizes_must_be_counts(sizes: list[object]) -> None:
-    with raises(ArgumentError, "sizes"):
-        Groups.from_sizes(sizes)
+WRONG: list[object] = [
+    *([1.5, 2.0], [True, False], [b"a"], [[1], [2]], [1, [2, 3]]),
+    *(np.array([1, "a"], dtype=object), np.array([1, None], dtype=object), np.array(["NaT"], "M8")),
+]
 
 
-@pytest.mark.parametrize(
-    "qid",
-    [
-        *([1.5, 2.0], [True, False], [b"a"], [[1], [2]], [1, [2, 3]]),
-        *(np.array([1, "a"], dtype=object), np.array([1, None], dtype=object)),
-        np.array(["NaT"], "M8"),
-    ],
-)
-def test_qid_must_hold_integers_or_strings(qid: object) -> None:
+@pytest.mark.parametrize("qid", WRONG)
+def test_qid_must_hold_integers_or_strings_and_sizes_counts(qid: object) -> None:
     with pytest.raises(ArgumentError, match="qid"):
         Groups.from_qid(qid)
     assert Groups.from_qid(np.empty(0, complex)).n_groups == 0
     assert Groups.from_qid(np.array(["b", "a"], dtype=object)).labels.dtype.kind == "U"
     with pytest.raises(ArgumentError, match="NoneType and int"):
         encode(np.array([1, None, 2], dtype=object))
+    for sizes in ([-1], [1.5], [[1]], ["a"]):
+        with raises(ArgumentError, "sizes"):
+            Groups.from_sizes(sizes)
+    assert Groups.from_sizes([2, 0, 1]).offsets.tolist() == [0, 2, 2, 3]

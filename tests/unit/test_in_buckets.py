@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.raised import raises
 
 import podium
 from podium import metrics
@@ -292,6 +293,8 @@ def test_runs_are_compared_and_decided_on_the_same_users(
             podium.gate(t["truth"], t["b"], t["a"], "ndcg@5", guards=guards, **limits),
         ]
     assert made
+    with raises(ArgumentError, "memory"):
+        podium.gate(*paths.values(), "ndcg@5", unjudged="bounds", memory=SMALL)
     assert [result.as_json() for result in found[:2]] == [result.as_json() for result in found[2:]]
     for name, evaluation in found[0].evaluations.items():
         assert_equal(evaluation, found[2].evaluations[name])

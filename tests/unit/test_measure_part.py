@@ -7,11 +7,10 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from tests.raised import raises
-from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, tables
+from tests.unit.test_in_buckets import FEW, assert_equal, tables
 
 import podium
 from podium.errors import ArgumentError, DataError, UnsettledError
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
 pa: Any = import_module("pyarrow")
 
 N_PARTS = 12
-LISTS_OF_OPTIONS = [name for name in OPTIONS if not {"like", "by"} & OPTIONS[name].keys()]
 RULES_OF_MEANS = ("undefined", "interval", "seed")
 
 
@@ -51,25 +49,6 @@ def without_rules_of_means(evaluation: Evaluation) -> Evaluation:
     """Return an evaluation whose conventions are those of lists."""
     lists = {n: v for n, v in evaluation.conventions.items() if n not in RULES_OF_MEANS}
     return replace(evaluation, conventions=lists)
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-@pytest.mark.parametrize("name", LISTS_OF_OPTIONS)
-def test_options_give_the_bits_of_whole_tables(name: str) -> None:
-    whole = LISTS_OF_OPTIONS.index(name) % 2 == 0
-    frames = tables(whole=whole)
-    rules = {n: v for n, v in OPTIONS[name].items() if n in ("undefined", "interval")}
-    options = {n: v for n, v in OPTIONS[name].items() if n not in rules}
-    measures = ["ndcg@5", "recall@5"] if options.get("ties") == "average" else FEW
-    tables_of = frames["truth"], frames["a"]
-    try:
-        expected = podium.measure(*tables_of, measures, **options)
-    except ArgumentError as error:
-        with pytest.raises(type(error)):
-            parts_of(*tables_of, measures, lists_whole=whole, **options)
-    else:
-        actual = parts_of(*tables_of, measures, lists_whole=whole, **options)
-        assert_equal(without_rules_of_means(expected), actual)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -120,22 +99,14 @@ def test_wrong_parts_are_refused(options: dict[str, Any], error: Any) -> None:
     assert caught.type is error
 
 
-@pytest.mark.parametrize("ids", [[1, 2], ["a", "b"]])
-def test_part_without_judgements_has_no_users(ids: list[Any]) -> None:
-    truth = pa.table({"user": ids, "item": [7, 7]})
-    run = pa.table({"user": ids, "item": [7, 8], "score": [0.5, 0.5]})
-    some, none = (measure_part(rows, run, "rr", lowest=1) for rows in (truth, truth.slice(0, 0)))
-    assert none.n_groups == 0
-    assert none.per_user().column_names == ["user", "n_pos", "rr"]
-    assert_equal(merge([none, some, none]), some)
-
-
-def test_run_without_rows_has_the_worst_values_or_none() -> None:
-    zero, skipped = (
-        measure_part(TRUTH, RUN.slice(0, 0), ["rr", "topk_loss@5"], lowest=1, missing=missing)
-        for missing in ("zero", "skip")
-    )
-    np.testing.assert_array_equal(zero.values["rr"], [0.0, 0.0])
-    np.testing.assert_array_equal(zero.values["topk_loss@5"], [1.0, 1.0])
-    assert skipped.n_groups == 0
-    assert skipped.per_user().num_rows == 0
+def test_parts_may_lack_judgements_or_rows() -> None:
+    for ids in ([1, 2], ["a", "b"]):
+        truth = pa.table({"user": ids, "item": [7, 7]})
+        run = pa.table({"user": ids, "item": [7, 8], "score": [0.5, 0.5]})
+        some, none = (measure_part(rows, run, "rr", lowest=1) for rows in (truth, truth[:0]))
+        assert (none.n_groups, none.per_user().column_names) == (0, ["user", "n_pos", "rr"])
+        assert_equal(merge([none, some, none]), some)
+    for missing, values in (("zero", [[0.0, 0.0], [1.0, 1.0]]), ("skip", [[], []])):
+        options: Any = {"lowest": 1, "missing": missing}
+        found = measure_part(TRUTH, RUN.slice(0, 0), ["rr", "topk_loss@5"], **options)
+        assert [column.tolist() for column in found.values.values()] == values

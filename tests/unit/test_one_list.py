@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import podium
-from podium.errors import ArgumentError
 from podium.report.figures import bin_values
 
 USERS = range(20)
@@ -52,41 +51,6 @@ def test_mean_hits_of_ties_that_the_cutoff_divides_are_equal_fractions() -> None
     assert values[0].tolist() == values[1].tolist() == [(4 / 3) / 2]
 
 
-@pytest.mark.parametrize(
-    ("truth", "run", "measure", "changes"),
-    [
-        (
-            {"user": [1, 1, 1], "item": [1, 2, 4], "relevance": [1, 0, 0]},
-            {"user": [1, 1, 1], "item": [2, 9, 1], "score": [0.5, 0.5, 0.1]},
-            ("judged@1", "1.000", None),
-            {"ties": "best"},
-        ),
-        (
-            {"user": [1] * 4, "item": [1, 2, 3, 4], "relevance": [1, 0, 0, 0]},
-            {"user": [1, 1], "item": [2, 1], "score": [0.9, 0.5]},
-            ("pauc(clip=true)@3", "0.000", None),
-            {"unretrieved": "drop"},
-        ),
-        (
-            {"user": [1, 1], "item": [1, 2]},
-            {"user": [1, 1], "item": [2, 3], "score": [0.9, 0.5]},
-            ("recall@1", "0.500", 2),
-            {"min_relevance": 1.0},
-        ),
-    ],
-)
-def test_explain_finds_a_convention_that_measure_has(
-    truth: Any, run: Any, measure: Any, changes: Any
-) -> None:
-    name, value, threshold = measure
-    search = podium.explain(truth, run, name, value=value, min_relevance=threshold).search
-    assert search is not None
-    assert changes in [change for match in search.matches for change in match.changes]
-    assert not changes.keys() & search.without_effect.keys()
-    options: Any = {"min_relevance": threshold, "mark_judged": name == "judged@1"} | changes
-    assert podium.measure(truth, run, name, **options).means[name] == float(value)
-
-
 def told(*arguments: Any, **options: Any) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -124,17 +88,6 @@ def test_audit_names_no_number_of_a_run_that_only_has_an_order(column: str) -> N
     assert "highest score, 9" not in text
 
 
-@pytest.mark.parametrize("length", [10, 50])
-def test_lists_of_a_successful_model_are_not_called_samples(length: int) -> None:
-    rng = np.random.default_rng(0)
-    items = np.array([rng.choice(500, length, replace=False) for _ in range(60)])
-    users = np.repeat(np.arange(60), length)
-    place = rng.integers(0, 10, 60)
-    truth = {"user": np.arange(60), "item": items[np.arange(60), place]}
-    run = {"user": users, "item": items.ravel(), "rank": np.tile(np.arange(1, length + 1), 60)}
-    assert not told(truth, run, "rr")
-
-
 def test_a_convention_has_an_effect_if_it_changes_any_combination() -> None:
     truth = {"user": [1, 1, 2], "item": [1, 2, 1]}
     run = {"user": [1, 1, 2], "item": [1, 3, 2], "score": [2.0, 1.0, 1.0]}
@@ -160,29 +113,18 @@ def test_a_gate_shows_the_gini_of_the_run_that_has_one() -> None:
 
 
 def test_a_look_may_have_only_new_users_of_weight_0(tmp_path: Path) -> None:
-    truth = {"user": [*range(40)], "item": [1] * 40}
-    base, candidate = lists([1, 2], [1.0, 0.5]), lists([1, 2], [0.5, 1.0])
+    n = 40
+    truth = {"user": [*range(n)], "item": [1] * n}
     base, candidate = (
-        {"user": np.repeat(np.arange(40), 2), "item": run["item"] * 2, "score": run["score"] * 2}
-        for run in (base, candidate)
+        {"user": np.repeat(truth["user"], 2), "item": [1, 2] * n, "score": scores * n}
+        for scores in ([1.0, 0.5], [0.5, 1.0])
     )
-    users = {"user": [*range(40)], "w": [1.0] * 20 + [0.0] * 20}
-    found: list[float] = []
-    for n in (20, 40):
-        some = {name: column[:n] for name, column in truth.items()}
-        decided = podium.gate(
-            *(some, base, candidate, "rr"),
-            users=users,
-            weight="w",
-            sequential=True,
-            horizon=40,
-            state=tmp_path / "state.json",
-        )
-        found.append(decided.primary.difference)
-    assert found == [-0.5, -0.5]
-    none = {**users, "w": [0.0] * 40}
-    with pytest.raises(ArgumentError, match="weight"):
-        podium.gate(truth, base, candidate, "rr", users=none, weight="w")
+    users = {"user": [*range(n)], "w": [1.0] * 20 + [0.0] * 20}
+    options: Any = {"sequential": True, "horizon": n, "state": tmp_path / "state.json"}
+    for n_users in (20, n):
+        some = {name: column[:n_users] for name, column in truth.items()}
+        look = podium.gate(some, base, candidate, "rr", users=users, weight="w", **options)
+        assert look.primary.difference == -0.5
 
 
 def test_diversity_of_features_does_not_depend_on_the_order_of_a_list() -> None:

@@ -9,16 +9,9 @@ import pytest
 
 from podium._ties import TIES, label_keys
 from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.ranking import Ranking
 
 TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
-
-
-@pytest.mark.parametrize("item", [["10", "9", "-1"], [10, 9, -1]])
-def test_ids_are_compared_as_text(item: Any) -> None:
-    ranking = Ranking.from_scores([1.0, 1.0, 1.0], [1, 0, 2], ties="id", item=item)
-    assert ranking.relevance.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("kind", [int, str, "x{}".format])
@@ -91,12 +84,6 @@ def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: st
             assert r.ideal.tolist() == sorted(relevance[relevance > 0].tolist(), reverse=True)
 
 
-def test_counts_of_a_whole_list() -> None:
-    r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
-    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [1])
-    assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
-
-
 def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> None:
     r = Ranking.from_scores(
         [2.0, 1.0, 3.0], [1, 0, 0], [1, 1, 2], unretrieved=([1, 3, 0, 1], [2, 1, 2, 1])
@@ -104,22 +91,6 @@ def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> N
     assert r.ideal.tolist() == [3, 1, 1, 1]
     assert r.n_pos.tolist() == [3, 1]
     assert (r.n_neg.tolist(), r.whole.tolist()) == ([-1, -1], [False, False])
-
-
-def test_n_items_tells_how_many_negatives_there_are() -> None:
-    r = Ranking.from_scores([2.0, 1.0], [1, 0], n_items=10, unretrieved=([1], [0]))
-    assert (r.n_pos.tolist(), r.n_neg.tolist()) == ([2], [8])
-
-
-def test_groups_without_rows_are_kept() -> None:
-    r = Ranking.from_grouped(
-        Groups.from_sizes([0, 1]),
-        np.ones(1),
-        np.ones(1),
-        ideal=(np.array([0, 0, 1]), np.ones(1)),
-        n_items=np.array([0, 1]),
-    )
-    assert r.n_pos.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("ties", TIES)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.evaluation.stats import letters
@@ -86,5 +85,5 @@ def test_after_z_comes_a2() -> None:
     "differs", [table(3), [[0.2, 0.01], [0.01, 0.2]], [[False, True], [False, False]]]
 )
 def test_a_table_that_is_not_one_is_refused(differs: Any) -> None:
-    with raises(ArgumentError, "differs"):
+    with pytest.raises(ArgumentError, match="differs"):
         letters([0.1, 0.2], differs)
