@@ -87,10 +87,22 @@ def with_run(case: Case, run: Columns) -> Case:
     return replace(case, runs={"model": run})
 
 
+def copied(table: Columns) -> Columns:
+    return {name: column.copy() for name, column in table.items()}
+
+
+def by_popularity(counts: Counter[int]) -> list[int]:
+    return sorted(counts, key=lambda item: (-counts[item], item))
+
+
+def first_items(table: Columns, users: Ids) -> Ids:
+    return table["item"][[np.flatnonzero(table["user"] == user)[0] for user in users]]
+
+
 def popular(case: Case, counts: Counter[int]) -> Columns:
     """Return the 20 most popular unseen items of each test user, one user after the other."""
     seen = set(pairs_of_all(case.train))
-    order = sorted(counts, key=lambda item: (-counts[item], item))
+    order = by_popularity(counts)
     best = [
         (user, item, -place)
         for user in np.unique(case.test["user"]).tolist()
@@ -138,16 +150,8 @@ def sampled(seed: int = 0, n_negatives: int = 30) -> Case:
         for u in users.tolist()
     ]
     item = np.column_stack([test["item"], np.array(drawn)])
-    is_target = np.arange(n_negatives + 1) == 0
-    score = rng.normal(size=item.shape) + is_target
-    run = {
-        "user": np.repeat(users, n_negatives + 1),
-        "item": item.ravel(),
-        "score": score.ravel(),
-    }
+    score = rng.normal(size=item.shape) + (np.arange(n_negatives + 1) == 0)
+    user = np.repeat(users, n_negatives + 1)
+    run = {"user": user, "item": item.ravel(), "score": score.ravel()}
     options = {"candidates": "uniform", "n_negatives": n_negatives}
     return Case(case.train, test, {"model": run}, options)
-
-
-def is_target(case: Case) -> Ids:
-    return np.arange(case.runs["model"]["user"].size) % 31 == 0

@@ -12,9 +12,12 @@ from tests.unit.audit_cases import (
     N_LISTED,
     N_USERS,
     Case,
+    Columns,
+    by_popularity,
+    copied,
     earliest,
+    first_items,
     ids_of,
-    is_target,
     joined,
     lists,
     n_users_of,
@@ -42,6 +45,15 @@ class Planted:
     count: int = 0  # where it is not the number of labels
 
 
+def popularity(
+    damaged: Case, case: Case, counts: Callable[[Columns], Counter[int]] = n_users_of
+) -> tuple[float, float]:
+    """Return the values of a popularity list with the fault and without it."""
+    unseen = damaged if counts is n_users_of else case
+    runs = [popular(unseen, counts(train)) for train in (damaged.train, case.train)]
+    return case.value(run=runs[0]), case.value(run=runs[1])
+
+
 def planted_future_of_user(case: Case) -> Planted:
     users = np.unique(case.test["user"])[:15]
     late = {"user": users, "item": case.train["item"][:15], "timestamp": np.full(15, 999)}
@@ -49,9 +61,7 @@ def planted_future_of_user(case: Case) -> Planted:
     is_new = np.array([pair not in known for pair in pairs_of_all(late)])
     late = rows(late, is_new & (earliest(case.test, users) < 999))
     damaged = replace(case, train=joined(case.train, late))
-    runs = (popular(damaged, n_users_of(train)) for train in (damaged.train, case.train))
-    with_fault, without_fault = (case.value(run=run) for run in runs)
-    return Planted(damaged, "future-of-user", ids_of(late["user"]), (with_fault, without_fault))
+    return Planted(damaged, "future-of-user", ids_of(late["user"]), popularity(damaged, case))
 
 
 def planted_future_of_all(case: Case) -> Planted:
@@ -62,9 +72,7 @@ def planted_future_of_all(case: Case) -> Planted:
     # The other training events are all earlier than the first test event of anybody. Late events
     # are known to users whose group of users has its first test event after them: to nobody here.
     assert np.quantile(earliest(case.test, np.unique(case.test["user"])), 0.95) < 950
-    runs = (popular(damaged, n_users_of(train)) for train in (damaged.train, case.train))
-    with_fault, without_fault = (case.value(run=run) for run in runs)
-    effect = with_fault, without_fault
+    effect = popularity(damaged, case)
     return Planted(damaged, "future-of-all", ids_of(new_users), effect, "warning")
 
 
@@ -75,12 +83,6 @@ def planted_overlap(case: Case) -> Planted:
     is_kept[3:60:4] = False
     effect = case.value(), case.value(rows(case.test, is_kept))
     return Planted(damaged, "train-test-overlap", pairs_of(leaked), effect)
-
-
-def planted_overlap_without_times(case: Case) -> Planted:
-    planted = planted_overlap(case)
-    train, test = (without(t, "timestamp") for t in (planted.case.train, planted.case.test))
-    return replace(planted, case=replace(planted.case, train=train, test=test))
 
 
 def planted_repeats(case: Case) -> Planted:
@@ -103,9 +105,8 @@ def planted_repeated_train(case: Case) -> Planted:
     again = rows(case.train, np.flatnonzero(case.train["item"] == case.train["item"][0]))
     again = joined(again, again, again)
     damaged = replace(case, train=joined(case.train, again))
-    runs = (popular(case, Counter(train["item"].tolist())) for train in (damaged.train, case.train))
-    with_fault, without_fault = (case.value(run=run) for run in runs)
-    effect, n = (with_fault, without_fault), again["user"].size
+    effect = popularity(damaged, case, lambda train: Counter(train["item"].tolist()))
+    n = again["user"].size
     return Planted(damaged, "duplicate-train", pairs_of(again), effect, "warning", n)
 
 
@@ -124,25 +125,6 @@ def planted_unknown_items(case: Case) -> Planted:
     effect = case.value(), case.value(rows(case.test, ~is_lost))
     n = int(is_lost.sum())
     return Planted(damaged, "unknown-items", ids_of(items, "item"), effect, "warning", n)
-
-
-def planted_prefix(case: Case) -> Planted:
-    test = {**case.test, "item": np.char.add("i", case.test["item"].astype(str))}
-    ids = ids_of(test["item"], "item")
-    return Planted(replace(case, test=test), "item-spelling", ids, (0.0, case.value()))
-
-
-def planted_floats(case: Case) -> Planted:
-    run = {**case.runs["model"]}
-    run["item"] = np.char.add(run["item"].astype(str), ".0")
-    ids = ids_of(run["item"], "item")
-    return Planted(with_run(case, run), "item-spelling", ids, (0.0, case.value()))
-
-
-def planted_zeros(case: Case) -> Planted:
-    run = {**case.runs["model"]}
-    run["user"] = np.char.zfill(run["user"].astype(str), 6)
-    return Planted(with_run(case, run), "user-spelling", ids_of(run["user"]), (0.0, case.value()))
 
 
 def planted_blanks(case: Case) -> Planted:
@@ -178,24 +160,6 @@ def planted_low_grades(case: Case) -> Planted:
     low = rows(case.test, grade < 1)
     effect = case.value(test), case.value(rows(test, grade == 1))
     return Planted(replace(case, test=test), "low-grades", pairs_of(low), effect, "warning")
-
-
-def planted_without_positives(case: Case) -> Planted:
-    users = np.unique(case.test["user"])[:6]
-    is_lost = np.isin(case.test["user"], users)
-    test = {**case.test, "relevance": np.where(is_lost, 0.0, 1.0)}
-    value = case.value(test)
-    n = np.unique(case.test["user"]).size
-    effect = value, value * (n - 6) / n
-    check = "users-without-positives"
-    return Planted(replace(case, test=test), check, ids_of(users), effect, "warning")
-
-
-def planted_missing_users(case: Case) -> Planted:
-    users = np.unique(case.test["user"])[3:11]
-    run = rows(case.runs["model"], ~np.isin(case.runs["model"]["user"], users))
-    effect = case.value(run=run, missing="skip"), case.value(run=run, missing="zero")
-    return Planted(with_run(case, run), "missing-users", ids_of(users), effect, "warning")
 
 
 def planted_other_users(case: Case) -> Planted:
@@ -245,8 +209,7 @@ def planted_saturation(case: Case) -> Planted:
 
 def planted_seen_items(case: Case) -> Planted:
     users = np.unique(case.test["user"])[:40]
-    first = np.array([np.flatnonzero(case.train["user"] == user)[0] for user in users])
-    seen = {"user": users, "item": case.train["item"][first], "score": np.full(40, 1e6)}
+    seen = {"user": users, "item": first_items(case.train, users), "score": np.full(40, 1e6)}
     run = joined(case.runs["model"], seen)
     effect = case.value(run=run), case.value()
     return Planted(with_run(case, run), "seen-items", pairs_of(seen), effect, "warning")
@@ -281,21 +244,16 @@ def planted_swap(case: Case) -> Planted:
     return Planted(damaged, "swapped-parts", ids_of(case.test["user"]), count=n)
 
 
-def planted_sampled_lists(case: Case) -> Planted:
-    del case
-    sample = sampled()
+def planted_sample_lists(sample: Case) -> Planted:
     n = np.unique(sample.test["user"]).size
     return Planted(replace(sample, options={}), "sampled-lists", (), count=n)
 
 
-def planted_seen_negatives(case: Case) -> Planted:
-    del case
-    sample = sampled()
-    run = {name: column.copy() for name, column in sample.runs["model"].items()}
+def planted_sample_seen_negatives(sample: Case) -> Planted:
+    run = copied(sample.runs["model"])
     users = np.unique(run["user"])[:30]
     changed = np.arange(1, 31 * 30, 31)  # the first negative of 30 lists
-    first = np.array([np.flatnonzero(sample.train["user"] == user)[0] for user in users])
-    run["item"][changed] = sample.train["item"][first]
+    run["item"][changed] = first_items(sample.train, users)
     run["score"][changed] = 50.0
     is_kept = np.ones(run["user"].size, bool)
     is_kept[changed] = False
@@ -303,12 +261,9 @@ def planted_seen_negatives(case: Case) -> Planted:
     return Planted(with_run(sample, run), "negatives-seen", pairs_of(rows(run, changed)), effect)
 
 
-def planted_popular_negatives(case: Case) -> Planted:
-    del case
-    sample = sampled()
-    run = {name: column.copy() for name, column in sample.runs["model"].items()}
-    counts = n_users_of(sample.train)
-    order = sorted(counts, key=lambda item: (-counts[item], item))
+def planted_sample_popular_negatives(sample: Case) -> Planted:
+    run = copied(sample.runs["model"])
+    order = by_popularity(n_users_of(sample.train))
     seen = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
     for start in range(0, run["user"].size, 31):
         user = int(run["user"][start])
@@ -317,9 +272,7 @@ def planted_popular_negatives(case: Case) -> Planted:
     return Planted(with_run(sample, run), "negatives-popular", None)
 
 
-def planted_number_of_negatives(case: Case) -> Planted:
-    del case
-    sample = sampled()
+def planted_sample_number_of_negatives(sample: Case) -> Planted:
     run = sample.runs["model"]
     users = np.unique(run["user"])[:12]
     cut = rows(run, ~(np.isin(run["user"], users) & (np.arange(run["user"].size) % 31 > 20)))
@@ -328,11 +281,10 @@ def planted_number_of_negatives(case: Case) -> Planted:
     return Planted(with_run(sample, cut), "number-of-negatives", ids_of(users), effect)
 
 
-def planted_lost_targets(case: Case) -> Planted:
-    del case
-    sample = sampled()
+def planted_sample_lost_targets(sample: Case) -> Planted:
     run = sample.runs["model"]
-    is_lost = is_target(sample) & (np.arange(run["user"].size) < 31 * 9)
+    place = np.arange(run["user"].size)
+    is_lost = (place % 31 == 0) & (place < 31 * 9)
     cut = rows(run, ~is_lost)
     kept = rows(sample.test, ~np.isin(sample.test["user"], run["user"][is_lost]))
     effect = sample.value(run=cut), sample.value(kept, cut)
@@ -340,12 +292,10 @@ def planted_lost_targets(case: Case) -> Planted:
     return Planted(with_run(sample, cut), "targets-not-listed", labels, effect)
 
 
-def planted_few_candidates(case: Case) -> Planted:
-    del case
+def planted_sample_few_candidates(sample: Case) -> Planted:
     sample = sampled(n_negatives=8)
-    run = {name: column.copy() for name, column in sample.runs["model"].items()}
-    counts = n_users_of(sample.train)
-    order = sorted(counts, key=lambda item: (-counts[item], item))
+    run = copied(sample.runs["model"])
+    order = by_popularity(n_users_of(sample.train))
     allowed = order[1::2]  # every second item, so that the mean popularity is as before
     taken = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
     rng = np.random.default_rng(3)

@@ -40,8 +40,6 @@ NO_TABLES: dict[str, tuple[str, str | bytes]] = {
     "no arrow": ("a.arrow", b"ARROW1\0\0rest"),
     "half a gzip": ("a.csv.gz", gzip.compress(HEADER.encode() + b"1,2,3\n" * 1000)[:40]),
     "no gzip": ("a.csv.gz", b"no gzip at all"),
-    "semicolons": ("a.csv", "user;item;score\n1;2;3\n"),
-    "tabs": ("a.csv", "user\titem\n1\t2\n"),
     "commas": ("a.tsv", "user,item\n1,2\n"),
     "carriage returns": ("a.csv", "user,item\r1,2\r"),
     "data in place of a header": ("a.csv", "u1,i1,0.5\n1,2,0.5\n"),
@@ -62,37 +60,25 @@ def test_what_is_no_table_is_named(tmp_path: Path, name: str, content: str | byt
     assert len(str(caught.value)) < 500 + len(str(tmp_path))
 
 
-def test_missing_file_and_folder_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.csv", tmp_path):
-        with pytest.raises(DataError, match=path.name):
-            data.read_run(path)
-
-
 BAD_LINES = {
-    "word": ("a.csv", HEADER, "1,3,high"),
-    "more fields": ("a.csv", HEADER, "1,3,0.5,9"),
-    "fewer fields": ("a.csv", HEADER, "1,3"),
-    "no item": ("a.csv", HEADER, "1,,0.5"),
-    "nan": ("a.csv", HEADER, "1,3,nan"),
-    "infinite": ("a.csv", HEADER, "1,3,-inf"),
-    "no UTF-8": ("a.csv", HEADER, b"1,caf\xe9,0.5"),
-    "open quote": ("a.csv", HEADER, '3,"4,1'),
-    "short TREC": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 1.5"),
-    "long TREC": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 1.5 a b"),
-    "TREC word": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 best a"),
+    "a.csv": [
+        *("1,3,high", "1,3,0.5,9", "1,3", "1,,0.5", "1,3,nan", "1,3,-inf", '3,"4,1'),
+        b"1,caf\xe9,0.5",  # no UTF-8
+    ],
+    "a.run": ["q1 Q0 d2 2 1.5", "q1 Q0 d2 2 1.5 a b", "q1 Q0 d2 2 best a"],
 }
 
 
-@pytest.mark.parametrize(("name", "first", "line"), BAD_LINES.values(), ids=BAD_LINES)
 @pytest.mark.parametrize("n_after", [1, 30_000])
-def test_bad_line_is_named(
-    tmp_path: Path, name: str, first: str, line: str | bytes, n_after: int
-) -> None:
-    bad = line if isinstance(line, bytes) else line.encode()
-    good = b"5,6,1\n" if name == "a.csv" else b"q1 Q0 d3 3 1.0 a\n"
-    path = put(tmp_path, name, first.encode() + bad + b"\n" + good * n_after)
-    with pytest.raises(DataError, match=rf"{name}.* line 2\b"):
-        data.read_run(path)
+def test_bad_line_is_named(tmp_path: Path, n_after: int) -> None:
+    for name, lines in BAD_LINES.items():
+        first = HEADER.encode() if name == "a.csv" else b"q1 Q0 d1 1 2.5 a\n"
+        good = b"5,6,1\n" if name == "a.csv" else b"q1 Q0 d3 3 1.0 a\n"
+        for line in lines:
+            bad = line if isinstance(line, bytes) else line.encode()
+            path = put(tmp_path, name, first + bad + b"\n" + good * n_after)
+            with pytest.raises(DataError, match=rf"{name}.* line 2\b"):
+                data.read_run(path)
 
 
 @pytest.mark.parametrize("odd", ["1,2,x", "1,2,.5,9"])
@@ -163,6 +149,9 @@ def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
         data.read_run(put(tmp_path, "run.xyz", "hello\n"))
     with raises(ArgumentError, "format"):
         data.read_run(put(tmp_path, "run.csv", f"{HEADER}1,2,3\n"), format="cvs")
+    for path in (tmp_path / "nowhere.csv", tmp_path):
+        with pytest.raises(DataError, match=path.name):
+            data.read_run(path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])

@@ -141,17 +141,13 @@ def test_no_item_in_common_is_refused_with_one_of_each(truth: Any, run: Any, ids
         joined(truth, run)
 
 
-def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
+def test_few_items_in_common_are_counted() -> None:
     with pytest.warns(PodiumWarning, match=r"2 item ids \(2 rows\) .* '007' and 7,"):
         assert joined(["007", "008", "123"], [7, 8, 123]) == [0.0, 0.0, 1.0]
-
-
-def test_few_items_in_common_are_counted() -> None:
     users, items = np.zeros(100, np.int64), np.arange(100)
-    with pytest.warns(
-        PodiumWarning, match="^Only 4 of the 100 items of the truth are among the 200"
-    ):
-        data.ranking((users, items), (np.zeros(200, np.int64), np.arange(200) + 96, np.ones(200)))
+    run = np.zeros(200, np.int64), np.arange(200) + 96, np.ones(200)
+    with pytest.warns(PodiumWarning, match="^Only 4 of the 100 items of the truth are .* 200"):
+        data.ranking((users, items), run)
 
 
 @pytest.mark.parametrize("n_shown", [1, 10])
@@ -176,9 +172,7 @@ def samples(n_users: int, size: int, n_items: int) -> tuple[Any, Any]:
 def test_sampled_candidates_are_no_catalogue(n_lost: int) -> None:
     truth, run = samples(60, 100, 500)
     run = tuple(np.delete(column, np.arange(n_lost) * 100) for column in run)
-    with pytest.warns(
-        PodiumWarning, match=r"lists 100 of 500 items for each user, .*podium estimate"
-    ):
+    with pytest.warns(PodiumWarning, match=r"lists 100 of 500 items for each user"):
         data.ranking(truth, run)
 
 

@@ -116,33 +116,25 @@ def test_trec_run_and_qrels(tmp_path: Path) -> None:
     truth = data.read_truth(tmp_path / "truth.qrels.gz")
     assert np.asarray(truth.user).tolist() == [101, 101]
     assert truth.relevance.tolist() == [2.0, 0.0]
+    (tmp_path / "u.data").write_text("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+    with pytest.raises(DataError):  # ratings without a header are no qrels
+        data.read_truth(tmp_path / "u.data")
 
 
-def test_headless_ratings_are_not_taken_for_qrels(tmp_path: Path) -> None:
-    path = tmp_path / "u.data"
-    path.write_text("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
-    with pytest.raises(DataError, match="no user column"):
-        data.read_truth(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "format"),
-    [
-        ("a.txt", "user,item,score\n1,2,3\n", None),
-        ("a", "user\titem\tscore\n1\t2\t3\n", None),
-        ("a.log", "user,item,score\n1,2,3\n", "csv"),
-        ("a.csv", "user\titem\tscore\n1\t2\t3\n", "tsv"),
+def test_format_is_told_by_content(tmp_path: Path) -> None:
+    commas, tabs = "user,item,score\n1,2,3\n", "user\titem\tscore\n1\t2\t3\n"
+    for name, content, format in (
+        ("a.txt", commas, None),
+        ("a", tabs, None),
+        ("a.log", commas, "csv"),
+        ("a.csv", tabs, "tsv"),
         ("a.dat", "1 Q0 2 1 3 x\n", None),
-        ("b.csv", "\ufeffuser,item,score\r\n1,2,3\r\n", None),
+        ("b.csv", "\ufeff" + commas.replace("\n", "\r\n"), None),
         ("b.jsonl", '\ufeff{"user": 1, "item": 2, "score": 3}\n', None),
-    ],
-)
-def test_format_is_told_by_content(
-    tmp_path: Path, name: str, content: str, format: str | None
-) -> None:
-    (tmp_path / name).write_bytes(content.encode())
-    run = data.read_run(tmp_path / name, format=format)
-    assert (int(run.user[0]), int(run.item[0]), float(run.score[0])) == (1, 2, 3.0)
+    ):
+        (tmp_path / name).write_bytes(content.encode())
+        run = data.read_run(tmp_path / name, format=format)
+        assert (int(run.user[0]), int(run.item[0]), float(run.score[0])) == (1, 2, 3.0)
 
 
 def test_parquet_and_arrow_are_told_by_magic_bytes(tmp_path: Path) -> None:
@@ -156,23 +148,12 @@ def test_parquet_and_arrow_are_told_by_magic_bytes(tmp_path: Path) -> None:
     same(data.read_run(tmp_path / "stream.arrow"))
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["1", "20", "-3"], [1, 20, -3]),
-        (["1", "007", "3"], ["1", "007", "3"]),
-        (["1", "+2", "3"], ["1", "+2", "3"]),
-        (["1", "2.0", "3"], ["1", "2.0", "3"]),
-        (["1", "99999999999999999999", "3"], ["1", "99999999999999999999", "3"]),
-        (["a", "b", "c"], ["a", "b", "c"]),
-    ],
-)
-def test_csv_ids_are_integers_only_if_all_are(
-    tmp_path: Path, values: list[str], expected: list[Any]
-) -> None:
+def test_csv_ids_are_integers_only_if_all_are(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
-    path.write_text("user,item,score\n" + "".join(f"1,{value},0.5\n" for value in values))
-    assert list(data.read_run(path).item) == expected
+    for values in (["1", "20", "-3"], *(["1", odd] for odd in ("007", "+2", "2.0", "9" * 20, "a"))):
+        path.write_text("user,item,score\n" + "".join(f"1,{value},0.5\n" for value in values))
+        expected = [*map(int, values)] if values[-1] == "-3" else values
+        assert list(data.read_run(path).item) == expected
 
 
 def test_categories_and_large_unsigned_ids_are_strings() -> None:
@@ -212,12 +193,9 @@ def test_features_are_the_other_numeric_columns() -> None:
     assert got.feature_names == ("price", "fresh")
     assert np.asarray(got.X).tolist() == [[1.5, 1.0], [2.5, 0.0], [3.5, 1.0]]
     assert got.y is not None
-    assert got.y.tolist() == [1.0, 0.0, 2.0]
-    assert list(got.item) == [5, 6, 7]
-    assert data.read_features(table, features=["fresh", "price"]).feature_names == (
-        "fresh",
-        "price",
-    )
+    assert (got.y.tolist(), list(got.item)) == ([1.0, 0.0, 2.0], [5, 6, 7])
+    chosen = data.read_features(table, features=["fresh", "price"])
+    assert chosen.feature_names == ("fresh", "price")
 
 
 NESTED = {"b": {"x": 0.5, "y": 2.0}, "a": {"y": -1.0}, "c": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -213,28 +214,22 @@ def test_rows_may_have_no_feature_and_a_truth_is_checked_to_its_last(tmp_path: P
     assert data.read_features(packed).X.tolist() == [[2.0], [3.0]]
 
 
-def lines_of(sizes: list[int], width: int = 4) -> list[str]:
+def lines_of(sizes: list[int]) -> str:
     """Queries of these sizes, numbered downwards, with every value different."""
     rng = np.random.default_rng(0)
-    return [
+    return "\n".join(
         f"{i % 3} qid:{len(sizes) - query} "
-        + " ".join(f"{j + 1}:{x:.6f}" for j, x in enumerate(rng.random(width)))
+        + " ".join(f"{j + 1}:{x:.6f}" for j, x in enumerate(rng.random(4)))
         for query, size in enumerate(sizes)
         for i in range(size)
-    ]
-
-
-def put_lines(folder: Path, lines: list[str], name: str = "rows.svm") -> Path:
-    path = folder / name
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
+    )
 
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), piece=st.integers(20, 900))
 def test_blocks_are_the_rows_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], piece: int
 ) -> None:
-    path = put_lines(tmp_path_factory.mktemp("rows"), ["# a comment", *lines_of(sizes), ""])
+    path = put(tmp_path_factory.mktemp("rows"), f"# a comment\n{lines_of(sizes)}\n\n")
     whole = data.read_features(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svmlight, "_PIECE", piece)
@@ -252,9 +247,9 @@ def test_query_that_comes_back_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
     monkeypatch.setattr(svmlight, "_PIECE", piece)
-    text = "# note|1 qid:9 1:1|0 qid:9 1:2|1 qid:4 1:1||0 qid:9 1:3|1 qid:4 1:4"
-    path = put_lines(tmp_path, text.split("|"))
-    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9 occurs again"):
+    text = "# note|1 qid:9 1:1|0 qid:9 1:2|1 qid:4 1:1||0 qid:9 1:3|1 qid:4 1:4|"
+    path = put(tmp_path, text.replace("|", "\n"), "rows.svm")
+    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9"):
         list(data.stream_features(path, 1))
     assert np.asarray(data.read_features(path).item).tolist() == [0, 1, 0, 2, 1]
 
@@ -263,10 +258,10 @@ def test_malformed_line_and_file_cut_short_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(svmlight, "_PIECE", 100)
-    path = put_lines(tmp_path, [*lines_of([3] * 9), "1 1:2"])
-    with pytest.raises(DataError, match=r"rows\.svm, line 28: qid: and an integer"):
+    path = put(tmp_path, f"{lines_of([3] * 9)}\n1 1:2\n", "rows.svm")
+    with pytest.raises(DataError, match=r"rows\.svm, line 28"):
         list(data.stream_features(path, 4))
-    packed = gzip.compress(put_lines(tmp_path, lines_of([3] * 99)).read_bytes())
+    packed = gzip.compress(lines_of([3] * 99).encode())
     cut = tmp_path / "cut.txt.gz"
     cut.write_bytes(packed[: len(packed) - 9])
     with pytest.raises(DataError, match=r"cut\.txt\.gz can't be read"):
@@ -274,8 +269,20 @@ def test_malformed_line_and_file_cut_short_are_named(
 
 
 def test_what_cannot_be_streamed_is_refused_at_once(tmp_path: Path) -> None:
-    for name, lines, n in (("a.csv", ["qid,label,x", "1,1,2"], 1), ("b.svm", ["1 qid:1 1:1"], 0)):
+    for name, text, n in (("a.csv", "qid,label,x\n1,1,2\n", 1), ("b.svm", "1 qid:1 1:1\n", 0)):
         with pytest.raises(ArgumentError):
-            data.stream_features(put_lines(tmp_path, lines, name), n)
+            data.stream_features(put(tmp_path, text, name), n)
     with pytest.raises(DataError, match="has no rows"):
-        list(data.stream_features(put_lines(tmp_path, ["# nothing"], "a.svm"), 1))
+        list(data.stream_features(put(tmp_path, "# nothing\n", "a.svm"), 1))
+
+
+def test_letor_ohsumed_equals_scikit_learns_reader(podium_data: Callable[[str], Path]) -> None:
+    from sklearn.datasets import load_svmlight_file
+
+    path = podium_data("letor-ohsumed/min/S1.txt.gz")
+    X, y, qid = load_svmlight_file(str(path), query_id=True)
+    got = data.read_features(path)
+    assert not sparse.issparse(got.X)
+    assert np.array_equal(got.X, X.toarray())
+    assert np.array_equal(got.y, y)
+    assert np.array_equal(got.qid, qid)

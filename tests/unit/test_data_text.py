@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
@@ -92,11 +92,6 @@ def test_features_that_do_not_fit_are_refused(table: Any, options: dict[str, Any
 RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
 
 
-def _write(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "word"),
     [
@@ -111,7 +106,7 @@ def _write(path: Path, text: str) -> Path:
     ],
 )
 def test_another_separator_or_width_is_named(tmp_path: Path, text: str, word: str) -> None:
-    path = _write(tmp_path / ("run.txt" if "Q0" in text else "a.csv"), f"{text}\n1,2\n")
+    path = put(tmp_path, f"{text}\n1,2\n", "run.txt" if "Q0" in text else "a.csv")
     with pytest.raises(DataError, match=word):
         data.read_run(path)
 
@@ -123,15 +118,13 @@ def test_unknown_as_a_value_is_not_a_missing_value() -> None:
 
 
 def test_a_quoted_separator_or_a_blank_in_a_name_divides_nothing(tmp_path: Path) -> None:
-    quoted = _write(tmp_path / "a.csv", '"a;b"\n1\n')
-    assert open_table(quoted, "truth", ()).names == ("a;b",)
-    blank = _write(tmp_path / "b.csv", "User ID\n1\n")
-    assert open_table(blank, "truth", ()).names == ("User ID",)
+    for text, name in (('"a;b"\n1\n', "a;b"), ("User ID\n1\n", "User ID")):
+        assert open_table(put(tmp_path, text), "truth", ()).names == (name,)
 
 
 @pytest.mark.parametrize("name", ["qrels.tsv", "qrels.csv", "qrels.txt", "qrels.trec"])
 def test_qrels_are_read_by_content_and_grades_below_0_are_judged(tmp_path: Path, name: str) -> None:
-    path = _write(tmp_path / name, "7\t0\ta\t1\n7\t0\tb\t-2\n")
+    path = put(tmp_path, "7\t0\ta\t1\n7\t0\tb\t-2\n", name)
     with pytest.warns(PodiumWarning, match="relevances below 0"):
         result = podium.measure(path, RUN, ["rr", "judged@2", "ndcg@2"])
     means = [result.values[name][0] for name in ("rr", "judged@2", "ndcg@2")]
@@ -149,26 +142,20 @@ def test_parts_may_differ_in_columns_that_nobody_reads(tmp_path: Path) -> None:
         data.read_truth(folder, item="note")
 
 
-def test_cells_of_a_sparse_matrix_are_added() -> None:
-    sparse = pytest.importorskip("scipy.sparse")
+def test_cells_of_sparse_matrices_and_columns_are_read() -> None:
     cells = np.array([100, 100, 1], np.int8), ([0, 0, 1], [2, 2, 0])
-    truth = data.read_truth(sparse.coo_array(cells, shape=(2, 3)))
+    truth = data.read_truth(sparse.coo_array(cells, shape=(2, 3)))  # equal cells are added
     rows = zip(truth.user, truth.item, truth.relevance, strict=True)
     assert sorted(rows) == [(0, 2, 200), (1, 0, 1)]
-
-
-def test_a_pandas_frame_with_a_sparse_column_is_read() -> None:
-    pandas = pytest.importorskip("pandas")
-    column = pandas.arrays.SparseArray([1.0, 0.0])
-    frame = pandas.DataFrame({"user": [1, 1], "item": [1, 2], "relevance": column})
+    column = pd.arrays.SparseArray([1.0, 0.0])
+    frame = pd.DataFrame({"user": [1, 1], "item": [1, 2], "relevance": column})
     assert data.read_truth(frame).relevance.tolist() == [1, 0]
-    odd = pandas.DataFrame({"user": [1], "item": [{}], "relevance": pandas.arrays.SparseArray([1])})
     with pytest.raises(DataError, match="item"):
-        data.read_truth(odd)
+        data.read_truth(frame.assign(item=[{}, {}]))
 
 
 def test_rows_of_a_text_file_are_lines(tmp_path: Path) -> None:
-    path = _write(tmp_path / "t.csv", "user,item\n7,a\n\n7,b\n7,a\n")
+    path = put(tmp_path, "user,item\n7,a\n\n7,b\n7,a\n")
     with pytest.raises(DataError, match="lines 2 and 5"):
         podium.measure(path, RUN, "rr")
 
@@ -182,37 +169,24 @@ def _column(n: int) -> np.ndarray:
     return values
 
 
-@pytest.mark.parametrize("name", ["user", "item", "score", "rank"])
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n", [1, 3, 40])
-def test_a_column_of_a_run_is_named(tmp_path: Path, name: str, n: int) -> None:
-    columns = {"user": np.arange(n), "item": np.arange(n), "score": np.ones(n), name: _column(n)}
-    columns = {c: v for c, v in columns.items() if (name, c) != ("rank", "score")}
-    path = tmp_path / "run.parquet"
-    pl.DataFrame(columns).write_parquet(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_signalling_nan_is_named_without_numpys_warning(tmp_path: Path, n: int) -> None:
+    run = {"user": np.arange(n), "item": np.arange(n), "score": np.ones(n)}
+    for name in ("user", "item", "score", "rank"):
+        columns = {**run, name: _column(n)}
+        if name == "rank":
+            del columns["score"]
+        pl.DataFrame(columns).write_parquet(tmp_path / "run.parquet")
         with pytest.raises(DataError, match=name):
-            data.read_run(path)
-
-
-@pytest.mark.parametrize("odd", [SIGNALLING[0], 1e300, 1e306, -1e308, np.inf, 2.0**53])
-def test_ranks_that_are_no_integers_are_named(odd: float) -> None:
-    ranks = _column(3)  # with a signalling nan
-    if not np.isnan(odd):
-        ranks[1] = odd
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ArgumentError, match="ranks"):
-            sampled.SampledRanks(ranks, n_items=100, n_negatives=10)
-
-
-def test_features_in_single_precision_keep_nan() -> None:
+            data.read_run(tmp_path / "run.parquet")
     table = {"qid": [1, 1, 1], "label": [1, 0, 0], "x": _column(3), "y": [1e306, 1.0, 2.0]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        X = np.asarray(data.read_features(table, dtype="float32").X)
+    X = np.asarray(data.read_features(table, dtype="float32").X)
     assert np.isnan(X[:, 0]).tolist() == [False, True, False]
     assert np.isinf(X[0, 1])
+    for odd in (SIGNALLING[0], 1e300, 1e306, -1e308, np.inf, 2.0**53):
+        with pytest.raises(ArgumentError, match="ranks"):
+            sampled.SampledRanks([1.0, odd, 2.0], n_items=100, n_negatives=10)
 
 
 @pytest.mark.parametrize("n_bad", [0, 1, 5])

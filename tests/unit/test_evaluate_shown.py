@@ -15,84 +15,44 @@ from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.evaluation.shown import shown_values
 from podium.evaluation.stats import clustered_mean, paired
-from podium.metrics import Measure, gini, parse_all
+from podium.metrics import gini, parse_all
 
-Table = dict[str, Any]
-Lists = dict[Any, list[Any]]
-
-N_USERS, N_ITEMS, SIZE, K = 40, 30, 6, 4
-GENRES = ("drama", "war", "noir", "")
-MEASURES = [f"{name}@{K}" for name in ("coverage", "gini", "novelty", "popularity", "diversity")]
+N_USERS, SIZE = 40, 6
+PAST = {"user": [1, 2], "item": [0, 1]}
 
 
-def lists_of(seed: int, n_users: int = N_USERS, n_items: int = N_ITEMS) -> Lists:
-    """Return lists of popular items, best first; some have no item at all or only one."""
+def lists_of(seed: int, n_users: int = N_USERS, n_items: int = 30) -> tuple[Any, Any]:
+    """Return users and the items of their lists, best first; popular ones are in more lists."""
     rng = np.random.default_rng(seed)
     share = 1.0 / np.arange(1, n_items + 1)
-    sizes = [0, 1, *[SIZE] * (n_users - 2)]
-    return {
-        user: rng.choice(n_items, size=size, replace=False, p=share / share.sum()).tolist()
-        for user, size in enumerate(sizes)
-    }
-
-
-def run_of(lists: Lists, order: int | None = None) -> Table:
-    """Return the run of lists, in a random order of rows if `order` is a seed."""
-    rows: list[Any] = [(u, i, -rank) for u, items in lists.items() for rank, i in enumerate(items)]
-    if order is not None:
-        rows = [rows[i] for i in np.random.default_rng(order).permutation(len(rows))]
-    return {name: [row[i] for row in rows] for i, name in enumerate(("user", "item", "score"))}
-
-
-def catalogue(seed: int = 0) -> Table:
-    """Return past interactions; the runs show other items too, and not all of these."""
-    rng = np.random.default_rng(seed)
-    items = [*rng.integers(3, 20, size=200).tolist(), 40, 41, 41]
-    return {"user": rng.integers(9, size=203).tolist(), "item": items}
-
-
-def measures(*texts: str) -> list[Measure]:
-    return parse_all(texts or MEASURES)
-
-
-def cosine(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    product = sum(p * q for p, q in zip(a, b, strict=True))
-    return 1 - product / math.hypot(*a) / math.hypot(*b)
-
-
-def mean_distance(items: list[Any], known: dict[Any, Any], distance: Any) -> float:
-    """Return the mean distance over the pairs of known items; nan without a pair."""
-    pairs = itertools.combinations([known[i] for i in items if known.get(i)], 2)
-    distances = [distance(a, b) for a, b in pairs]
-    return sum(distances) / len(distances) if distances else math.nan
+    lists = [
+        rng.choice(n_items, SIZE, replace=False, p=share / share.sum()) for _ in range(n_users)
+    ]
+    is_listed = np.arange(n_users * SIZE) >= 2 * SIZE - 1  # one user has no list, one has one item
+    return np.repeat(np.arange(n_users), SIZE)[is_listed], np.concatenate(lists)[is_listed]
 
 
 def test_features_have_cosine_distances() -> None:
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(N_ITEMS, 3)).round(2)
+    vectors = np.random.default_rng(0).normal(size=(30, 3)).round(2)
     vectors[4] = 0.0
     vectors[5, 1] = np.nan
-    lists = lists_of(0)
-    known = {i: tuple(v) for i, v in enumerate(vectors.tolist()) if i not in (4, 5)}
-    table = {"item": list(range(N_ITEMS)), **{f"f{j}": vectors[:, j] for j in range(3)}}
+    users, items = lists_of(0)
+    run = {"user": users, "item": items, "score": -np.arange(users.size)}
+    table = {"item": list(range(30)), **{f"f{j}": vectors[:, j] for j in range(3)}}
     with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that the run shows"):
-        found = shown_values(
-            {"": run_of(lists)}, measures("diversity@4"), np.arange(N_USERS), items=table
-        )
-    values = [mean_distance(items[:K], known, cosine) for items in lists.values()]
+        found = shown_values({"": run}, parse_all("diversity@4"), np.arange(N_USERS), items=table)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)
+    values: list[float] = []
+    for user in range(N_USERS):
+        known = [unit[i] for i in items[users == user][:4] if i not in (4, 5)]
+        distances = [1 - a @ b for a, b in itertools.combinations(known, 2)]
+        values.append(float(np.mean(distances)) if distances else math.nan)
     np.testing.assert_allclose(found[""]["diversity@4"], values, rtol=1e-10, atol=1e-12)
-
-
-def random_lists(n_users: int, seed: int) -> tuple[Any, Any]:
-    lists = lists_of(seed, n_users, n_items=80)
-    pairs = [(u, i) for u, items in lists.items() for i in items]
-    users, items = np.array(pairs).T
-    return users, items
 
 
 def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:
     n_users = 200
-    users, items = random_lists(n_users, 3)
+    users, items = lists_of(3, n_users, n_items=80)
     values = gini_values(users, items, n_users, 90)
     deleted = np.array([gini(items[users != u], 90) for u in range(n_users)])
     variance = (n_users - 1) / n_users * ((deleted - deleted.mean()) ** 2).sum()
@@ -125,94 +85,60 @@ def test_paired_t_test_has_its_size_for_exchangeable_runs(measure: str) -> None:
     assert lowest < n_rejected / n_replays < 0.07, n_rejected / n_replays
 
 
-def measured(*texts: str, **options: Any) -> podium.Evaluation:
-    lists = lists_of(0)
-    pairs = [(user, item) for user in lists for item in lists[user][:2]]
-    truth = {"user": [user for user, _ in pairs], "item": [item for _, item in pairs]}
-    return podium.measure(truth, run_of(lists), texts, **options)
-
-
 @pytest.mark.parametrize(
     ("texts", "options", "parameters"),
     [
         (["gini@2", "rr"], {}, ("catalogue",)),
         (["ild@2", "rr"], {}, ("items",)),
-        (["rr"], {"catalogue": catalogue()}, ("catalogue",)),
-        (
-            ["gini@2"],
-            {"catalogue": catalogue(), "items": {"item": [0], "genre": ["a"]}},
-            ("items",),
-        ),
-        *(
-            ([text, "rr"], {"catalogue": catalogue(), "interval": "wilson"}, ("interval",))
-            for text in ("novelty@2", "arp@2")
-        ),
+        (["rr"], {"catalogue": PAST}, ("catalogue",)),
+        (["gini@2"], {"catalogue": PAST, "items": PAST}, ("items",)),
+        (["novelty@2"], {"catalogue": PAST, "interval": "wilson"}, ("interval",)),
     ],
 )
 def test_requests_without_the_tables_that_fit_are_refused_before_tables_are_read(
-    texts: list[str], options: Table, parameters: tuple[str, ...]
+    texts: list[str], options: dict[str, Any], parameters: tuple[str, ...]
 ) -> None:
     with raises(ArgumentError, *parameters):
         podium.measure("none.csv", "none.csv", texts, **options)
 
 
+TRUTH, RUN = {"user": [1], "item": [0]}, {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]}
+
+
 @pytest.mark.parametrize(
-    ("columns", "text"),
+    ("text", "columns"),
     [
-        ({}, "diversity@2"),
-        ({"price": [0.5, 1.5]}, "diversity@2"),
-        ({"a": [1, 2], "t": ["x", "y"]}, "ild@2"),
-        ({"a": ["x", "y"], "t": ["x", "y"]}, "ild@2"),
-        ({"genre": ["x", "y"]}, "ild(column=genres)@2"),
-        ({"item": [1, 1], "genre": ["x", "y"]}, "ild@2"),
-        ({"item": ["x1", "x2"], "genre": ["x", "y"]}, "ild@2"),
+        ("diversity@2", {}),
+        ("diversity@2", {"title": ["Heat", "Alien"]}),
+        ("diversity@2", {"price": [0.5, 1.5]}),
+        ("ild@2", {"a": [1, 2], "t": ["x", "y"]}),
+        ("ild@2", {"a": ["x", "y"], "t": ["x", "y"]}),
+        ("ild(column=genres)@2", {"genre": ["x", "y"]}),
+        ("ild@2", {"item": [1, 1], "genre": ["x", "y"]}),
+        ("ild@2", {"item": ["x1", "x2"], "genre": ["x", "y"]}),
     ],
 )
-def test_tables_of_items_without_known_distances_are_refused(columns: Table, text: str) -> None:
+def test_tables_of_items_without_known_distances_are_refused(
+    text: str, columns: dict[str, Any]
+) -> None:
     with pytest.raises(DataError):
-        measured(text, items={"item": [0, 1], **columns})
+        podium.measure(TRUTH, RUN, text, items={"item": [0, 1], **columns})
     with pytest.raises(DataError, match="No item is in both tables"):
-        measured("gini@2", catalogue={"user": [1], "item": [99]})
+        podium.measure(TRUTH, RUN, "gini@2", catalogue={"user": [1], "item": [99]})
 
 
-def test_a_run_that_shows_nothing_to_the_users() -> None:
-    """Coverage is 0; the others have no list to be computed from."""
-    run = {"user": [1], "item": [5], "score": [1.0]}
-    found = shown_values(
-        {"": run},
-        measures(),
-        np.array([2, 3]),
-        catalogue={"user": [1], "item": [5]},
-        items={"item": [5], "genre": ["war"]},
-    )[""]
-    assert found["coverage@4"].tolist() == [0, 0]
-    for name in ("gini@4", "novelty@4", "popularity@4", "diversity@4"):
-        assert np.isnan(found[name]).all()
+def test_categories_are_sets_and_titles_are_none() -> None:
+    def diversity(text: str = "ild@2", **columns: Any) -> float:
+        table = {"item": [0, 1], **columns}
+        return podium.measure(TRUTH, RUN, text, items=table).means[text]
 
-
-def test_separators_blanks_and_repeats_of_categories() -> None:
-    items = {"item": [0, 1], "genre": [" war |drama||war", "drama|war"]}
-    run = {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]}
-    truth = {"user": [1], "item": [0]}
-    assert podium.measure(truth, run, "ild@2", items=items).means == {"ild@2": 0.0}
-    numbers = {"item": [0, 1], "kind": [3, 4], "year": [1990, 1990]}
-    means = podium.measure(truth, run, ["ild(column=kind)@2", "ild(column=year)@2"], items=numbers)
-    assert list(means.means.values()) == [1.0, 0.0]
-
-
-def test_titles_are_not_categories() -> None:
-    run = {"user": [1, 1], "item": [1, 2], "score": [2.0, 1.0]}
-    truth, titles = {"user": [1], "item": [1]}, {"item": [1, 2], "title": ["Heat", "Alien"]}
-    with pytest.raises(DataError):
-        podium.measure(truth, run, "diversity@2", items=titles)
-    result = podium.measure(truth, run, "diversity@2", items={**titles, "genre": ["a", "a"]})
-    assert result.means == {"diversity@2": 0.0}
-    features = {"item": [1, 2], "year": [1, 2], "length": [5, 3]}
-    values = [
-        podium.measure(truth, run, "diversity@2", items=table).means["diversity@2"]
-        for table in (features, {**titles, **features})
-    ]
-    assert values[0] == values[1] > 0
+    assert diversity(genre=[" war |drama||war", "drama|war"]) == 0
+    numbers = {"kind": [3, 4], "year": [1990, 1990]}
+    assert [diversity(f"ild(column={c})@2", **numbers) for c in numbers] == [1, 0]
+    titles = ["Heat", "Alien"]
+    assert diversity(title=titles, genre=["a", "a"]) == 0
+    features = {"year": [1, 2], "length": [5, 3]}
+    assert diversity(title=titles, **features) == diversity(**features) > 0
 
 
 def test_the_items_table_is_compared_with_the_run_as_it_was_read() -> None:

@@ -57,19 +57,6 @@ def test_high_grades_that_differ_little_are_given_together() -> None:
     assert high == pytest.approx(max(values), abs=1e-12)
 
 
-def test_text_ids_of_two_runs_are_matched_and_returned() -> None:
-    truth = {"user": [1, 2], "item": ["a", "a"]}
-    base = {"user": [1, 1, 2], "item": ["x", "a", "a"], "score": [2, 1, 1]}
-    candidate = {"user": [1, 1, 2, 2], "item": ["a", "x", "y", "a"], "score": [2, 1, 2, 1]}
-    pool = data.pool_unjudged(truth, base, candidate)
-    assert pool.items(np.arange(2)).tolist() == ["x", "y"]
-    assert pool.base_rank.tolist() == [1, 0]
-    assert pool.candidate_rank.tolist() == [2, 1]
-    bounds = difference_bounds(pool, "precision@1")["precision@1"]
-    assert bounds.low.tolist() == [0.0, -1.0]
-    assert bounds.high.tolist() == [1.0, 0.0]
-
-
 def test_labels_are_the_fewest_here_and_weights_count() -> None:
     users = np.arange(3)
     truth = {"user": users, "item": [0, 0, 0]}

@@ -55,52 +55,17 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         assert arrays[name].flags.writeable
 
 
-def test_other_kind_format_and_folder_are_refused(tmp_path: Path) -> None:
-    _write(tmp_path / "a")
-    for asked in (("podium_other", 3), ("podium_test", 4)):
-        with pytest.raises(DataError, match="checkpoint"):
-            read_arrays(tmp_path / "a", *asked, noun="checkpoint")
-    with raises(ArgumentError, "path"):
-        _write(tmp_path / "absent" / "a")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_file_that_is_cut_short_is_refused(share: float, tmp_path: Path) -> None:
-    _write(tmp_path / "a")
-    whole = (tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match="a is truncated or not a checkpoint file") as caught:
-        read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"w.utf8": np.array([98], np.uint8)},
-        {"w.utf8": np.array([255], np.uint8), "w.ends": np.array([1])},
-        {"w.utf8": np.array([98], np.uint8), "w.ends": np.array([1.0, 2.0])},
-    ],
-    ids=["without ends", "no UTF-8", "broken ends"],
-)
-def test_strings_that_are_none_are_refused(parts: dict[str, Any], tmp_path: Path) -> None:
-    header = with_digest(json.dumps({"format": 3}), parts)
-    save_file(parts, tmp_path / "a", metadata={"podium_test": header})
-    with pytest.raises(DataError, match="has strings that can't be read"):
-        read_arrays(tmp_path / "a", "podium_test", 3)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"header": {"a": np.nan}}, {"arrays": {"o": np.array([None])}}], ids=str
-)
-def test_what_cannot_be_written_leaves_the_old_file(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "a").write_text("old")
-    with pytest.raises(Exception, match=r"JSON compliant|dtype"):
-        _write(tmp_path / "a", **changes)
-    assert [file.name for file in tmp_path.iterdir()] == ["a"]
-    assert (tmp_path / "a").read_text() == "old"
+def test_strings_that_are_none_are_refused(tmp_path: Path) -> None:
+    b = np.array([98], np.uint8)
+    for parts in (
+        {"w.utf8": b},
+        {"w.utf8": b + np.uint8(157), "w.ends": np.array([1])},  # no UTF-8
+        {"w.utf8": b, "w.ends": np.array([1.0, 2.0])},
+    ):
+        header = with_digest(json.dumps({"format": 3}), parts)
+        save_file(parts, tmp_path / "a", metadata={"podium_test": header})
+        with pytest.raises(DataError, match="strings"):
+            read_arrays(tmp_path / "a", "podium_test", 3)
 
 
 @contextmanager
@@ -128,20 +93,22 @@ def _append(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "write"),
     [
+        ("a", lambda path: _write(path, header={"a": np.nan})),
+        ("a", lambda path: _write(path, arrays={"o": np.array([None])})),
         ("a", lambda path: _write(path, arrays={"x": np.zeros(1000)})),
         ("a", _write_text),
         ("a.html", lambda path: report.write({"title": "a"}, path)),
         ("a.csv", _append),
         ("a.csv", lambda path: data.write_table({"x": np.arange(1000)}, path)),
     ],
-    ids=["arrays", "text", "page", "pieces", "table"],
 )
-def test_full_disk_leaves_the_old_file(
+def test_full_disk_and_what_has_no_form_leave_the_old_file(
     name: str, write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     path = tmp_path / name
     path.write_text("old")
-    with _small_disk(), pytest.raises((OSError, DataError), match="File too large") as caught:
+    words = "File too large|JSON compliant|dtype"
+    with _small_disk(), pytest.raises(Exception, match=words) as caught:
         write(path)
     assert "\n" not in str(caught.value)
     assert [file.name for file in tmp_path.iterdir()] == [name]
@@ -180,6 +147,17 @@ def test_same_bytes_are_written_again(tmp_path: Path) -> None:
 def test_any_damage_is_told(tmp_path: Path) -> None:
     _write(tmp_path / "a")
     whole = (tmp_path / "a").read_bytes()
+    for asked in (("podium_other", 3), ("podium_test", 4)):
+        with pytest.raises(DataError, match="checkpoint"):
+            read_arrays(tmp_path / "a", *asked, noun="checkpoint")
+    with raises(ArgumentError, "path"):
+        _write(tmp_path / "absent" / "a")
+    for share in (0.0, 0.1, 0.5, 0.99):
+        (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(DataError) as caught:
+            read_arrays(tmp_path / "a", "podium_test", 3)
+        assert "\n" not in str(caught.value)
+    (tmp_path / "a").write_bytes(whole)
     expected = read_arrays(tmp_path / "a", "podium_test", 3)[1]
     for place in range(0, len(whole), 5):
         changed = bytearray(whole)

@@ -15,7 +15,7 @@ import pytest
 
 from podium import _files, data, report
 from podium._arrays import write_arrays
-from podium._files import Named, is_stream, refuse_same, replacing
+from podium._files import Named, refuse_same, replacing
 from podium.data.appending import append_table
 from podium.errors import ArgumentError
 
@@ -52,39 +52,6 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "pieces": ("a.parquet", _append),
     "packed": ("a.csv.gz", _append),
 }
-every_writer = pytest.mark.parametrize(("name", "write"), WRITERS.values(), ids=WRITERS)
-
-
-@posix
-@every_writer
-def test_link_stays_and_its_target_is_replaced(
-    name: str, write: Callable[[Path], None], tmp_path: Path
-) -> None:
-    (tmp_path / "folder").mkdir()
-    target, link = tmp_path / "folder" / "target", tmp_path / name
-    link.symlink_to(Path("folder", "target"))
-    for _ in ("a new target", "an old one"):
-        write(link)
-        assert link.is_symlink()
-        assert [each.name for each in (tmp_path / "folder").iterdir()] == ["target"]
-    write(tmp_path / f"plain-{name}")
-    assert target.read_bytes() == (tmp_path / f"plain-{name}").read_bytes()
-
-
-@posix
-@every_writer
-@pytest.mark.parametrize("mode", [0o600, 0o666, None])
-def test_mode_is_that_of_the_old_file_or_of_other_new_ones(
-    name: str, write: Callable[[Path], None], mode: int | None, tmp_path: Path
-) -> None:
-    (tmp_path / "other").touch()
-    if mode is not None:
-        (tmp_path / "other").chmod(mode)
-        (tmp_path / "other").rename(tmp_path / name)
-    expected = next(tmp_path.iterdir()).stat().st_mode
-    write(tmp_path / name)
-    assert (tmp_path / name).stat().st_mode == expected
-    assert (tmp_path / name).stat().st_size > 0
 
 
 @contextmanager
@@ -98,15 +65,35 @@ def _read_from(path: Path) -> Generator[list[bytes]]:
 
 
 @posix
-@every_writer
-def test_pipe_gets_the_whole_file(name: str, write: Callable[[Path], None], tmp_path: Path) -> None:
-    write(tmp_path / f"plain-{name}")
-    os.mkfifo(tmp_path / name)
-    with _read_from(tmp_path / name) as got:
-        write(tmp_path / name)
-    assert got == [(tmp_path / f"plain-{name}").read_bytes()]
-    assert (tmp_path / name).is_fifo()
-    assert len(list(tmp_path.iterdir())) == 2
+@pytest.mark.parametrize(("name", "write"), WRITERS.values(), ids=WRITERS)
+def test_links_modes_and_pipes_stay(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    plain, link, pipe = (tmp_path / f"{kind}-{name}" for kind in ("plain", "link", "pipe"))
+    target = tmp_path / "folder" / "target"
+    link.symlink_to(Path("folder", "target"))
+    for mode in (None, 0o600, 0o666):
+        (tmp_path / "other").touch()
+        if mode is not None:
+            plain.chmod(mode)
+        expected = (tmp_path / "other" if mode is None else plain).stat().st_mode
+        write(plain)
+        assert plain.stat().st_mode == expected
+        write(link)  # a new target, then an old one
+        assert link.is_symlink()
+        assert _left(tmp_path / "folder") == ["target"]
+        assert target.read_bytes() == plain.read_bytes() != b""
+    os.mkfifo(pipe)
+    with _read_from(pipe) as got:
+        write(pipe)
+    assert got == [plain.read_bytes()]
+    assert pipe.is_fifo()
+    assert len(_left(tmp_path)) == 5
+
+
+def _left(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
 
 
 @posix
@@ -114,7 +101,6 @@ def test_device_is_written_to_and_stays() -> None:
     terminal, slave = os.openpty()
     try:
         place = Path(os.ttyname(slave))
-        assert is_stream(place)
         _text(place)
         assert place.is_char_device()
         assert os.read(terminal, 100) == b"new"
@@ -127,13 +113,9 @@ def test_device_is_written_to_and_stays() -> None:
 def test_pipe_gets_nothing_of_a_block_that_fails(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a")
 
-    def fail() -> None:
-        with replacing(tmp_path / "a") as beside:
-            beside.write_text("half")
-            raise ZeroDivisionError  # nobody reads, so that opening the pipe would not return
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "a") as beside:  # noqa: PT012
+        beside.write_text("half")
+        raise ZeroDivisionError  # nobody reads, so that opening the pipe would not return
     assert (tmp_path / "a").is_fifo()
 
 
@@ -150,10 +132,6 @@ def test_stdout_goes_on_where_it_is(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     assert (tmp_path / "log").read_text() == "old\nbefore\nnew\nafter\n"
     assert [each.name for each in tmp_path.iterdir()] == ["log"]
-
-
-def _left(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 @contextmanager
@@ -195,10 +173,7 @@ def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
 def test_nothing_is_removed_where_files_cannot_be_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_locks(number: int, *, wait: bool) -> bool:
-        return False
-
-    monkeypatch.setattr(_files, "lock_file", without_locks)
+    monkeypatch.setattr(_files, "lock_file", lambda number, wait: False)
     with replacing(tmp_path / "a.txt") as beside:
         beside.write_text("slow")
         _text(tmp_path / "a.txt")
@@ -239,10 +214,6 @@ def test_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
         assert caught.value.filename == str(path)
 
 
-def _named(*paths: Path) -> list[Named]:
-    return [Named(f"--{path.name}", path) for path in paths]
-
-
 def test_same_file_is_refused_under_any_name(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "a").touch()
@@ -251,12 +222,11 @@ def test_same_file_is_refused_under_any_name(tmp_path: Path) -> None:
         for name, make in (("soft", Path.symlink_to), ("hard", Path.hardlink_to)):
             make(tmp_path / name, tmp_path / "a")
             names.append(tmp_path / name)
-    for one in names:
-        for other in names:
-            with pytest.raises(ArgumentError, match=r"which is read\. Name another file"):
-                refuse_same(_named(one), _named(other))
-        with pytest.raises(ArgumentError, match="which is written too"):
-            refuse_same([], _named(names[0], one))
-    refuse_same(_named(*names, tmp_path / "none"), _named(tmp_path / "b", tmp_path / "c"))
-    null = Path(os.devnull)
-    refuse_same(_named(null), _named(null, null))
+    a, *others = [Named(f"--{path.name}", path) for path in names]
+    b, c, null = (Named("--out", Path(path)) for path in ("b", "c", os.devnull))
+    for other in (a, *others):
+        for read, written in (([a], [other]), ([other], [a]), ([], [a, other])):
+            with pytest.raises(ArgumentError):
+                refuse_same(read, written)
+    refuse_same([a, *others], [b, c])
+    refuse_same([null], [null, null])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ from tests.raised import raises
 import podium
 from podium import metrics
 from podium.data import buckets
-from podium.errors import ArgumentError, PodiumError
-from podium.evaluation import Evaluation, details, merge
+from podium.errors import ArgumentError, DataError, PodiumError, UnsettledError
+from podium.evaluation import Evaluation, details, measure_part, merge
 from podium.executors import Threads
 from podium.testing.strategies import all_measures
 
@@ -40,22 +42,12 @@ def tables(ids: str = "int", *, whole: bool = False) -> Tables:
     users = np.sort(rng.choice(10_000, n_users, replace=False))
     shown = np.argsort(rng.random((n_users, n_items)), axis=1)[:, :n_shown]
     judged = shown if whole else np.argsort(rng.random((n_users, n_items)), axis=1)[:, :8]
-    truth = pl.DataFrame(
-        {
-            "user": np.repeat(users, judged.shape[1]),
-            "item": judged.ravel(),
-            "relevance": rng.integers(0, 4, judged.size),
-        }
-    )
+    rows = {"user": np.repeat(users, judged.shape[1]), "item": judged.ravel()}
+    truth = pl.DataFrame({**rows, "relevance": rng.integers(0, 4, judged.size)})
     made = {"truth": truth}
     for name in ("a", "b"):
-        made[name] = pl.DataFrame(
-            {
-                "user": np.repeat(users, n_shown),
-                "item": shown.ravel(),
-                "score": rng.integers(0, 9, shown.size) / 8,
-            }
-        )
+        run = {"user": np.repeat(users, n_shown), "item": shown.ravel()}
+        made[name] = pl.DataFrame({**run, "score": rng.integers(0, 9, shown.size) / 8})
     if not whole:
         made["truth"] = truth.filter(pl.col("user") != users[3])
         made["a"] = made["a"].filter(~pl.col("user").is_in(users[[7, 150]].tolist()))
@@ -300,40 +292,28 @@ def test_runs_are_compared_and_decided_on_the_same_users(
         assert_equal(evaluation, found[2].evaluations[name])
 
 
-def _kinds() -> dict[str, Callable[[pl.DataFrame], pl.DataFrame]]:
-    """Return conversions of a table to other types of columns."""
-    high = 2**63
-    rank = pl.col("score").rank("ordinal", descending=True).over("user").alias("rank")
-    is_run = "score"
-    return {
-        "int32": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Int32)),
-        "float ids": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Float64)),
-        "categories": lambda t: t.with_columns(
-            pl.col("user", "item").cast(pl.String).cast(pl.Categorical)
-        ),
-        "ids beyond 63 bits": lambda t: t.with_columns(
-            pl.when(pl.col("user") < 5000)
-            .then(pl.col("user").cast(pl.UInt64))
-            .otherwise(pl.col("user").cast(pl.UInt64) + high)
-            .alias("user")
-        ),
-        "negative ids": lambda t: t.with_columns(pl.col("user") - 5000),
-        "wide ids": lambda t: t.with_columns((pl.col("user") - 5000) * (2**63 // 5001)),
-        "ranks": lambda t: t.with_columns(rank).drop("score") if is_run in t.columns else t,
-        "large integers": lambda t: (
-            t.with_columns((pl.col("score") * 8).cast(pl.Int64) + 2**60 * (pl.col("user") > 9000))
-            if is_run in t.columns
-            else t
-        ),
-        "other columns": lambda t: t.with_columns(extra=pl.lit("x")),
-    }
+HIGH = pl.col("user").cast(pl.UInt64) + 2**63 * (pl.col("user") >= 5000)
+LARGE = (pl.col("score") * 8).cast(pl.Int64) + 2**60 * (pl.col("user") > 9000)
+RANK = pl.col("score").rank("ordinal", descending=True).over("user").alias("rank")
+KINDS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "float ids": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Float64)),
+    "categories": lambda t: t.with_columns(
+        pl.col("user", "item").cast(pl.String).cast(pl.Categorical)
+    ),
+    "ids beyond 63 bits": lambda t: t.with_columns(user=HIGH),
+    "negative ids": lambda t: t.with_columns(pl.col("user") - 5000),
+    "wide ids": lambda t: t.with_columns((pl.col("user") - 5000) * (2**63 // 5001)),
+    "ranks": lambda t: t.with_columns(RANK).drop("score") if "score" in t.columns else t,
+    "large integers": lambda t: t.with_columns(score=LARGE) if "score" in t.columns else t,
+    "other columns": lambda t: t.with_columns(extra=pl.lit("x")),
+}
 
 
-@pytest.mark.parametrize("kind", _kinds())
+@pytest.mark.parametrize("kind", KINDS)
 def test_types_of_columns_give_the_same_bits(
     tmp_path: Path, divided_into: Callable[[int], list[int]], kind: str
 ) -> None:
-    frames = {name: _kinds()[kind](frame) for name, frame in tables().items()}
+    frames = {name: KINDS[kind](frame) for name, frame in tables().items()}
     made = divided_into(4)
     options: dict[str, Any] = {"missing": "zero", "ties": "random", "single_precision": True}
     expected, actual = both(tmp_path, frames, FEW, **options)
@@ -395,3 +375,97 @@ def test_report_of_files_is_that_of_tables_in_memory(
         assert found == expected
         assert len(found["users"]["users"]) == 10
         assert len(found["curves"]["ndcg"]["k"]) > 2
+
+
+pa: Any = import_module("pyarrow")
+
+N_PARTS = 12
+RULES_OF_MEANS = ("undefined", "interval", "seed")
+
+
+def in_part(i: int) -> pl.Expr:
+    """Return whether the user of each row is in a part."""
+    return pl.col("user").cast(pl.String).hash(seed=0) % N_PARTS == i
+
+
+def divided(frame: pl.DataFrame) -> list[Any]:
+    """Return the rows of each part as Arrow tables."""
+    return [frame.filter(in_part(i)).to_arrow() for i in range(N_PARTS)]
+
+
+def parts_of(truth: pl.DataFrame, run: pl.DataFrame, *args: Any, **options: Any) -> Evaluation:
+    """Measure all parts and join them."""
+    lowest: Any = truth["relevance"].min() if "relevance" in truth.columns else 1
+
+    def parts() -> Iterator[Evaluation]:
+        for of_truth, of_run in zip(divided(truth), divided(run), strict=True):
+            yield measure_part(of_truth, of_run, *args, lowest=lowest, **options)
+
+    return merge(parts())
+
+
+def without_rules_of_means(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation whose conventions are those of lists."""
+    lists = {n: v for n, v in evaluation.conventions.items() if n not in RULES_OF_MEANS}
+    return replace(evaluation, conventions=lists)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_lists_of_absent_users_are_whole_if_the_caller_says_so(whole: bool) -> None:
+    frames = tables(whole=True)
+    users = frames["truth"]["user"].unique().sort().to_list()
+    run = frames["a"].filter(~pl.col("user").is_in(users[::9]))
+    if not whole:  # one list lacks items
+        run = run.filter((pl.col("user") != users[1]) | (pl.col("item") % 2 == 0))
+    measures = [*FEW, "auc@5"]
+    expected = podium.measure(frames["truth"], run, measures, missing="zero")
+    options: dict[str, Any] = {"missing": "zero"}
+    actual = parts_of(frames["truth"], run, measures, lists_whole=whole, **options)
+    assert_equal(without_rules_of_means(expected), actual)
+    with raises(ArgumentError, "missing"):
+        parts_of(frames["truth"], run, measures, **options)
+    if whole:
+        wrong = parts_of(frames["truth"], run, measures, lists_whole=False, **options)
+        assert wrong.means["pap@3"] < expected.means["pap@3"]
+    else:
+        with pytest.raises(ArgumentError, match=f"that of user {users[1]} has others"):
+            parts_of(frames["truth"], run, measures, lists_whole=True, **options)
+
+
+TRUTH = pa.table({"user": [1, 2], "item": [7, 7], "relevance": [1, 2]})
+RUN = pa.table({"user": [1], "item": [7], "score": [0.5]})
+NULLS = pa.table({"user": pa.array([None], pa.int64()), "item": [7], "score": [0.5]})
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({}, ArgumentError),
+        ({"missing": "none"}, ArgumentError),
+        *(({"lowest": lowest}, ArgumentError) for lowest in (2, None, float("nan"))),
+        ({"unjudged": "bounds"}, ArgumentError),
+        ({"measures": "coverage@2", "missing": "skip"}, ArgumentError),
+        ({"measures": "auc", "missing": "skip"}, UnsettledError),
+        ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError),
+        ({"run": RUN.select(["user", "item"])}, DataError),
+        ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError),
+    ],
+)
+def test_wrong_parts_are_refused(options: dict[str, Any], error: Any) -> None:
+    arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "measures": "rr", "lowest": 1}
+    with pytest.raises(error) as caught:
+        measure_part(**arguments | options)
+    assert caught.type is error
+
+
+def test_parts_may_lack_judgements_or_rows() -> None:
+    for ids in ([1, 2], ["a", "b"]):
+        truth = pa.table({"user": ids, "item": [7, 7]})
+        run = pa.table({"user": ids, "item": [7, 8], "score": [0.5, 0.5]})
+        some, none = (measure_part(rows, run, "rr", lowest=1) for rows in (truth, truth[:0]))
+        assert (none.n_groups, none.per_user().column_names) == (0, ["user", "n_pos", "rr"])
+        assert_equal(merge([none, some, none]), some)
+    for missing, values in (("zero", [[0.0, 0.0], [1.0, 1.0]]), ("skip", [[], []])):
+        options: Any = {"lowest": 1, "missing": missing}
+        found = measure_part(TRUTH, RUN.slice(0, 0), ["rr", "topk_loss@5"], **options)
+        assert [column.tolist() for column in found.values.values()] == values

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,9 +175,7 @@ def test_grouped_files_need_no_spill_files(
 def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = made(2000)
     for name, frame in frames.items():
-        frame.write_parquet(tmp_path / name, row_group_size=500)
-    for name in frames:
-        (tmp_path / name).rename(tmp_path / f"{name}.parquet")
+        frame.write_parquet(tmp_path / f"{name}.parquet", row_group_size=500)
     monkeypatch.setattr(buckets, "spill_folder", None)
     monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: 6)
     expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
@@ -218,32 +211,17 @@ def test_progress_counts_rows_up_to_all(tmp_path: Path) -> None:
     assert {note for _, _, note in calls} == {"dividing", "measuring"}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
     write(tmp_path, made())
     before = sorted(tmp_path.iterdir())
-    program = (
-        "import sys, time, podium\n"
-        "def slow(done, total, note):\n"
-        "    print(note, flush=True); time.sleep(0.2)\n"
-        "podium.measure(sys.argv[1] + '/truth', sys.argv[1] + '/run', 'ndcg@5', memory='64KiB',\n"
-        "    spill_dir=sys.argv[1], progress=slow)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(podium.__file__).parents[1])},
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "dividing\n"
+
+    def interrupt(done: int, total: int, note: str) -> None:
         assert sorted(tmp_path.iterdir()) != before
-        time.sleep(0.05)
-        child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
-    assert "KeyboardInterrupt" in err
-    assert child.returncode != 0
+        if done or note != "dividing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(tmp_path, progress=interrupt)
     assert sorted(tmp_path.iterdir()) == before
 
 
