@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.unit.audit_cases import (
     N_LISTED,
@@ -104,15 +102,6 @@ def test_what_is_no_error_is_a_note() -> None:
         assert {f.severity for f in sampled(seed).audit().findings} <= {"note"}
 
 
-def summary_of(result: Audit) -> list[Any]:
-    """Return what a reader sees; values to 12 digits, as the order of a sum changes the last."""
-    return [
-        (f.check, f.severity, f.count, f.total, f.examples, e.run, f"{e.with_fault:.12g}")
-        for f in result.findings
-        for e in f.effects
-    ]
-
-
 def test_a_random_split_is_priced_by_what_was_popular_at_the_time() -> None:
     """Compare with a list for each of 20 groups of users, in order of the first test event."""
     case = clean(2)
@@ -143,9 +132,8 @@ def test_times_may_be_dates_but_not_dates_and_numbers() -> None:
         {**t, "timestamp": day + t["timestamp"] * np.timedelta64(1, "h")}
         for t in (case.train, case.test)
     ]
-    assert summary_of(replace(case, train=dates[0], test=dates[1]).audit()) == summary_of(
-        case.audit()
-    )
+    first, second = case.audit(), replace(case, train=dates[0], test=dates[1]).audit()
+    assert first.as_json()["findings"] == second.as_json()["findings"]
     with pytest.raises(ArgumentError, match="times of the training part"):
         replace(case, train=dates[0]).audit()
 
@@ -197,53 +185,29 @@ def test_a_rare_fault_without_effect_is_a_note() -> None:
     assert weigh("error", 9, 10_000, []) == "error"
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw small tables with any fault: repeats, other ids, ties, lists of any length."""
-    ids = st.sampled_from(draw(st.sampled_from([["1", "2", "3", "a"], ["01", "1", "1.0", "i1"]])))
-    other = st.sampled_from(["1", "2", "9", "i2", "x"])
-
-    def table(kind: Any, values: str, numbers: Any) -> dict[str, Any]:
-        n = draw(st.integers(1, 8))
-        columns = {name: st.lists(kind, min_size=n, max_size=n) for name in ("user", "item")}
-        result = {name: draw(column) for name, column in columns.items()}
-        return {**result, values: draw(st.lists(numbers, min_size=n, max_size=n))}
-
-    times = st.integers(0, 5)
-    test = table(draw(st.sampled_from([ids, other])), "timestamp", times)
-    name = draw(st.sampled_from(["relevance", "rating", "label"]))
-    test[name] = draw(
-        st.lists(
-            st.sampled_from([0.0, 0.5, 1.0, 4.0]),
-            min_size=len(test["user"]),
-            max_size=len(test["user"]),
-        )
-    )
-    return {
-        "train": table(ids, draw(st.sampled_from(["timestamp", "count"])), times),
-        "test": test,
-        "runs": {
-            f"run{i}": table(draw(st.sampled_from([ids, other])), "score", st.floats(-2, 2))
-            for i in range(draw(st.integers(0, 2)))
-        },
-    }
+IDS = (["1", "2", "3", "a"], ["01", "1", "1.0", "i1"], ["1", "2", "9", "i2", "x"])
+MEASURES = ["ndcg@10", "recall@1", "pap@1", "pap@3", "ap", "auc", "topk_loss@2"]
 
 
-@given(
-    tables(),
-    st.sampled_from(["ndcg@10", "recall@1", "pap@1", "pap@3", "ap", "auc", "topk_loss@2"]),
-    st.sampled_from([None, "uniform"]),
-    st.sampled_from([None, 1, 3]),
-)
-def test_no_tables_stop_an_audit(
-    drawn: dict[str, Any], measure: str, candidates: str | None, n_negatives: int | None
-) -> None:
-    said: dict[str, Any] = {"candidates": candidates, "n_negatives": n_negatives}
-    result = audit(**drawn, measure=measure, **(said if drawn["runs"] else {}))
+@pytest.mark.parametrize("seed", range(40))
+def test_no_tables_stop_an_audit(seed: int) -> None:
+    """Small tables with any fault: repeats, other ids, ties, lists of any length."""
+    rng = np.random.default_rng(seed)
+
+    def table(**values: Any) -> dict[str, Any]:
+        n, ids = rng.integers(1, 9), IDS[rng.integers(3)]
+        kinds = {"user": ids, "item": ids, **values}
+        return {name: rng.choice(kind, n).tolist() for name, kind in kinds.items()}
+
+    said = {"candidates": [None, "uniform"][seed % 2], "n_negatives": [None, 1, 3][seed % 3]}
+    label, time = ("relevance", "rating", "label")[seed % 3], ("timestamp", "count")[seed % 2]
+    test = table(**{"timestamp": range(6), label: [0.0, 0.5, 1.0, 4.0]})
+    runs = {f"run{i}": table(score=[-2.0, 0.5, 0.5, 1.0]) for i in range(rng.integers(3))}
+    options: Any = {"measure": str(rng.choice(MEASURES)), **(said if runs else {})}
+    result = audit(table(**{time: range(6)}), test, runs, **options)
     assert all(0 <= f.count <= f.total for f in result.findings)
-    assert [f.severity for f in result.findings] == sorted(
-        (f.severity for f in result.findings), key=["error", "warning", "note"].index
-    )
+    severities = [f.severity for f in result.findings]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
     SCHEMA.validate(json.loads(json.dumps(result.as_json(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
-from tests.cli.conftest import SCHEMAS
 from tests.unit.gate_tables import (
     BASE,
     CANDIDATE,
@@ -96,7 +93,7 @@ def test_clusters_count_once_and_arrive_together_at_any_time() -> None:
     users = {"user": USERS["user"], "home": homes}
     result = look(set(range(N)), users=users, cluster="home", guards={})
     claim = result.primary
-    Draft202012Validator(json.loads((SCHEMAS / "gate.json").read_text())).validate(result.as_json())
+    assert result.as_json()["look"]["mean_over"] == "clusters"
     pairs = podium.compare(TRUTH, {"base": BASE, "candidate": CANDIDATE}, "ndcg@5")
     base, candidate = (pairs.evaluations[name].values["ndcg@5"] for name in pairs.evaluations)
     of_home = [np.nanmean((candidate - base)[homes == home]) for home in range(31)]

@@ -47,9 +47,6 @@ def test_segments_are_in_the_order_of_numbers_in_their_names(
     assert np.sum([s.mask for s in segments], axis=0).tolist() == [1, 1, 1]
 
 
-# --- JSON ---------------------------------------------------------------------------------------
-
-
 @NOTHING_TO_FIND
 @given(case=cases(whole=True), data=st.data())
 def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
@@ -195,51 +192,35 @@ def test_segments_that_fit_no_table_of_users_are_refused(
 
 N, SIZE = 24, 6
 MEASURES = ["rr", "ndcg@3", "topk_loss@1"]
+RELEVANT = np.tile([1, 1, 0, 0, 0, 0], N)
 
 
 def run(noise: float, *, labels: Any = None, seed: int = 0, **options: Any) -> Evaluation:
     """Evaluate lists with two positives in six, ranked the better the smaller the noise."""
-    rng = np.random.default_rng(seed)
-    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
-    scores = relevance + noise * rng.normal(size=N * SIZE)
-    names = np.arange(N) if labels is None else np.asarray(labels)
-    return evaluate(
-        Ranking.from_scores(scores, relevance, np.repeat(names, SIZE)), MEASURES, **options
-    )
+    scores = RELEVANT + noise * np.random.default_rng(seed).normal(size=N * SIZE)
+    qid = np.repeat(np.arange(N) if labels is None else labels, SIZE)
+    return evaluate(Ranking.from_scores(scores, RELEVANT, qid), MEASURES, **options)
 
 
-def test_groups_that_only_some_runs_hold_are_left_out() -> None:
-    a, b = run(2.0), run(1.0, labels=np.arange(10, 10 + N), seed=1)
+def test_groups_are_matched_by_label() -> None:
+    a = run(2.0).segmented("odd", np.arange(N) % 2)
+    b = run(1.0, labels=np.arange(10, 10 + N), seed=1)
     comparison = compare_evaluations({"a": a, "b": b})
     shared = np.arange(10, N)
     for e in comparison.evaluations.values():
         assert e.labels.tolist() == shared.tolist()
     expected = stats.paired(a.values["rr"][10:], b.values["rr"][: N - 10])
     assert comparison.difference("rr", "b").test == expected
-
-
-def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
-    whole = run(1.0)
-    rng = np.random.default_rng(0)
-    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
-    scores = relevance + 1.0 * rng.normal(size=N * SIZE)
+    masks = [s.mask.tolist() for s in comparison.evaluations["a"].segments]
+    assert masks == [(shared % 2 == 0).tolist(), (shared % 2 == 1).tolist()]
+    scores = RELEVANT + np.random.default_rng(0).normal(size=N * SIZE)
     blocks = [
-        Ranking.from_scores(scores[6 * i : 6 * i + 6], relevance[:6], np.full(6, i))
+        Ranking.from_scores(scores[SIZE * i :][:SIZE], RELEVANT[:SIZE], np.full(SIZE, i))
         for i in reversed(range(1, N))
     ]
-    comparison = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
+    comparison = compare_evaluations({"whole": run(1.0), "stream": evaluate(blocks, MEASURES)})
     test = comparison.difference("rr", "stream").test
     assert (test.wins, test.losses, test.equal) == (0, 0, N - 1)
-
-
-def test_segments_follow_their_groups() -> None:
-    a = run(2.0).segmented("odd", np.arange(N) % 2)
-    b = run(1.0, labels=np.arange(5, 5 + N), seed=1)
-    aligned = compare_evaluations({"a": a, "b": b}).evaluations["a"]
-    assert [s.mask.tolist() for s in aligned.segments] == [
-        (np.arange(5, N) % 2 == 0).tolist(),
-        (np.arange(5, N) % 2 == 1).tolist(),
-    ]
 
 
 def test_runs_that_cannot_be_paired_are_refused() -> None:

@@ -82,7 +82,12 @@ def test_fault_of_one_part_is_named(
 
 
 def test_file_that_is_missing_damaged_or_of_another_kind_is_named(tmp_path: Path) -> None:
-    write(tmp_path, made(2000))
+    frames = made(2000)
+    write(tmp_path, frames)
+    for name in ("_SUCCESS", ".part-0.parquet.crc"):  # hidden files are no parts
+        (tmp_path / "run" / name).write_text("x")
+    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
+    assert measure(tmp_path).means == expected.means
     (tmp_path / "run" / "notes.txt").write_text("hello")
     refused(tmp_path, r"notes\.txt")
     (tmp_path / "run" / "notes.txt").unlink()
@@ -92,15 +97,6 @@ def test_file_that_is_missing_damaged_or_of_another_kind_is_named(tmp_path: Path
     refused(tmp_path, r"part-3\.parquet")
     (tmp_path / "run" / "part-2.parquet").unlink()
     refused(tmp_path, r"part-2\.parquet: .* from 0 to 3")
-
-
-def test_hidden_files_are_no_parts(tmp_path: Path) -> None:
-    frames = made()
-    write(tmp_path, frames)
-    for name in ("_SUCCESS", ".part-0.parquet.crc"):
-        (tmp_path / "run" / name).write_text("x")
-    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
-    assert measure(tmp_path).means == expected.means
 
 
 def test_full_disk_is_found_before_the_work(
@@ -132,32 +128,29 @@ def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
     refused(tmp_path, r"1e\+39", single_precision=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("memory", size) for size in ("many", "1KB", -5, True)),
-        ("spill_dir", "/none/such"),
-        ("executor", "local"),
-    ],
-)
-def test_limits_are_checked(name: str, value: Any) -> None:
-    with raises(ArgumentError, name):
-        podium.measure({}, {}, "ndcg@5", **{name: value})
+def test_limits_are_checked() -> None:
+    wrong = {
+        "memory": ["many", "1KB", -5, True],
+        "spill_dir": ["/none/such"],
+        "executor": ["local"],
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with raises(ArgumentError, name):
+                podium.measure({}, {}, "ndcg@5", **{name: value})
 
 
 def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
     """Write tables whose i-th files contain the same users, not in the order of their ids."""
     frames = made()
-    if ids == "text":
-        frames = {
-            n: f.with_columns(pl.format("u{}", "user").alias("user")) for n, f in frames.items()
-        }
-    for name, frame in frames.items():
+    text = pl.format("u{}", "user").alias("user")
+    shown = {n: f.with_columns(text) if ids == "text" else f for n, f in frames.items()}
+    for name, frame in shown.items():
         (folder / name).mkdir()
-        number = (frame["user"].cast(pl.String).str.extract(r"(\d+)").cast(pl.Int64) * 7) % 4
+        number = (frames[name]["user"] * 7) % 4
         for i in range(4):
             frame.filter(number == i).write_parquet(folder / name / f"part-{i}.parquet")
-    return frames
+    return shown
 
 
 @pytest.mark.parametrize("ids", ["int", "text"])

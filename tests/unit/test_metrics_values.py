@@ -16,7 +16,6 @@ from tests.raised import raises
 
 import podium
 from podium import metrics
-from podium.discounts import discounts, gains, persistence
 from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
 from podium.metrics import REGISTRY, coverage, make_scorer, novelty, parse
@@ -176,22 +175,6 @@ def ranking(*columns: str) -> Ranking:
 @pytest.mark.parametrize(("text", "column"), ENTRIES)
 def test_table_1_is_the_nearest_float_to_each_fraction(text: str, column: str) -> None:
     assert parse(text)(ranking(column)).tolist() == [float(ENTRIES[text, column])]
-
-
-def test_gains_and_discounts_are_their_formulas() -> None:
-    assert gains(np.array([0.0, 0.5, 3.0])).tolist() == [0.0, 0.5, 3.0]
-    assert gains(np.array([0.0, 1.0, 2.0, 3.0]), "exp2").tolist() == [0, 2 - 1, 4 - 1, 8 - 1]
-    log2 = [1 / np.log2(1 + 1), 1 / np.log2(2 + 1), 1 / np.log2(3 + 1)]
-    np.testing.assert_array_equal(discounts(3), log2)
-    letor = [1, 1, 1 / np.log2(3), 1 / np.log2(4)]
-    np.testing.assert_array_equal(discounts(4, "letor"), letor)
-    assert discounts(0).size == discounts(0, "letor").size == persistence(0, 0.5).size == 0
-    assert persistence(3, 0.5).tolist() == [0.5, 0.5 * 0.5, 0.5 * 0.5**2]
-    assert persistence(200, 0.8).sum() == pytest.approx(1 - 0.8**200)
-    with raises(ArgumentError, "gain"):
-        gains(np.ones(1), "lineal")  # type: ignore[arg-type]
-    with raises(ArgumentError, "discount"):
-        discounts(1, "letter")  # type: ignore[arg-type]
 
 
 QID = np.repeat(np.arange(12), 8)

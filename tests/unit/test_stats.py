@@ -90,12 +90,6 @@ def test_bootstrap_agrees_whether_values_repeat_or_not() -> None:
     assert few.high == pytest.approx(many.high, abs=0.2 * std_error)
 
 
-def test_pooled_is_a_ratio_of_sums() -> None:
-    s = stats.pooled([1.0, 0.5, NAN], [30, 10, 99])
-    assert s.mean == (30 * 1.0 + 10 * 0.5) / (30 + 10)
-    assert (s.n_groups, s.n_undefined) == (2, 1)
-
-
 @pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
 def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
     s = stats.pooled([0.5, 0.2], weights)
