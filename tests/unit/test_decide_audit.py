@@ -14,25 +14,23 @@ from jsonschema import Draft202012Validator
 from tests.unit.audit_cases import (
     N_LISTED,
     N_USERS,
+    PLANTED,
     Case,
     Columns,
+    Planted,
     clean,
     earliest,
     joined,
     n_users_of,
+    planted_future_of_user,
+    planted_repeated_train,
+    planted_reversal,
+    planted_short_lists,
     popular,
     rows,
     sampled,
     with_run,
     without,
-)
-from tests.unit.audit_faults import (
-    PLANTED,
-    Planted,
-    planted_future_of_user,
-    planted_repeated_train,
-    planted_reversal,
-    planted_short_lists,
 )
 
 from podium.decide import Audit, Effect, Finding, audit
