@@ -32,10 +32,5 @@ PAST = {"user": [u % 7 for u in range(40)], "item": [(u * u) % 17 for u in range
 GUARDS = {"recall@5": -0.2, "topk_loss@3": 0.2}
 
 
-def without(table: Mapping[str, Any], users: set[int]) -> Table:
-    keep = [i for i, user in enumerate(table["user"]) if user not in users]
-    return {name: [column[i] for i in keep] for name, column in table.items()}
-
-
 def with_text_ids(table: Mapping[str, Any]) -> Table:
     return {name: [str(v) for v in c] if name == "user" else c for name, c in table.items()}

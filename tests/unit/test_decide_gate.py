@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,23 +27,24 @@ from podium.decide.claims import Claim
 from podium.errors import ArgumentError, DataError
 from podium.evaluation.stats import Interval, clustered_mean
 
+NAN = float("nan")
 
-def decided(primary: str, *others: tuple[str, str]) -> Gate:
+
+@cache
+def template() -> Claim:
+    return gate(TRUTH, BASE, CANDIDATE).primary
+
+
+def claim(low: float, high: float, limit: float = -1.0, **parts: Any) -> Claim:
+    """Return a claim of 100 users whose difference is the middle of the interval."""
+    numbers = {"difference": (low + high) / 2, "std_error": 1.0, "limit": limit, "n_users": 100}
+    return replace(template(), **{**numbers, "interval": Interval(low, high), **parts})
+
+
+def decided(**verdicts: str) -> Gate:
     """Return a gate whose claims have these verdicts."""
-    bounds = {
-        "superior": (1, 2),
-        "non-inferior": (-0.5, 0.5),
-        "cannot tell": (-2, 2),
-        "inferior": (-3, -2),
-    }
-    template = gate(TRUTH, BASE, CANDIDATE).primary
-    roles: Any = [("primary", primary), *others]
-    return Gate(
-        tuple(
-            replace(template, role=role, limit=-1.0, interval=Interval(*bounds[verdict]))
-            for role, verdict in roles
-        )
-    )
+    ends = dict(zip(VERDICTS, ((1, 2), (-0.5, 0.5), (-2, 2), (-3, -2)), strict=True))
+    return Gate(tuple(claim(*ends[verdict], role=role) for role, verdict in verdicts.items()))
 
 
 VERDICTS = ("superior", "non-inferior", "cannot tell", "inferior")
@@ -50,7 +52,7 @@ VERDICTS = ("superior", "non-inferior", "cannot tell", "inferior")
 
 @pytest.mark.parametrize(("primary", "guard", "segment"), [*itertools.product(VERDICTS, repeat=3)])
 def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: str) -> None:
-    result = decided(primary, ("guard", guard), ("segment", segment))
+    result = decided(primary=primary, guard=guard, segment=segment)
     if "inferior" in (primary, guard, segment):
         expected, n_reasons = "fail", (primary, guard, segment).count("inferior")
     elif "cannot tell" in (primary, guard):
@@ -177,36 +179,6 @@ def test_guards_are_read_from_texts() -> None:
 def test_guards_of_another_form_are_refused(texts: list[str]) -> None:
     with raises(ArgumentError, "guard"):
         read_guards(texts)
-
-
-NAN = float("nan")
-
-
-def claim(
-    low: float,
-    high: float,
-    limit: float = -1.0,
-    *,
-    higher_is_better: bool = True,
-    std_error: float = 1.0,
-) -> Claim:
-    """Return a claim of 100 users whose difference is the middle of the interval."""
-    return Claim(
-        role="primary",
-        measure="ndcg@10",
-        by="",
-        segment="",
-        higher_is_better=higher_is_better,
-        base=0.25,
-        candidate=0.25 + (low + high) / 2,
-        difference=(low + high) / 2,
-        std_error=std_error,
-        interval=Interval(low, high),
-        level=0.95,
-        limit=limit,
-        n_users=100,
-        n_undefined=3,
-    )
 
 
 # Gains of an interval, the limit of the gain, and the verdict.

@@ -18,7 +18,6 @@ from tests.unit.gate_tables import (
     N,
     Table,
     with_text_ids,
-    without,
 )
 
 import podium
@@ -30,7 +29,8 @@ FIRST, SECOND, THIRD = set(range(20)), set(range(20, 45)), set(range(45, N))
 
 
 def of(users: set[int], table: Mapping[str, Any]) -> Table:
-    return without(table, set(range(N)) - users)
+    keep = [i for i, user in enumerate(table["user"]) if user in users]
+    return {name: [column[i] for i in keep] for name, column in table.items()}
 
 
 def look(chosen: set[int], /, *, changed: Table | None = None, **options: Any) -> Gate:

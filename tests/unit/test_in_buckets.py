@@ -269,7 +269,10 @@ def test_bounds_items_shown_and_absent_lists_are_equal(
 def test_runs_are_compared_and_decided_on_the_same_users(
     tmp_path: Path, divided_into: Callable[[int], list[int]]
 ) -> None:
-    frames = tables()
+    frames = dict(tables())
+    frames["twin"] = frames["b"].with_columns(pl.col("score") * 2)
+    is_last = pl.int_range(pl.len()) == pl.len() - 1
+    frames["odd"] = frames["b"].with_columns(item=pl.when(is_last).then(99).otherwise("item"))
     made = divided_into(5)
     paths = written(tmp_path, frames, files=3, seed=1)
     users = pl.DataFrame({"user": frames["truth"]["user"].unique()}).with_columns(
@@ -283,13 +286,16 @@ def test_runs_are_compared_and_decided_on_the_same_users(
         found += [
             podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, FEW, **limits),
             podium.gate(t["truth"], t["b"], t["a"], "ndcg@5", guards=guards, **limits),
+            podium.gate(t["truth"], t["b"], t["twin"], "ndcg", **limits),
+            podium.gate(t["truth"], t["b"], t["odd"], "ndcg", **limits),
         ]
     assert made
+    assert [gate.verdict for gate in found[2:4]] == ["equal", "cannot tell"]
     with raises(ArgumentError, "memory"):
-        podium.gate(*paths.values(), "ndcg@5", unjudged="bounds", memory=SMALL)
-    assert [result.as_json() for result in found[:2]] == [result.as_json() for result in found[2:]]
+        podium.gate(*list(paths.values())[:3], "ndcg@5", unjudged="bounds", memory=SMALL)
+    assert [result.as_json() for result in found[:4]] == [result.as_json() for result in found[4:]]
     for name, evaluation in found[0].evaluations.items():
-        assert_equal(evaluation, found[2].evaluations[name])
+        assert_equal(evaluation, found[4].evaluations[name])
 
 
 HIGH = pl.col("user").cast(pl.UInt64) + 2**63 * (pl.col("user") >= 5000)

@@ -50,14 +50,10 @@ def test_large_integers_are_no_ties(kind: Any) -> None:
     assert r.relevance.tolist() == [4, 3, 2, 1]
 
 
-def test_average_marks_ranks_whose_score_goes_on() -> None:
+def test_average_marks_ranks_whose_score_goes_on_in_the_group() -> None:
     r = Ranking.from_scores(*TIED, ties="average")
     assert r.tied.tolist() == [False, True, True, False]
-    ones = np.array([0.0, 3.0, 0.0, 0.0])
-    assert r.averaged(ones).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
-
-
-def test_the_last_row_of_a_group_is_not_tied_with_the_next_group() -> None:
+    assert r.averaged(np.array([0.0, 3.0, 0.0, 0.0])).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
     r = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], [1, 1, 2], ties="average")
     assert r.tied.tolist() == [True, False, False]
 
