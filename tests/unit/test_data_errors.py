@@ -275,6 +275,7 @@ BAD_JSON = [
     ('{"user": 1, "item": 2}\n{"user": 1}\n', "item has 1 missing value, first at row 1"),
     ('{"user": 1, "item": [2]}\n', "item"),
     ('{"who": 1, "item": 2}\n', "user"),
+    ('{"user": 1, "item": 2}\n' * 100 + '{"user": 1, "item": 2, "rating": 0}\n', "has 100 missing"),
 ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,15 +231,6 @@ def test_nested_mapping_is_read_as_columns() -> None:
 def test_other_objects_are_refused(table: Any) -> None:
     with pytest.raises(PodiumError):
         data.read_run(table)
-
-
-def test_a_late_key_of_json_lines_is_a_column(tmp_path: Path) -> None:
-    lines = [{"user": user, "item": 1} for user in range(100)]
-    lines += [{"user": user, "item": 1, "relevance": 0} for user in range(100, 103)]
-    path = tmp_path / "late.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(DataError, match="relevance has 100 missing values"):
-        data.read_truth(path)
 
 
 READ: dict[str, Callable[[Path], pl.DataFrame]] = {

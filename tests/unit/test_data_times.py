@@ -245,14 +245,15 @@ def write(path: Path, times: list[Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 @pytest.mark.parametrize(
-    "times",
+    ("suffix", "times"),
     [
-        [f"170000000012345678{i}.0" for i in (8, 9, 7)],
-        [f"1700000000.12345678{i}" for i in (8, 9, 7)],
-        ["1700000000123456788", "1700000000123456789", "1.5"],
-        [str(BIG + i) for i in (2, 3, 1)],
+        (".csv", [f"170000000012345678{i}.0" for i in (8, 9, 7)]),
+        (".tsv", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
+        (".jsonl", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
+        (".csv", ["1700000000123456788", "1700000000123456789", "1.5"]),
+        (".jsonl", ["1700000000123456788", "1700000000123456789", "1.5"]),
+        (".jsonl", [str(BIG + i) for i in (2, 3, 1)]),
     ],
 )
 def test_numbers_of_files_are_not_rounded(tmp_path: Path, times: list[str], suffix: str) -> None:
