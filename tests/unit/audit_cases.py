@@ -1,10 +1,10 @@
-"""Sound evaluations on generated data, for tests of audits."""
+"""Sound evaluations on generated data and those with one fault each, for tests of audits."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -87,10 +87,22 @@ def with_run(case: Case, run: Columns) -> Case:
     return replace(case, runs={"model": run})
 
 
+def copied(table: Columns) -> Columns:
+    return {name: column.copy() for name, column in table.items()}
+
+
+def by_popularity(counts: Counter[int]) -> list[int]:
+    return sorted(counts, key=lambda item: (-counts[item], item))
+
+
+def first_items(table: Columns, users: Ids) -> Ids:
+    return table["item"][[np.flatnonzero(table["user"] == user)[0] for user in users]]
+
+
 def popular(case: Case, counts: Counter[int]) -> Columns:
     """Return the 20 most popular unseen items of each test user, one user after the other."""
-    seen = set(zip(case.train["user"].tolist(), case.train["item"].tolist(), strict=True))
-    order = sorted(counts, key=lambda item: (-counts[item], item))
+    seen = set(pairs_of_all(case.train))
+    order = by_popularity(counts)
     best = [
         (user, item, -place)
         for user in np.unique(case.test["user"]).tolist()
@@ -101,18 +113,16 @@ def popular(case: Case, counts: Counter[int]) -> Columns:
 
 def n_users_of(train: Columns) -> Counter[int]:
     """Count the users of each item."""
-    pairs = set(zip(train["user"].tolist(), train["item"].tolist(), strict=True))
-    return Counter(item for _, item in pairs)
+    return Counter(item for _, item in set(pairs_of_all(train)))
 
 
 def pairs_of(table: Columns) -> tuple[str, ...]:
-    """Return the first three pairs, as an audit writes them."""
-    pairs = sorted(set(zip(table["user"].tolist(), table["item"].tolist(), strict=True)))
-    return tuple(f"user {user}, item {item}" for user, item in pairs[:3])
+    """Return the distinct pairs, as an audit writes them."""
+    return tuple(f"user {user}, item {item}" for user, item in sorted(set(pairs_of_all(table))))
 
 
 def ids_of(ids: Any, noun: str = "user") -> tuple[str, ...]:
-    return tuple(f"{noun} {label}" for label in sorted(set(np.asarray(ids).tolist()))[:3])
+    return tuple(f"{noun} {label}" for label in sorted(set(np.asarray(ids).tolist())))
 
 
 def pairs_of_all(table: Columns) -> list[tuple[int, int]]:
@@ -140,16 +150,286 @@ def sampled(seed: int = 0, n_negatives: int = 30) -> Case:
         for u in users.tolist()
     ]
     item = np.column_stack([test["item"], np.array(drawn)])
-    is_target = np.arange(n_negatives + 1) == 0
-    score = rng.normal(size=item.shape) + is_target
-    run = {
-        "user": np.repeat(users, n_negatives + 1),
-        "item": item.ravel(),
-        "score": score.ravel(),
-    }
+    score = rng.normal(size=item.shape) + (np.arange(n_negatives + 1) == 0)
+    user = np.repeat(users, n_negatives + 1)
+    run = {"user": user, "item": item.ravel(), "score": score.ravel()}
     options = {"candidates": "uniform", "n_negatives": n_negatives}
     return Case(case.train, test, {"model": run}, options)
 
 
-def is_target(case: Case) -> Ids:
-    return np.arange(case.runs["model"]["user"].size) % 31 == 0
+@dataclass(frozen=True)
+class Planted:
+    """A damaged evaluation, and what its audit has to say of the damage."""
+
+    case: Case
+    check: str
+    labels: tuple[str, ...] | None  # of all that it counts
+    effect: tuple[float, float] | None = None  # with the fault and without it
+    severity: str = "error"
+    count: int = 0  # where it is not the number of labels
+
+
+def popularity(
+    damaged: Case, case: Case, counts: Callable[[Columns], Counter[int]] = n_users_of
+) -> tuple[float, float]:
+    """Return the values of a popularity list with the fault and without it."""
+    unseen = damaged if counts is n_users_of else case
+    runs = [popular(unseen, counts(train)) for train in (damaged.train, case.train)]
+    return case.value(run=runs[0]), case.value(run=runs[1])
+
+
+def planted_future_of_user(case: Case) -> Planted:
+    users = np.unique(case.test["user"])[:15]
+    late = {"user": users, "item": case.train["item"][:15], "timestamp": np.full(15, 999)}
+    known = set(pairs_of_all(case.train)) | set(pairs_of_all(case.test))
+    is_new = np.array([pair not in known for pair in pairs_of_all(late)])
+    late = rows(late, is_new & (earliest(case.test, users) < 999))
+    damaged = replace(case, train=joined(case.train, late))
+    return Planted(damaged, "future-of-user", ids_of(late["user"]), popularity(damaged, case))
+
+
+def planted_future_of_all(case: Case) -> Planted:
+    new_users = np.arange(1000, 1060)
+    late = {"user": new_users, "item": new_users % 5, "timestamp": np.full(60, 950)}
+    late["item"] = np.unique(case.train["item"])[late["item"]]
+    damaged = replace(case, train=joined(case.train, late))
+    # The other training events are all earlier than the first test event of anybody. Late events
+    # are known to users whose group of users has its first test event after them: to nobody here.
+    assert np.quantile(earliest(case.test, np.unique(case.test["user"])), 0.95) < 950
+    effect = popularity(damaged, case)
+    return Planted(damaged, "future-of-all", ids_of(new_users), effect, "warning")
+
+
+def planted_overlap(case: Case) -> Planted:
+    leaked = rows(case.test, slice(3, 60, 4))
+    damaged = replace(case, train=joined(case.train, leaked))
+    is_kept = np.ones(case.test["user"].size, bool)
+    is_kept[3:60:4] = False
+    effect = case.value(), case.value(rows(case.test, is_kept))
+    return Planted(damaged, "train-test-overlap", pairs_of(leaked), effect)
+
+
+def planted_repeats(case: Case) -> Planted:
+    planted = planted_overlap(case)
+    early = rows(case.test, slice(3, 60, 4))
+    early["timestamp"] = np.full(15, 5)
+    damaged = replace(case, train=joined(case.train, early))
+    return replace(planted, case=damaged, check="repeat-consumption", severity="warning")
+
+
+def planted_repeated_test(case: Case) -> Planted:
+    again = rows(case.test, slice(0, 70, 10))
+    others = {**again, "item": 10_000 + np.arange(7)}  # a list finds one of two equal rows
+    effect = case.value(joined(case.test, others)), case.value()
+    damaged = replace(case, test=joined(case.test, again))
+    return Planted(damaged, "duplicate-test", pairs_of(again), effect)
+
+
+def planted_repeated_train(case: Case) -> Planted:
+    again = rows(case.train, np.flatnonzero(case.train["item"] == case.train["item"][0]))
+    again = joined(again, again, again)
+    damaged = replace(case, train=joined(case.train, again))
+    effect = popularity(damaged, case, lambda train: Counter(train["item"].tolist()))
+    n = again["user"].size
+    return Planted(damaged, "duplicate-train", pairs_of(again), effect, "warning", n)
+
+
+def planted_unknown_users(case: Case) -> Planted:
+    users = np.unique(case.test["user"])[5:11]
+    damaged = replace(case, train=rows(case.train, ~np.isin(case.train["user"], users)))
+    kept = rows(case.test, ~np.isin(case.test["user"], users))
+    effect = case.value(), case.value(kept)
+    return Planted(damaged, "unknown-users", ids_of(users), effect, "warning")
+
+
+def planted_unknown_items(case: Case) -> Planted:
+    items = np.unique(case.test["item"])[[4, 9]]
+    damaged = replace(case, train=rows(case.train, ~np.isin(case.train["item"], items)))
+    is_lost = np.isin(case.test["item"], items)
+    effect = case.value(), case.value(rows(case.test, ~is_lost))
+    n = int(is_lost.sum())
+    return Planted(damaged, "unknown-items", ids_of(items, "item"), effect, "warning", n)
+
+
+def planted_blanks(case: Case) -> Planted:
+    """Plant blanks before some ids of the test part; the others are right."""
+    text = case.test["item"].astype(str)
+    is_odd = np.isin(case.test["item"], np.unique(case.test["item"])[::9])
+    test = {**case.test, "item": np.where(is_odd, np.char.add(" ", text), text)}
+    ids = ids_of(test["item"][is_odd], "item")
+    with_fault = case.value({**case.test, "item": case.test["item"] + 5000 * is_odd})
+    return Planted(replace(case, test=test), "item-spelling", ids, (with_fault, case.value()))
+
+
+def planted_units(case: Case) -> Planted:
+    test = {**case.test, "timestamp": case.test["timestamp"] * 1000}
+    n = test["user"].size
+    return Planted(replace(case, test=test), "time-units", (), count=n)
+
+
+def planted_ratings(case: Case) -> Planted:
+    stars = 1.0 + np.arange(case.test["user"].size) % 5
+    test = {**case.test, "rating": stars}
+    effect = (
+        case.value({**case.test, "relevance": stars}),
+        case.value({**rows(case.test, stars >= 4), "relevance": stars[stars >= 4]}),
+    )
+    low = rows(case.test, stars < 4)
+    return Planted(replace(case, test=test), "ratings", pairs_of(low), effect)
+
+
+def planted_low_grades(case: Case) -> Planted:
+    grade = np.where(np.arange(case.test["user"].size) % 9 == 0, 0.5, 1.0)
+    test = {**case.test, "relevance": grade}
+    low = rows(case.test, grade < 1)
+    effect = case.value(test), case.value(rows(test, grade == 1))
+    return Planted(replace(case, test=test), "low-grades", pairs_of(low), effect, "warning")
+
+
+def planted_other_users(case: Case) -> Planted:
+    run = {**case.runs["model"], "user": case.runs["model"]["user"] + 5000}
+    users = np.unique(case.test["user"])
+    return Planted(with_run(case, run), "missing-users", ids_of(users))
+
+
+def planted_repeated_items(case: Case) -> Planted:
+    run = case.runs["model"]
+    again = rows(run, np.arange(0, 40 * N_LISTED, N_LISTED))  # the first item of 40 lists
+    again["score"] = again["score"] - 1e-9
+    fresh = {**again, "item": 10_000 + np.arange(40)}
+    effect = case.value(run=joined(run, fresh)), case.value()
+    return Planted(with_run(case, joined(run, again)), "duplicate-run", pairs_of(again), effect)
+
+
+def planted_short_lists(case: Case) -> Planted:
+    run = case.runs["model"]
+    users = np.unique(run["user"])[:10]
+    place = np.arange(run["user"].size) % N_LISTED
+    cut = rows(run, ~np.isin(run["user"], users) | (place < 3))
+    kept = rows(case.test, ~np.isin(case.test["user"], users))
+    effect = case.value(run=cut), case.value(kept, cut)
+    return Planted(with_run(case, cut), "short-lists", ids_of(users), effect, "warning")
+
+
+def planted_ties(case: Case) -> Planted:
+    run = {**case.runs["model"], "score": np.round(case.runs["model"]["score"] / 4)}
+    truth = without(case.test, "timestamp")
+    best, worst = (podium.measure(truth, run, "ndcg@10", ties=t) for t in ("best", "worst"))
+    is_tied = best.values["ndcg@10"] != worst.values["ndcg@10"]
+    ids = ids_of(best.labels[is_tied])
+    effect = best.means["ndcg@10"], worst.means["ndcg@10"]
+    return Planted(with_run(case, run), "ties", ids, effect, "warning")
+
+
+def planted_saturation(case: Case) -> Planted:
+    run = case.runs["model"]
+    highest = np.quantile(run["score"], 0.8)
+    clipped = {**run, "score": np.minimum(run["score"], highest)}
+    n_highest = np.bincount(run["user"][run["score"] >= highest])
+    users = np.flatnonzero(n_highest > 1)
+    effect = case.value(run=clipped, ties="best"), case.value(run=clipped)
+    return Planted(with_run(case, clipped), "saturated-scores", ids_of(users), effect, "warning")
+
+
+def planted_seen_items(case: Case) -> Planted:
+    users = np.unique(case.test["user"])[:40]
+    seen = {"user": users, "item": first_items(case.train, users), "score": np.full(40, 1e6)}
+    run = joined(case.runs["model"], seen)
+    effect = case.value(run=run), case.value()
+    return Planted(with_run(case, run), "seen-items", pairs_of(seen), effect, "warning")
+
+
+def planted_unknown_run_items(case: Case) -> Planted:
+    run = {**case.runs["model"]}
+    is_odd = np.arange(run["user"].size) % (3 * N_LISTED) == 0
+    run["item"] = np.where(is_odd, 7000 + np.arange(run["user"].size), run["item"])
+    effect = case.value(run=run), case.value(run=rows(run, ~is_odd))
+    ids = ids_of(run["item"][is_odd], "item")
+    return Planted(with_run(case, run), "unknown-run-items", ids, effect, "warning")
+
+
+def planted_reversal(case: Case) -> Planted:
+    run = {**case.runs["model"], "score": -case.runs["model"]["score"]}
+    n = np.unique(case.test["user"]).size
+    effect = case.value(run=run), case.value()
+    return Planted(with_run(case, run), "reversed-scores", (), effect, count=n)
+
+
+def planted_chance(case: Case) -> Planted:
+    scores = np.random.default_rng(9).normal(size=(N_USERS, N_ITEMS))
+    users = np.unique(case.test["user"])
+    damaged = with_run(case, lists(case.train, users, scores))
+    return Planted(damaged, "below-popularity", (), severity="warning", count=users.size)
+
+
+def planted_swap(case: Case) -> Planted:
+    damaged = replace(case, train=case.test, test=case.train, runs={})
+    n = case.test["user"].size
+    return Planted(damaged, "swapped-parts", ids_of(case.test["user"]), count=n)
+
+
+def planted_sample_lists(sample: Case) -> Planted:
+    n = np.unique(sample.test["user"]).size
+    return Planted(replace(sample, options={}), "sampled-lists", (), count=n)
+
+
+def planted_sample_seen_negatives(sample: Case) -> Planted:
+    run = copied(sample.runs["model"])
+    users = np.unique(run["user"])[:30]
+    changed = np.arange(1, 31 * 30, 31)  # the first negative of 30 lists
+    run["item"][changed] = first_items(sample.train, users)
+    run["score"][changed] = 50.0
+    is_kept = np.ones(run["user"].size, bool)
+    is_kept[changed] = False
+    effect = sample.value(run=run), sample.value(run=rows(run, is_kept))
+    return Planted(with_run(sample, run), "negatives-seen", pairs_of(rows(run, changed)), effect)
+
+
+def planted_sample_popular_negatives(sample: Case) -> Planted:
+    run = copied(sample.runs["model"])
+    order = by_popularity(n_users_of(sample.train))
+    seen = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
+    for start in range(0, run["user"].size, 31):
+        user = int(run["user"][start])
+        best = [item for item in order if (user, item) not in seen][:30]
+        run["item"][start + 1 : start + 31] = best
+    return Planted(with_run(sample, run), "negatives-popular", None)
+
+
+def planted_sample_number_of_negatives(sample: Case) -> Planted:
+    run = sample.runs["model"]
+    users = np.unique(run["user"])[:12]
+    cut = rows(run, ~(np.isin(run["user"], users) & (np.arange(run["user"].size) % 31 > 20)))
+    kept = rows(sample.test, ~np.isin(sample.test["user"], users))
+    effect = sample.value(run=cut), sample.value(kept, cut)
+    return Planted(with_run(sample, cut), "number-of-negatives", ids_of(users), effect)
+
+
+def planted_sample_lost_targets(sample: Case) -> Planted:
+    run = sample.runs["model"]
+    place = np.arange(run["user"].size)
+    is_lost = (place % 31 == 0) & (place < 31 * 9)
+    cut = rows(run, ~is_lost)
+    kept = rows(sample.test, ~np.isin(sample.test["user"], run["user"][is_lost]))
+    effect = sample.value(run=cut), sample.value(kept, cut)
+    labels = pairs_of(rows(run, is_lost))
+    return Planted(with_run(sample, cut), "targets-not-listed", labels, effect)
+
+
+def planted_sample_few_candidates(sample: Case) -> Planted:
+    sample = sampled(n_negatives=8)
+    run = copied(sample.runs["model"])
+    order = by_popularity(n_users_of(sample.train))
+    allowed = order[1::2]  # every second item, so that the mean popularity is as before
+    taken = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
+    rng = np.random.default_rng(3)
+    for start in range(0, run["user"].size, 9):
+        user = int(run["user"][start])
+        free = [item for item in allowed if (user, item) not in taken]
+        run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
+    return Planted(with_run(sample, run), "negatives-few-items", ids_of(order[::2], "item"))
+
+
+PLANTED: list[Callable[[Case], Planted]] = [
+    value for name, value in sorted(globals().items()) if name.startswith("planted_")
+]

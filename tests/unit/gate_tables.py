@@ -7,32 +7,21 @@ from typing import Any
 
 import numpy as np
 
-import podium
-from podium.types import PerGroup
-
 N, SIZE = 60, 12
 Table = dict[str, Any]
 
 
-def truth(users: Any = range(N)) -> Table:
-    """Return one to three relevant items of twelve for each user."""
-    pairs = [(u, i) for u in users for i in range(1 + int(u) % 3)]
-    return {"user": [u for u, _ in pairs], "item": [i for _, i in pairs]}
-
-
-def run(seed: int, noise: float = 1.0, users: Any = range(N), shift: float = 0.0) -> Table:
+def run(seed: int, noise: float) -> Table:
     """Return lists in which the relevant items are first, but for the noise."""
-    rng = np.random.default_rng(seed)
-    items = np.arange(SIZE)
-    scores = [-0.3 * items + noise * rng.normal(size=SIZE) + shift for _ in users]
-    return {
-        "user": np.repeat(list(users), SIZE),
-        "item": np.tile(items, len(list(users))),
-        "score": np.concatenate(scores),
-    }
+    scores = -0.3 * np.arange(SIZE) + noise * np.random.default_rng(seed).normal(size=(N, SIZE))
+    user, item = np.repeat(range(N), SIZE), np.tile(range(SIZE), N)
+    return {"user": user, "item": item, "score": scores.ravel()}
 
 
-TRUTH, BASE, CANDIDATE = truth(), run(0, 1.0), run(1, 0.7)
+# One to three of twelve items are relevant to each user.
+PAIRS = [(u, i) for u in range(N) for i in range(1 + u % 3)]
+TRUTH = {"user": [u for u, _ in PAIRS], "item": [i for _, i in PAIRS]}
+BASE, CANDIDATE = run(0, 1.0), run(1, 0.7)
 USERS = {
     "user": list(range(N)),
     "country": [("FR", "UK", "DE")[u % 3] for u in range(N)],
@@ -43,11 +32,5 @@ PAST = {"user": [u % 7 for u in range(40)], "item": [(u * u) % 17 for u in range
 GUARDS = {"recall@5": -0.2, "topk_loss@3": 0.2}
 
 
-def values(measure: str, run_table: Table) -> PerGroup:
-    """Return the value of each user."""
-    return podium.measure(TRUTH, run_table, measure).values[measure]
-
-
-def without(table: Mapping[str, Any], users: set[int]) -> Table:
-    keep = [i for i, user in enumerate(table["user"]) if user not in users]
-    return {name: [column[i] for i in keep] for name, column in table.items()}
+def with_text_ids(table: Mapping[str, Any]) -> Table:
+    return {name: [str(v) for v in c] if name == "user" else c for name, c in table.items()}

@@ -1,9 +1,10 @@
-"""Bad input: an error that names the file and the place."""
+"""Bad input that an error names with its place, and files of events of published data sets."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.raised import raises
 import podium
 from podium import data
 from podium.data.appending import append_table
+from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
+from podium.data.interactions import read_weighted
 from podium.errors import ArgumentError, DataError, PodiumWarning
 
 HEADER = "user,item,score\n"
@@ -40,8 +43,6 @@ NO_TABLES: dict[str, tuple[str, str | bytes]] = {
     "no arrow": ("a.arrow", b"ARROW1\0\0rest"),
     "half a gzip": ("a.csv.gz", gzip.compress(HEADER.encode() + b"1,2,3\n" * 1000)[:40]),
     "no gzip": ("a.csv.gz", b"no gzip at all"),
-    "semicolons": ("a.csv", "user;item;score\n1;2;3\n"),
-    "tabs": ("a.csv", "user\titem\n1\t2\n"),
     "commas": ("a.tsv", "user,item\n1,2\n"),
     "carriage returns": ("a.csv", "user,item\r1,2\r"),
     "data in place of a header": ("a.csv", "u1,i1,0.5\n1,2,0.5\n"),
@@ -62,44 +63,32 @@ def test_what_is_no_table_is_named(tmp_path: Path, name: str, content: str | byt
     assert len(str(caught.value)) < 500 + len(str(tmp_path))
 
 
-def test_missing_file_and_folder_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.csv", tmp_path):
-        with pytest.raises(DataError, match=path.name):
-            data.read_run(path)
-
-
 BAD_LINES = {
-    "word": ("a.csv", HEADER, "1,3,high"),
-    "more fields": ("a.csv", HEADER, "1,3,0.5,9"),
-    "fewer fields": ("a.csv", HEADER, "1,3"),
-    "no item": ("a.csv", HEADER, "1,,0.5"),
-    "nan": ("a.csv", HEADER, "1,3,nan"),
-    "infinite": ("a.csv", HEADER, "1,3,-inf"),
-    "no UTF-8": ("a.csv", HEADER, b"1,caf\xe9,0.5"),
-    "open quote": ("a.csv", HEADER, '3,"4,1'),
-    "short TREC": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 1.5"),
-    "long TREC": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 1.5 a b"),
-    "TREC word": ("a.run", "q1 Q0 d1 1 2.5 a\n", "q1 Q0 d2 2 best a"),
+    "a.csv": [
+        *("1,3,high", "1,3,0.5,9", "1,3", "1,,0.5", "1,3,nan", "1,3,-inf", '3,"4,1'),
+        b"1,caf\xe9,0.5",  # no UTF-8
+    ],
+    "a.run": ["q1 Q0 d2 2 1.5", "q1 Q0 d2 2 1.5 a b", "q1 Q0 d2 2 best a"],
 }
 
 
-@pytest.mark.parametrize(("name", "first", "line"), BAD_LINES.values(), ids=BAD_LINES)
 @pytest.mark.parametrize("n_after", [1, 30_000])
-def test_bad_line_is_named(
-    tmp_path: Path, name: str, first: str, line: str | bytes, n_after: int
-) -> None:
-    bad = line if isinstance(line, bytes) else line.encode()
-    good = b"5,6,1\n" if name == "a.csv" else b"q1 Q0 d3 3 1.0 a\n"
-    path = put(tmp_path, name, first.encode() + bad + b"\n" + good * n_after)
-    with pytest.raises(DataError, match=rf"{name}.* line 2\b"):
-        data.read_run(path)
+def test_bad_line_is_named(tmp_path: Path, n_after: int) -> None:
+    for name, lines in BAD_LINES.items():
+        first = HEADER.encode() if name == "a.csv" else b"q1 Q0 d1 1 2.5 a\n"
+        good = b"5,6,1\n" if name == "a.csv" else b"q1 Q0 d3 3 1.0 a\n"
+        for line in lines:
+            bad = line if isinstance(line, bytes) else line.encode()
+            path = put(tmp_path, name, first + bad + b"\n" + good * n_after)
+            with pytest.raises(DataError, match=rf"{name}.* line 2\b"):
+                data.read_run(path)
 
 
 @pytest.mark.parametrize("odd", ["1,2,x", "1,2,.5,9"])
 @pytest.mark.parametrize("above", ["", "\n", "\n\n"])
 def test_line_that_is_wrong_is_found_wherever_it_is(tmp_path: Path, odd: str, above: str) -> None:
     rng = random.Random(0)
-    for _ in range(30):
+    for _ in range(10):
         rows = rng.choices(
             ['1,"a ""b""",0.5', '"x\ny",2,1e3', "7,8,", "", "4,5"], k=rng.randrange(1, 60)
         )
@@ -110,31 +99,28 @@ def test_line_that_is_wrong_is_found_wherever_it_is(tmp_path: Path, odd: str, ab
 
 
 ROW: dict[str, Any] = {"user": [1, 2], "item": [1, 2], "score": [0.5, 1.5]}
-BAD_TABLES: dict[str, tuple[dict[str, Any], str]] = {
-    "no rows": ({"user": [], "item": [], "score": []}, "no rows"),
-    "no score": ({"user": [1], "item": [1], "scor": [1]}, "score"),
-    "two users": ({**ROW, "qid": [1, 2]}, "user"),
-    "not finite": ({**ROW, "score": [1.0, np.nan]}, r"1 non-finite value, .* row 1 \(user 2\)"),
-    "rank 0": ({"user": [3, 4], "item": [1, 1], "rank": [1, 0]}, r"got 0 at row 1 \(user 4\)"),
-    "missing ids": ({**ROW, "user": ["a", None]}, "1 missing value, first at row 1"),
-    "float ids": ({**ROW, "item": [1.0, 1.5]}, "1.5 at row 1"),
-    "truth values": ({**ROW, "user": [True, False]}, "user"),
-    "words": ({**ROW, "score": ["high", "low"]}, "score"),
-    "number": ({**ROW, "user": 3}, "user"),
-    "text": ({**ROW, "user": "ab"}, "user"),
-    "no dimension": ({**ROW, "user": np.array(3)}, "user"),
-    "sparse": ({**ROW, "user": sparse.csr_array(np.eye(2))}, "user"),
-    "iterator": ({**ROW, "user": iter([1])}, "user"),
-    "kinds": ({**ROW, "item": ["a", [1]]}, "item"),
-    "pandas NA": ({**ROW, "item": pd.Series(["a", pd.NA], dtype="string")}, "item has 1 missing"),
-    "object NA": ({**ROW, "item": pd.Series(["a", pd.NA], dtype=object)}, "item has 1 missing"),
-    "mask": ({**ROW, "item": np.ma.array([1, 2], mask=[0, 1])}, "item"),
-    "two dimensions": ({**ROW, "score": np.array([[1.0], [2.0]])}, "score"),
-    "lists": ({**ROW, "score": [[1.0], [2.0]]}, "score"),
-}
+BAD_TABLES: list[tuple[dict[str, Any], str]] = [
+    ({"user": [], "item": [], "score": []}, "no rows"),
+    ({**ROW, "score": [1.0, np.nan]}, r"1 non-finite value, .* row 1 \(user 2\)"),
+    ({"user": [3, 4], "item": [1, 1], "rank": [1, 0]}, r"got 0 at row 1 \(user 4\)"),
+    ({**ROW, "user": ["a", None]}, "1 missing value, first at row 1"),
+    ({**ROW, "item": [1.0, 1.5]}, "1.5 at row 1"),
+    *(
+        ({**ROW, "user": wrong}, "user must")
+        for wrong in ([True, False], 3, "ab", np.array(3), sparse.csr_array(np.eye(2)), iter([1]))
+    ),
+    ({**ROW, "item": ["a", [1]]}, "item"),
+    ({**ROW, "item": pd.Series(["a", pd.NA], dtype="string")}, "item has 1 missing"),
+    ({**ROW, "item": pd.Series(["a", pd.NA], dtype=object)}, "item has 1 missing"),
+    ({**ROW, "item": np.ma.array([1, 2], mask=[0, 1])}, "item"),
+    *(
+        ({**ROW, "score": wrong}, "score must")
+        for wrong in (["high", "low"], np.array([[1.0], [2.0]]), [[1.0], [2.0]])
+    ),
+]
 
 
-@pytest.mark.parametrize(("table", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+@pytest.mark.parametrize(("table", "message"), BAD_TABLES)
 def test_bad_table_is_named_in_one_line(table: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         data.read_run(table)
@@ -145,6 +131,7 @@ def test_bad_table_is_named_in_one_line(table: dict[str, Any], message: str) -> 
     ("call", "parameters"),
     [
         (lambda: data.read_run({"user": [1], "item": [1]}), ("score", "rank")),
+        (lambda: data.read_run({**ROW, "qid": [1, 2]}), ("user",)),
         (lambda: data.read_run(ROW, user="usr"), ()),
         (lambda: data.read_run(ROW, user="item"), ("user", "item")),
         (lambda: data.read_run(ROW, user="item", item="item"), ("user", "item")),
@@ -165,6 +152,9 @@ def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
         data.read_run(put(tmp_path, "run.xyz", "hello\n"))
     with raises(ArgumentError, "format"):
         data.read_run(put(tmp_path, "run.csv", f"{HEADER}1,2,3\n"), format="cvs")
+    for path in (tmp_path / "nowhere.csv", tmp_path):
+        with pytest.raises(DataError, match=path.name):
+            data.read_run(path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
@@ -193,7 +183,7 @@ def test_damaged_columns_are_read_or_named_without_a_panic(
     frame = pl.DataFrame(columns)
     frame.write_parquet(path) if name == "a.parquet" else frame.write_ipc(path)
     whole = path.read_bytes()
-    for _ in range(150):
+    for _ in range(60):
         changed = bytearray(whole)
         for place in rng.sample(range(len(whole)), 3):
             changed[place] = rng.randrange(256)
@@ -246,12 +236,157 @@ def test_messages_are_one_line_whatever_they_quote(tmp_path: Path) -> None:
     assert str(DataError("a\r\n  b\x1b[2J\u2028c ")) == "a b\N{REPLACEMENT CHARACTER}[2J c"
 
 
-def test_negative_relevance_counts_as_0_with_a_warning() -> None:
-    with pytest.warns(PodiumWarning, match="down to -2"):
-        truth = data.read_truth({"user": [3, 4], "item": [1, 1], "relevance": [1, -2]})
-    assert truth.relevance.tolist() == [1, 0]
+ROWS = [(196, 242, 3.0, 10), (22, 377, 1.5, 30), (196, 51, 2.0, 20)]
+COLUMNS = ("user", "item", "rating", "time")
 
 
-def test_integers_beyond_64_bits_are_strings() -> None:
-    run = data.read_run({"user": [1, 2], "item": [1, 2**65], "score": [1, 2]})
-    assert list(run.item) == ["1", str(2**65)]
+def ids(column: Any) -> list[Any]:
+    """Return ids, whether they are integers or texts."""
+    return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+
+
+def read(path: Path, **options: Any) -> list[tuple[Any, ...]]:
+    got = data.read_interactions(path, **options)
+    assert got.value is not None
+    assert got.timestamp is not None
+    columns = (ids(got.user), ids(got.item), got.value.tolist(), got.timestamp.tolist())
+    return list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("separator", ["::", "\t", ",", ";", "|", " ", "   "])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_rows_without_a_header_are_read_with_any_separator(
+    tmp_path: Path, separator: str, end: str
+) -> None:
+    text = end.join(separator.join(map(str, row)) for row in ROWS)
+    for name, content in (("u.data", text.encode()), ("u.data.gz", gzip.compress(text.encode()))):
+        (tmp_path / name).write_bytes(content)
+        assert read(tmp_path / name, columns=COLUMNS) == ROWS
+
+
+BAD = [
+    *("", "1,2,3\n", "userId,movieId,rating,timestamp\n1,2,3,4\n", "1,2,3,4\n1,2\n"),
+    *("1\t2\t3\t4\n1\t2\tx\t4\n", "1::2::3::4\n1::2::3::4::5\n"),
+]
+BAD_JSON = [
+    ('{"user": 1, "item": 2}\n{"user": 1, "item"\n', "line 2"),
+    ('{"user": 1, "item": 2}\n[1, 2]\n', "line 2"),
+    ('[{"user": 1, "item": 2}]\n', "line 1"),
+    ('{"user": 1, "item": 2}\n{"user": 1}\n', "item has 1 missing value, first at row 1"),
+    ('{"user": 1, "item": [2]}\n', "item"),
+    ('{"who": 1, "item": 2}\n', "user"),
+    ('{"user": 1, "item": 2}\n' * 100 + '{"user": 1, "item": 2, "rating": 0}\n', "has 100 missing"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        *(("u.data", text, r"line 2|first line|4 names|empty") for text in BAD),
+        *(("bad.jsonl", text, words) for text, words in BAD_JSON),
+    ],
+)
+def test_bad_rows_are_refused(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    options: Any = {"columns": COLUMNS} if name == "u.data" else {}
+    with pytest.raises(DataError, match=words):
+        data.read_interactions(tmp_path / name, **options)
+
+
+def test_columns_are_named_once_and_only_for_texts(tmp_path: Path) -> None:
+    data.write_table({"user": [1], "item": [2]}, tmp_path / "a.parquet")
+    for source in (tmp_path / "a.parquet", {"user": [1], "item": [2]}):
+        with raises(ArgumentError, "columns"):
+            data.read_interactions(source, columns=["user", "item"])
+    (tmp_path / "u.data").write_text("1,2\n")
+    for columns in (["user"], ["user", "user"], ["user", ""]):
+        with raises(ArgumentError, "columns"):
+            data.read_interactions(tmp_path / "u.data", columns=columns)
+
+
+def test_lists_of_items_are_rows(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("0 5 6 7\n\n1\n2 6\n")
+    (tmp_path / "names.txt").write_text("ann x y\nbob y z\n")
+    lists = data.read_interactions(tmp_path / "train.txt")
+    assert list(zip(ids(lists.user), ids(lists.item), strict=True)) == [
+        (0, 5), (0, 6), (0, 7), (2, 6),
+    ]  # fmt: skip
+    assert data.read_truth(tmp_path / "train.txt").relevance.tolist() == [1.0] * 4
+    named = data.read_interactions(tmp_path / "names.txt", format="lists")
+    assert (ids(named.user), ids(named.item)) == (
+        ["ann", "ann", "bob", "bob"],
+        ["x", "y", "y", "z"],
+    )
+    with raises(DataError, "format", "columns"):  # equal lengths may be anything
+        data.read_interactions(tmp_path / "names.txt")
+    (tmp_path / "alone.txt").write_text("1\n2\n")
+    with pytest.raises(DataError, match="no line with a user and an item"):
+        data.read_interactions(tmp_path / "alone.txt", format="lists")
+
+
+def test_json_lines_are_a_table(tmp_path: Path) -> None:
+    keys = ("user_id", "asin", "overall", "unixReviewTime")
+    objects = [{**dict(zip(keys, row, strict=True)), "text": "a\nb", "votes": [1]} for row in ROWS]
+    del objects[0]["text"]
+    text = "\n\n".join(map(json.dumps, objects))
+    for name in ("reviews.jsonl", "reviews.json", "reviews.ndjson"):
+        (tmp_path / name).write_text(text)
+        assert read(tmp_path / name) == ROWS
+    (tmp_path / "reviews.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    assert read(tmp_path / "reviews.jsonl.gz") == ROWS
+    (tmp_path / "text.jsonl").write_text('{"user": "007", "item": "8"}\n')
+    assert ids(data.read_interactions(tmp_path / "text.jsonl").user) == ["007"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("userId", "movieId", "rating", "timestamp"),
+        ("user_id:token", "item_id:token", "rating:float", "timestamp:float"),
+        ("reviewerID", "asin", "overall", "unixReviewTime"),
+        ("User-ID", "ISBN", "Book-Rating", "time"),
+        ("USER ID", "Item_ID", "weight", "datetime"),
+    ],
+)
+def test_names_of_published_data_are_known(names: tuple[str, ...]) -> None:
+    found = resolve(("extra", *names), (USER, ITEM, VALUE, TIMESTAMP), {}, "a.csv")
+    assert tuple(found.values()) == names
+    assert resolve(("user", "item", "movieId"), (USER, ITEM), {}, "a")["item"] == "item"
+    for several in (("user", "asin", "parent_asin"), ("user", "item_id", "itemId")):
+        with raises(DataError, "item"):
+            resolve(several, (USER, ITEM), {}, "a")
+
+
+TRUTH = {"who": [1, 2], "what": [5, 6]}
+RUN = {"user": [1, 2], "item": [5, 7], "score": [1.0, 1.0]}
+
+
+def test_names_apply_to_the_tables_that_have_them() -> None:
+    usual = data.ranking({"user": TRUTH["who"], "item": TRUTH["what"]}, RUN)
+    for ranking in (
+        data.ranking(TRUTH, RUN, user="who", item="what"),
+        data.ranking(TRUTH, {"who": RUN["user"], **RUN}, user="who", item="what"),
+    ):
+        np.testing.assert_array_equal(ranking.relevance, usual.relevance)
+    for call in (
+        lambda: data.ranking(TRUTH, RUN, user="whom", item="what"),
+        lambda: data.ranking(
+            TRUTH, {"u": [1], "item": [5], "score": [1.0]}, user="who", item="what"
+        ),
+        lambda: data.read_run(RUN, user="who"),  # one table has no other
+    ):
+        with pytest.raises(DataError):
+            call()
+
+
+def test_positives_keep_their_times_and_weights_are_read_without_times() -> None:
+    table = {"user": [1, 1, 2], "item": [5, 6, 5], "rating": [2, 5, 4], "time": [30, 10, 20]}
+    high, low = data.read_interactions(table).positives(4)
+    assert low is not None
+    assert low.timestamp is not None
+    assert high.timestamp is not None
+    assert (high.timestamp.tolist(), low.timestamp.tolist()) == ([10, 20], [30])
+    weighted = read_weighted({**table, "timestamp": [1, 2, 3]})  # two columns could be the time
+    assert (weighted.value_name, weighted.timestamp) == ("rating", None)
+    with pytest.raises(DataError, match=r"must be >= 0, got -1 at row 1 \(user 1\)"):
+        read_weighted({**table, "rating": [2, -1, 4]})

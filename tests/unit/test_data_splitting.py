@@ -1,4 +1,4 @@
-"""The split of a table into files: which rows go where, in which form, and the record."""
+"""Splits: the parts of rows by the stated rules, and the files and the record of a split."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from tests.raised import raises
 
+from podium import data
 from podium.data import write_table
 from podium.data.splitting import How, split_events
 from podium.errors import ArgumentError, DataError, PodiumError
@@ -52,16 +55,6 @@ def test_files_keep_ids_and_values_of_a_text_file(events: pl.DataFrame, tmp_path
     assert record["options"] == {"by": "random", "test": 0.2, "least": 1}
 
 
-def test_users_with_few_events_are_left_out(events: pl.DataFrame) -> None:
-    parts = split_events(events, How("user-random", least=14))
-    counts = events.group_by("userId").len()
-    users = set(counts.filter(pl.col("len") >= 14)["userId"])
-    assert 0 < len(users) < counts.height
-    assert {user for frame in parts.frames.values() for user in frame["userId"]} == users
-    n_kept = sum(frame.height for frame in parts.frames.values())
-    assert parts.record["rows_left_out"] == N - n_kept
-
-
 @pytest.mark.parametrize("at", [1_200, "1200", "1.2e3"])
 def test_times_divide_the_parts(events: pl.DataFrame, at: Any) -> None:
     parts = split_events(events, How("time", at=at, valid_at=1_100)).frames
@@ -76,8 +69,18 @@ def test_groups_of_another_column_stay_together(events: pl.DataFrame) -> None:
     parts = split_events(events, How("group", test=0.5, group="shop")).frames
     shops = [set(frame["shop"]) for frame in parts.values()]
     assert shops[0] & shops[1] == set()
-    with pytest.raises(DataError, match=r"no column 'shops' for group. Did you mean 'shop'"):
-        split_events(events, How("group", group="shops"))
+    least = split_events(events, How("user-random", least=14))
+    counts = dict(events.group_by("userId").len().iter_rows())
+    users = {user for frame in least.frames.values() for user in frame["userId"]}
+    assert users == {user for user, n in counts.items() if n >= 14} != set(counts)
+    assert least.record["rows_left_out"] == N - sum(f.height for f in least.frames.values())
+    for table, how in (
+        (events, How("group", group="shops")),
+        (events.clear(), How("random")),
+        *((events.drop("timestamp"), How(by)) for by in ("time", "user-time", "leave-last")),
+    ):
+        with pytest.raises(DataError):
+            split_events(table, how)
 
 
 BAD: list[dict[str, Any]] = [
@@ -103,14 +106,6 @@ BAD: list[dict[str, Any]] = [
 def test_nonsense_is_refused(events: pl.DataFrame, options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=list(options)[-1]):
         split_events(events, How(**options))
-
-
-def test_time_is_needed_for_a_split_by_time(events: pl.DataFrame) -> None:
-    with pytest.raises(DataError, match="no rows"):
-        split_events(events.clear(), How("random"))
-    for by in ("time", "user-time", "leave-last"):
-        with pytest.raises(DataError, match="has no timestamp column"):
-            split_events(events.drop("timestamp"), How(by))
 
 
 def test_folder_is_written_completely_or_not_at_all(
@@ -157,11 +152,107 @@ def test_input_is_not_written_over(events: pl.DataFrame, tmp_path: Path) -> None
             parts.write(tmp_path / folder)
 
 
-def test_all_missing_columns_and_values_are_named_at_once() -> None:
-    events = {"user": [1, None], "item": [None, 2], "when": [1, 2]}
-    with pytest.raises(DataError) as error:
-        split_events(events, How("random"))
-    assert "user has 1 (first at row 1), item has 1 (first at row 0)" in str(error.value)
-    with pytest.raises(DataError) as error:
-        split_events({"uid": [1], "sku": [2]}, How("time", test=0.5), user="usr")
-    assert all(name in str(error.value) for name in ("item", "timestamp", "'usr'"))
+def test_lacking_columns_and_values_are_named() -> None:
+    for events, how, words in (
+        ({"user": [1, None], "item": [3, 2]}, How("random"), "user .* row 1"),
+        ({"user": [1], "sku": [2]}, How("random"), "item"),
+        ({"user": [1], "item": [2]}, How("time", test=0.5), "timestamp"),
+    ):
+        with pytest.raises(DataError, match=words):
+            split_events(events, how)
+
+
+def test_by_time_at_a_moment() -> None:
+    days = pd.date_range("2010-01-01", "2020-12-31").to_numpy().astype("datetime64[ns]")
+    utc = pl.Series(days).dt.replace_time_zone("UTC")
+    forms = ("2012-06-08T00", "2012-06-08T02:00+02:00", "20120608T000000Z")
+    for column, at in ((days, "20120608"), (days, "2012-06-08"), *((utc, form) for form in forms)):
+        first = data.splits.by_time(column, at=at).test[0]
+        assert days[first] == np.datetime64("2012-06-08")
+    for at in ("2300-01-01", "1500"):  # outside of nanoseconds
+        with pytest.raises(ArgumentError):
+            data.splits.by_time(days, at=at)
+    split = data.splits.by_time([1, 5, 3, 4], at=4, valid_at=3)
+    assert [part.tolist() for part in (split.train, split.valid, split.test)] == [[0], [2], [1, 3]]
+    assert data.splits.by_time([1, 2, 3], at=np.int64(3)).test.tolist() == [2]
+    split = data.splits.by_time([1, 2, 3, 4], test=0, valid=0.25)
+    assert (split.test.tolist(), split.valid.tolist()) == ([], [3])
+
+
+def test_share_of_validation_counts_before_all_rows_of_the_test() -> None:
+    """The test part has six rows of one time, although its share is one row."""
+    time = [1, 2, 3, 4, 5, 5, 5, 5, 5, 5]
+    split = data.splits.by_time(time, test=0.1, valid=0.2)
+    assert (split.train.tolist(), split.valid.tolist()) == ([0, 1], [2, 3])
+
+
+def test_whole_shares_are_not_lost_to_rounding() -> None:
+    # 0.29 * 100 is 28.999999999999996 in floating point.
+    assert data.splits.random(100, test=0.29).test.size == 29
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [1.0, np.nan, 3.0],
+        np.array(["2020-01-01", "NaT", "2020-01-03"], "datetime64[D]"),
+        [1, None, 3],
+        pl.Series([1, None, 3]),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-03"])).dt.tz_localize("UTC"),
+    ],
+)
+def test_missing_times_are_refused(times: Any) -> None:
+    for split in (
+        lambda: data.splits.by_time(times, test=0.34),
+        lambda: data.splits.by_time_per_user([1, 1, 1], times, test=0.34),
+        lambda: data.splits.leave_last_out([1, 1, 1], times),
+    ):
+        with pytest.raises(ArgumentError, match=r"timestamp has 1 (missing|non-finite) value.*1"):
+            split()
+
+
+EMPTY: list[dict[str, Any]] = [{"test": 0.25}, {"at": 0}, {"test": 0.0, "valid": 0.25}, {"at": 2}]
+DAYS = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: data.splits.random(10, test=0.6, valid=0.5),
+        lambda: data.splits.random(3, user=[1, 2]),
+        lambda: data.splits.random(5, seed=-1),
+        lambda: data.splits.random(2, user=pd.Series(["a", pd.NA])),
+        lambda: data.splits.by_group([1, 2], seed=1.5),  # type: ignore[arg-type]
+        lambda: data.splits.by_group(["a", None]),
+        lambda: data.splits.leave_last_out([1, 1], [1]),
+        lambda: data.splits.leave_last_out([1], [1], n=0),
+        lambda: data.splits.by_time(["yesterday"]),
+        *(
+            lambda options=options: data.splits.by_time([1, 1, 1, 1], **options)
+            for options in EMPTY
+        ),
+        *(
+            lambda options=options: data.splits.by_time([1, 2, 5, 5, 5, 5], valid=0.5, **options)
+            for options in ({"test": 0.1}, {"at": 5})
+        ),
+        *(
+            lambda options=options: data.splits.by_time([1, 2, 3], valid_at=3, **options)
+            for options in ({"at": 2}, {"test": 0.7})
+        ),
+        lambda: data.splits.by_time([1, 2, 3], at=3, valid_at="soon"),
+    ],
+)
+def test_splits_check_their_arguments(call: Any) -> None:
+    with pytest.raises(ArgumentError):
+        call()
+
+
+def test_moments_must_be_of_the_timestamps_kind() -> None:
+    for times, wrong in (
+        (DAYS, ("foo", 5, float("nan"), np.datetime64("NaT"))),
+        ([1, 2, 3], ("foo", np.inf, np.nan, np.datetime64("2020-01-01"), True)),
+    ):
+        for at in wrong:
+            with raises(ArgumentError, "at"):
+                data.splits.by_time(times, at=at)

@@ -1,10 +1,12 @@
-"""svmlight with qid: exact numbers, named lines."""
+"""svmlight with qid: exact numbers, named lines, and blocks of whole queries."""
 
 from __future__ import annotations
 
 import gzip
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from podium import data
 from podium.data import svmlight
 from podium.data.files import sniff
 from podium.data.svmlight import Rows
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumError, ScatteredQueriesError
 
 TEXT = (
     "# a comment line\n"
@@ -45,15 +47,16 @@ def test_svmlight_reads_labels_qids_and_features(tmp_path: Path, name: str) -> N
     assert np.asarray(got.item).tolist() == [0, 0, 1]
     assert np.asarray(got.X).tolist() == [[0.5, -1.25, 1e-3], [1, 2, 3], [4, 0.5, 6]]
     assert got.feature_names == ("1", "2", "3")
+    truth = data.read_truth(path)
+    assert np.asarray(truth.user).tolist() == [10, 7, 10]
+    assert np.asarray(truth.item).tolist() == [0, 0, 1]
+    assert truth.relevance.tolist() == [2.0, 0.0, 1.5]
 
 
-@pytest.mark.parametrize("comments", ["# of 5 May, 12:30\n", "#\n\n# a,b\n#c\td\n", "\n# a\r\n"])
-def test_svmlight_is_told_by_what_follows_its_comments(tmp_path: Path, comments: str) -> None:
-    path = put(tmp_path, comments + "1 qid:3 1:2\n0 qid:3 1:4\n")
-    assert np.asarray(data.read_features(path).X).tolist() == [[2.0], [4.0]]
-
-
-def test_other_text_with_a_comment_stays_what_it_was(tmp_path: Path) -> None:
+def test_svmlight_is_told_by_what_follows_its_comments(tmp_path: Path) -> None:
+    for comments in ("# of 5 May, 12:30\n", "#\n\n# a,b\n#c\td\n", "\n# a\r\n"):
+        path = put(tmp_path, comments + "1 qid:3 1:2\n0 qid:3 1:4\n")
+        assert np.asarray(data.read_features(path).X).tolist() == [[2.0], [4.0]]
     assert sniff(put(tmp_path, "#user\titem\n1\t2\n")) == "tsv"
     assert sniff(put(tmp_path, "#user,item\n1,2\n")) == "csv"
     for content in ("# a\nuser,item\n", "# a\n", "# 12:30 1:5\n# a\n"):
@@ -64,17 +67,7 @@ def test_other_text_with_a_comment_stays_what_it_was(tmp_path: Path) -> None:
 def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
     got = data.read_features(put(tmp_path, "1 qid:1 9:2\n0 qid:1 3:4 8:5\n"))
     assert sparse.issparse(got.X)
-    assert got.X.toarray().tolist() == [
-        [0, 0, 0, 0, 0, 0, 0, 0, 2],
-        [0, 0, 4, 0, 0, 0, 0, 5, 0],
-    ]
-
-
-def test_svmlight_is_a_truth(tmp_path: Path) -> None:
-    truth = data.read_truth(put(tmp_path, "2 qid:4 1:1\n0 qid:4 1:2\n1 qid:5 1:3\n"))
-    assert np.asarray(truth.user).tolist() == [4, 4, 5]
-    assert np.asarray(truth.item).tolist() == [0, 1, 0]
-    assert truth.relevance.tolist() == [2.0, 0.0, 1.0]
+    assert dict(got.X.todok().items()) == {(0, 8): 2, (1, 2): 4, (1, 7): 5}
 
 
 BAD_LINES = [
@@ -143,34 +136,6 @@ def test_a_qid_is_any_integer_of_64_bits(tmp_path: Path) -> None:
     assert np.concatenate(streamed).tolist() == qids
 
 
-def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "train.txt"
-    path.write_text("1 qid:1 1:0.5\n0 qid:1 2:0.1\n")
-    assert data.read_features(path, features=["1", "2"]).feature_names == ("1", "2")
-    with pytest.raises(DataError):
-        data.read_features(path, features=["2"])
-    with pytest.raises(DataError):
-        data.read_features(path, features=["1"])
-    with raises(ArgumentError, "n_features", "features"):
-        data.read_features(path, features=["1", "2"], n_features=3)
-    with raises(ArgumentError, "ignore"):
-        data.read_features(path, ignore=["1"])
-    with pytest.raises(ArgumentError):
-        data.read_features(path, user="qid")
-
-
-def test_float32_is_the_nearest_of_each_number(tmp_path: Path) -> None:
-    path = put(tmp_path, "1 qid:1 1:0.1 2:3\n0 qid:1 1:16777217 2:1e-50\n")
-    got = data.read_features(path, dtype=np.float32)
-    assert got.X.dtype == np.float32
-    assert np.array_equal(got.X, np.array([[0.1, 3], [16777217, 1e-50]], np.float32))
-    path.write_text("1 qid:1 1:1e39\n")
-    with pytest.raises(DataError, match=r"line 1: the value of feature 1 is too large for float32"):
-        data.read_features(path, dtype="float32")
-    with pytest.raises(ArgumentError, match="dtype must be float64 or float32, got 'int64'"):
-        data.read_features(path, dtype="int64")
-
-
 def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svmlight, "_PIECE", 40)
     parts = ["1 qid:3 1:1 2:2\n0 qid:3 1:3\n" * 3, "2 qid:1 1:4 2:1 3:5\n", "1 qid:4 1:6"]
@@ -181,14 +146,22 @@ def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.Monke
     assert np.array_equal(several.y, whole.y)
     assert np.array_equal(several.item, whole.item)
     assert several.item.tolist() == [0, 1, 2, 3, 4, 5, 0, 0]
-    with pytest.raises(DataError, match=r"query 3 is in .*S0\.txt and in .*S3\.txt\. In one"):
+    with pytest.raises(DataError, match=r"query 3 is in .*S0\.txt and in .*S3\.txt"):
         data.read_features([*paths, put(tmp_path, "1 qid:3 1:6", "S3.txt")])
     table = put(tmp_path, "qid,label,x\n1,1,2\n", "a.csv")
-    with pytest.raises(ArgumentError, match=r"only if all are svmlight files, got .*a\.csv"):
-        data.read_features([paths[0], table])
-    for wrong in ([], [None], [paths[0], paths[0]], put(tmp_path, "# nothing\n", "a.svm")):
+    for wrong in ([], [None], [paths[0], paths[0]], [paths[0], table]):
         with pytest.raises(ArgumentError):
             data.read_features(wrong)
+
+
+def test_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", 1 << 10)
+    monkeypatch.setattr(svmlight, "_LONGEST", 1 << 20)
+    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (5 << 18) + "\n0 qid:1 1:3\n", "a.svm")
+    with pytest.raises(DataError, match=r"a\.svm, line 2: "):
+        data.read_features(path)
+    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (1 << 19) + "\n0 qid:1 1:3\n", "a.svm")
+    assert data.read_features(path).X.tolist() == [[2.0], [3.0]]
 
 
 @pytest.mark.parametrize("piece", [12, 1 << 24])
@@ -196,44 +169,120 @@ def test_feature_beyond_the_width_is_named_by_its_file_and_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
     monkeypatch.setattr(svmlight, "_PIECE", piece)
-    parts = [
-        "1 qid:1 1:1\n",
-        "# note\n1 qid:2 1:1 4:2\n\n0 qid:2 1:1 7:2\n0 qid:3 7:1\n",
-        "0 qid:4 6:1\n",
-    ]
-    paths = [put(tmp_path, text, f"S{i}.svm") for i, text in enumerate(parts)]
-    with pytest.raises(
-        DataError, match=r"S1\.svm has feature 7 at line 4, but 3 features are required"
-    ):
-        data.read_features(paths, n_features=3)
-    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but 2 features"):
-        data.read_features(paths, features=["1", "2"])
+    texts = "1 qid:1 1:1\n", "# note\n1 qid:2 4:2\n\n0 qid:2 7:2\n0 qid:3 7:1\n", "0 qid:4 6:1\n"
+    paths = [put(tmp_path, text, f"S{i}.svm") for i, text in enumerate(texts)]
+    for options, n in (({"n_features": 3}, 3), ({"features": ["1", "2"]}, 2)):
+        with pytest.raises(DataError, match=rf"S1\.svm has feature 7 at line 4, but {n} features"):
+            data.read_features(paths, **options)
 
 
-def test_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", 1 << 10)
-    monkeypatch.setattr(svmlight, "_LONGEST", 1 << 20)
-    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (5 << 18) + "\n0 qid:1 1:3\n", "a.svm")
-    with pytest.raises(DataError, match=r"a\.svm, line 2: a line must be at most 1 MiB long"):
-        data.read_features(path)
-    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (1 << 19) + "\n0 qid:1 1:3\n", "a.svm")
-    assert data.read_features(path).X.tolist() == [[2.0], [3.0]]
+def test_float32_is_the_nearest_of_each_number(tmp_path: Path) -> None:
+    path = put(tmp_path, "1 qid:1 1:0.1 2:3\n0 qid:1 1:16777217 2:1e-50\n")
+    got = data.read_features(path, dtype=np.float32)
+    assert got.X.dtype == np.float32
+    assert np.array_equal(got.X, np.array([[0.1, 3], [16777217, 1e-50]], np.float32))
 
 
-def test_packed_files_put_together_are_read_to_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "train.txt.gz"
-    path.write_bytes(gzip.compress(b"1 qid:1 1:2\n") + gzip.compress(b"0 qid:2 1:3\n"))
-    assert data.read_features(path).X.tolist() == [[2.0], [3.0]]
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("1 qid:1 1:0.5\n0 qid:1 2:0.1\n", {"features": ["2"]}),
+        ("1 qid:1 1:0.5\n0 qid:1 2:0.1\n", {"features": ["1"]}),
+        ("1 qid:1 1:0.5\n0 qid:1 2:0.1\n", {"features": ["1", "2"], "n_features": 3}),
+        ("1 qid:1 1:0.5\n", {"ignore": ["1"]}),
+        ("1 qid:1 1:0.5\n", {"user": "qid"}),
+        ("1 qid:1 1:0.5\n", {"dtype": "int64"}),
+        ("1 qid:1 1:1e39\n", {"dtype": "float32"}),
+        ("1 qid:1\n0 qid:1\n", {}),
+        ("# nothing\n", {"format": "svmlight"}),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, text: str, options: Any) -> None:
+    path = put(tmp_path, text)
+    with pytest.raises(PodiumError):
+        data.read_features(path, **options)
 
 
-def test_rows_without_any_feature_are_refused(tmp_path: Path) -> None:
+def test_rows_may_have_no_feature_and_a_truth_is_checked_to_its_last(tmp_path: Path) -> None:
     path = put(tmp_path, "1 qid:1\n0 qid:1\n")
-    with pytest.raises(DataError, match=r"train\.txt has no feature: its lines end after the qid"):
-        data.read_features(path)
     assert data.read_features(path, n_features=2).X.shape == (2, 2)
     assert data.read_truth(path).relevance.tolist() == [1.0, 0.0]
-
-
-def test_truth_is_checked_to_its_last_feature(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"line 2: a feature must be id:value"):
+    with pytest.raises(DataError, match="line 2"):
         data.read_truth(put(tmp_path, "1 qid:1 1:2\n0 qid:1 1:2 2:x\n"))
+    packed = tmp_path / "train.txt.gz"  # two packed files put together
+    packed.write_bytes(gzip.compress(b"1 qid:1 1:2\n") + gzip.compress(b"0 qid:2 1:3\n"))
+    assert data.read_features(packed).X.tolist() == [[2.0], [3.0]]
+
+
+def lines_of(sizes: list[int]) -> str:
+    """Queries of these sizes, numbered downwards, with every value different."""
+    rng = np.random.default_rng(0)
+    return "\n".join(
+        f"{i % 3} qid:{len(sizes) - query} "
+        + " ".join(f"{j + 1}:{x:.6f}" for j, x in enumerate(rng.random(4)))
+        for query, size in enumerate(sizes)
+        for i in range(size)
+    )
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), piece=st.integers(20, 900))
+def test_blocks_are_the_rows_read_at_once(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], piece: int
+) -> None:
+    path = put(tmp_path_factory.mktemp("rows"), f"# a comment\n{lines_of(sizes)}\n\n")
+    whole = data.read_features(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svmlight, "_PIECE", piece)
+        blocks = list(data.stream_features(path, 4))
+    assert np.array_equal(np.concatenate([block.X for block in blocks]), whole.X)
+    for name in ("y", "qid", "item"):
+        parts = [getattr(block, name) for block in blocks]
+        assert np.array_equal(np.concatenate(parts), getattr(whole, name)), name
+    qids = [set(np.asarray(block.qid).tolist()) for block in blocks]
+    assert sum(map(len, qids)) == len(set[int]().union(*qids)) == len(sizes)
+
+
+@pytest.mark.parametrize("piece", [30, 1 << 20])
+def test_query_that_comes_back_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", piece)
+    text = "# note|1 qid:9 1:1|0 qid:9 1:2|1 qid:4 1:1||0 qid:9 1:3|1 qid:4 1:4|"
+    path = put(tmp_path, text.replace("|", "\n"), "rows.svm")
+    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9"):
+        list(data.stream_features(path, 1))
+    assert np.asarray(data.read_features(path).item).tolist() == [0, 1, 0, 2, 1]
+
+
+def test_malformed_line_and_file_cut_short_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", 100)
+    path = put(tmp_path, f"{lines_of([3] * 9)}\n1 1:2\n", "rows.svm")
+    with pytest.raises(DataError, match=r"rows\.svm, line 28"):
+        list(data.stream_features(path, 4))
+    packed = gzip.compress(lines_of([3] * 99).encode())
+    cut = tmp_path / "cut.txt.gz"
+    cut.write_bytes(packed[: len(packed) - 9])
+    with pytest.raises(DataError, match=r"cut\.txt\.gz can't be read"):
+        list(data.stream_features(cut, 4))
+
+
+def test_what_cannot_be_streamed_is_refused_at_once(tmp_path: Path) -> None:
+    for name, text, n in (("a.csv", "qid,label,x\n1,1,2\n", 1), ("b.svm", "1 qid:1 1:1\n", 0)):
+        with pytest.raises(ArgumentError):
+            data.stream_features(put(tmp_path, text, name), n)
+    with pytest.raises(DataError, match="has no rows"):
+        list(data.stream_features(put(tmp_path, "# nothing\n", "a.svm"), 1))
+
+
+def test_letor_ohsumed_equals_scikit_learns_reader(podium_data: Callable[[str], Path]) -> None:
+    from sklearn.datasets import load_svmlight_file
+
+    path = podium_data("letor-ohsumed/min/S1.txt.gz")
+    X, y, qid = load_svmlight_file(str(path), query_id=True)
+    got = data.read_features(path)
+    assert not sparse.issparse(got.X)
+    assert np.array_equal(got.X, X.toarray())
+    assert np.array_equal(got.y, y)
+    assert np.array_equal(got.qid, qid)

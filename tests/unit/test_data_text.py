@@ -1,4 +1,4 @@
-"""Text files: what their columns become, and which lines are no rows."""
+"""Text files and odd input: columns, separators, lines, sparse cells, numbers that are none."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 
-from podium import data
-from podium.errors import DataError
+import podium
+from podium import _check, data, sampled
+from podium.data.tables import open_table
+from podium.data.users import user_column
+from podium.errors import ArgumentError, DataError, PodiumWarning
 
 
 def put(folder: Path, content: str, name: str = "table.csv") -> Path:
@@ -18,16 +24,10 @@ def put(folder: Path, content: str, name: str = "table.csv") -> Path:
     return path
 
 
-def test_number_far_down_a_whole_column_is_read(tmp_path: Path) -> None:
-    rows = "".join(f"{i},1,{i}\n" for i in range(10_001))
-    got = data.read_features(put(tmp_path, f"qid,label,x\n{rows}7,1,0.5\n"))
-    assert np.asarray(got.X)[-2:, 0].tolist() == [10_000.0, 0.5]
-
-
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        (["1", "2"], [1.0, 2.0]),
+        ([*map(str, range(10_001)), "0.5"], [*range(10_001), 0.5]),
         ([" 1", "2.5 "], [1.0, 2.5]),
         (["1", ""], [1.0, np.nan]),
         (["true", "False"], [1.0, 0.0]),
@@ -43,15 +43,10 @@ def test_feature_cells_become_numbers(
 
 
 def test_feature_with_a_bad_cell_is_refused_unless_ignored(tmp_path: Path) -> None:
-    path = put(tmp_path, "qid,label,x,y\n1,0,1,2\n\n1,1,3o,4\n")
-    with pytest.raises(DataError, match=r"x must hold numbers, got '3o' at line 4.*with ignore="):
+    path = put(tmp_path, "qid,label,x,y,note\n1,0,1,2,good\n\n1,1,3o,4,\n")
+    with pytest.raises(DataError, match=r"'3o' at line 4"):
         data.read_features(path)
     assert data.read_features(path, ignore=["x"]).feature_names == ("y",)
-
-
-def test_column_of_words_is_no_feature(tmp_path: Path) -> None:
-    path = put(tmp_path, "qid,note,x\n1,good,2\n1,nan,3\n1,,4\n")
-    assert data.read_features(path).feature_names == ("x",)
 
 
 @pytest.mark.parametrize("blank", ["\n", ",,\n", "\r\n"])
@@ -62,27 +57,16 @@ def test_blank_lines_are_no_rows(tmp_path: Path, blank: str) -> None:
     assert run.score.tolist() == [0.5, 1.5]
 
 
-def test_row_with_only_other_columns_is_still_a_row(tmp_path: Path) -> None:
+def test_lines_are_counted_past_blanks_and_quoted_breaks(tmp_path: Path) -> None:
     path = put(tmp_path, "user,item,score,note\n1,2,0.5,a\n\n,,,b\n")
     with pytest.raises(DataError, match="user has 1 missing value, first at line 4"):
         data.read_run(path)
-
-
-def test_lines_are_counted_past_blanks_and_quoted_breaks(tmp_path: Path) -> None:
     path = put(tmp_path, 'note,user,item,score\n"two\nlines",1,2,0.5\n\nb,3,4,nan\n')
     with pytest.raises(DataError, match=r"first at line 5 \(user 3\)"):
         data.read_run(path)
     run = put(tmp_path, "1 Q0 d1 1 2.5 a\n\n2 Q0 d2 1 nan a\n", "sys.run")
     with pytest.raises(DataError, match=r"first at line 3 \(user 2\)"):
         data.read_run(run)
-
-
-def test_trec_items_are_text_and_join_with_integers(tmp_path: Path) -> None:
-    run = put(tmp_path, "1 Q0 9 1 2.5 a\n1 Q0 10 2 2.5 a\n", "sys.run")
-    assert list(data.read_run(run).item) == ["9", "10"]
-    ranked = data.ranking({"user": [1], "item": [10]}, run, ties="id")
-    assert ranked.groups.labels.tolist() == [1]
-    assert ranked.relevance.tolist() == [0.0, 1.0]
 
 
 PRICES = {"qid": [1], "label": [1], "price": [2.0], "note": ["x"]}
@@ -103,3 +87,115 @@ def test_features_that_do_not_fit_are_refused(table: Any, options: dict[str, Any
     assert data.read_features(PRICES, n_features=1).feature_names == ("price",)
     with pytest.raises(DataError):
         data.read_features(table, **options)
+
+
+RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('"user";"item"', "semicolons"),
+        ('"user"\t"item"', "tabs"),
+        ('"us,er"\t"item"', "tabs"),
+        ("user|item", "bars"),
+        ("user item", "blanks"),
+        ('"user" "item"', "blanks"),
+        ("q1 Q0 b 1 3.0", "got 5"),
+        ("q1 Q0 b 1 3.0 my tag", "got 7"),
+    ],
+)
+def test_another_separator_or_width_is_named(tmp_path: Path, text: str, word: str) -> None:
+    path = put(tmp_path, f"{text}\n1,2\n", "run.txt" if "Q0" in text else "a.csv")
+    with pytest.raises(DataError, match=word):
+        data.read_run(path)
+
+
+def test_unknown_as_a_value_is_not_a_missing_value() -> None:
+    users = {"user": [1, 2], "seg": ["unknown", None]}
+    values = user_column(users, "seg", np.array([1, 2, 3]))
+    assert values.tolist() == ["unknown", "no value", "no value"]
+
+
+def test_a_quoted_separator_or_a_blank_in_a_name_divides_nothing(tmp_path: Path) -> None:
+    for text, name in (('"a;b"\n1\n', "a;b"), ("User ID\n1\n", "User ID")):
+        assert open_table(put(tmp_path, text), "truth", ()).names == (name,)
+
+
+@pytest.mark.parametrize("name", ["qrels.tsv", "qrels.csv", "qrels.txt", "qrels.trec"])
+def test_qrels_are_read_by_content_and_grades_below_0_are_judged(tmp_path: Path, name: str) -> None:
+    path = put(tmp_path, "7\t0\ta\t1\n7\t0\tb\t-2\n", name)
+    with pytest.warns(PodiumWarning, match="relevances below 0"):
+        result = podium.measure(path, RUN, ["rr", "judged@2", "ndcg@2"])
+    means = [result.values[name][0] for name in ("rr", "judged@2", "ndcg@2")]
+    assert means == pytest.approx([1 / 2, 1, 1 / np.log2(3)])
+
+
+def test_parts_may_differ_in_columns_that_nobody_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    pl.DataFrame({"user": [1], "item": [1], "K": [None]}).write_parquet(folder / "p-0.parquet")
+    second = pl.DataFrame({"note": ["x"], "K": ["y"], "user": [1], "item": [2]})
+    second.write_parquet(folder / "p-1.parquet")
+    assert data.read_truth(folder).item.tolist() == [1, 2]
+    with pytest.raises(DataError, match="'note' is missing in"):
+        data.read_truth(folder, item="note")
+
+
+def test_cells_of_sparse_matrices_and_columns_are_read() -> None:
+    cells = np.array([100, 100, 1], np.int8), ([0, 0, 1], [2, 2, 0])
+    truth = data.read_truth(sparse.coo_array(cells, shape=(2, 3)))  # equal cells are added
+    rows = zip(truth.user, truth.item, truth.relevance, strict=True)
+    assert sorted(rows) == [(0, 2, 200), (1, 0, 1)]
+    column = pd.arrays.SparseArray([1.0, 0.0])
+    frame = pd.DataFrame({"user": [1, 1], "item": [1, 2], "relevance": column})
+    assert data.read_truth(frame).relevance.tolist() == [1, 0]
+    with pytest.raises(DataError, match="item"):
+        data.read_truth(frame.assign(item=[{}, {}]))
+
+
+def test_rows_of_a_text_file_are_lines(tmp_path: Path) -> None:
+    path = put(tmp_path, "user,item\n7,a\n\n7,b\n7,a\n")
+    with pytest.raises(DataError, match="lines 2 and 5"):
+        podium.measure(path, RUN, "rr")
+
+
+SIGNALLING = np.array([0x7FF0000000000001], np.uint64).view(np.float64)
+
+
+def _column(n: int) -> np.ndarray:
+    values = np.arange(1.0, n + 1)
+    values.view(np.uint64)[n // 2] = SIGNALLING.view(np.uint64)[0]
+    return values
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_signalling_nan_is_named_without_numpys_warning(tmp_path: Path, n: int) -> None:
+    run = {"user": np.arange(n), "item": np.arange(n), "score": np.ones(n)}
+    for name in ("user", "item", "score", "rank"):
+        columns = {**run, name: _column(n)}
+        if name == "rank":
+            del columns["score"]
+        pl.DataFrame(columns).write_parquet(tmp_path / "run.parquet")
+        with pytest.raises(DataError, match=name):
+            data.read_run(tmp_path / "run.parquet")
+    table = {"qid": [1, 1, 1], "label": [1, 0, 0], "x": _column(3), "y": [1e306, 1.0, 2.0]}
+    X = np.asarray(data.read_features(table, dtype="float32").X)
+    assert np.isnan(X[:, 0]).tolist() == [False, True, False]
+    assert np.isinf(X[0, 1])
+    for odd in (SIGNALLING[0], 1e300, 1e306, -1e308, np.inf, 2.0**53):
+        with pytest.raises(ArgumentError, match="ranks"):
+            sampled.SampledRanks([1.0, odd, 2.0], n_items=100, n_negatives=10)
+
+
+@pytest.mark.parametrize("n_bad", [0, 1, 5])
+@pytest.mark.parametrize("shape", [(1, 1), (9000, 7)])  # the second is read in several blocks
+def test_bad_cells_are_those_of_numpy(shape: tuple[int, int], n_bad: int) -> None:
+    rng = np.random.default_rng(n_bad)
+    X = rng.standard_normal(shape)
+    X.flat[rng.integers(0, X.size, n_bad)] = np.nan
+    cells = np.argwhere(np.isnan(X))
+    expected = (len(cells), *(cells[0] if len(cells) else (-1, -1)))
+    for features in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
+        assert _check.bad_cells(features, _check.not_finite) == expected

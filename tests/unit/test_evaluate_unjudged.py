@@ -1,7 +1,9 @@
-"""Bounds over unjudged items: from tables, in an evaluation, and for two runs."""
+"""Bounds over unjudged items of rankings and two runs, and measures of the items shown."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from itertools import product
 from typing import Any
 
@@ -9,60 +11,23 @@ import numpy as np
 import pytest
 from tests.raised import raises
 
+import podium
 from podium import data
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation import (
     difference_bounds,
     judgement_bounds,
     labels_to_settle,
     measure,
-    per_user_columns,
 )
-from podium.metrics import parse
+from podium.evaluation.influence import coverage_values, gini_values
+from podium.evaluation.shown import shown_values
+from podium.evaluation.stats import clustered_mean, paired
+from podium.metrics import gini, parse, parse_all
 from podium.ranking import Ranking
 
 TRUTH = {"user": ["u", "u", "v"], "item": [1, 2, 1], "relevance": [1, 2, 1]}
 RUN = {"user": ["u", "u", "v", "v"], "item": [9, 1, 1, 9], "score": [4, 3, 2, 1]}
-
-
-def test_a_measure_has_the_bounds_of_its_mean_and_of_each_user() -> None:
-    result = measure(TRUTH, RUN, ["precision@1", "recall@2"], unjudged="bounds")
-    low, high = result.bounds["p@1"]
-    assert (low.tolist(), high.tolist()) == ([0.0, 1.0], [1.0, 1.0])
-    low, high = result.bounds["recall@2"]
-    assert low.tolist() == [1 / 2, 1.0]
-    assert high.tolist() == [2 / 3, 1.0]
-    assert result.means == measure(TRUTH, RUN, ["precision@1", "recall@2"]).means
-    assert result.as_json()["measures"]["precision@1"]["unjudged"] == {"low": 0.5, "high": 1.0}
-    columns = per_user_columns({"": result})
-    assert columns["recall@2 high"].tolist() == [2 / 3, 1.0]
-
-
-def test_bounds_are_those_of_segments_and_follow_undefined() -> None:
-    truth = {**TRUTH, "relevance": [1, 2, 0]}
-    countries = {"user": ["u", "v"], "country": ["FR", "UK"]}
-    options: Any = {"unjudged": "bounds", "by": "country", "users": countries}
-    result = measure(truth, RUN, "precision@1", undefined="one", **options)
-    ends = [s["measures"]["precision@1"]["unjudged"] for s in result.as_json()["segments"]]
-    assert ends == [{"low": 0.0, "high": 1.0}, {"low": 1.0, "high": 1.0}]
-    skipped = measure(truth, RUN, "precision@1", **options)
-    assert skipped.as_json()["segments"][1]["measures"]["precision@1"]["unjudged"] == {
-        "low": None,
-        "high": None,
-    }
-
-
-def test_users_without_a_list_have_the_worst_value_and_nothing_to_judge() -> None:
-    one_user = {name: column[:2] for name, column in RUN.items()}
-    result = measure(TRUTH, one_user, "ap", unjudged="bounds", missing="zero")
-    assert [ends[1] for ends in result.bounds["ap"]] == [0.0, 0.0]
-
-
-def test_refused_measures_are_named_with_the_supported_ones() -> None:
-    with pytest.raises(ArgumentError, match=r"for pap@3, err\. It supports precision, recall, rr"):
-        measure(TRUTH, RUN, ["rr", "pap@3", "err"], unjudged="bounds")
-    with pytest.raises(ArgumentError, match="rr has no bounds"):
-        measure(TRUTH, RUN, "rr").bounds_of_mean("rr")
 
 
 @pytest.mark.parametrize("ties", ["worst", "best", "average"])
@@ -74,31 +39,6 @@ def test_ties_with_unjudged_items_are_refused_unless_ids_order_them(ties: Any) -
         measure(TRUTH, tied, "recall", unjudged="bounds", ties=rule)
     judged_only = {"user": ["u", "u", "u", "v"], "item": [9, 1, 2, 1], "score": [4, 3, 3, 1]}
     measure(TRUTH, judged_only, "recall", unjudged="bounds", ties=ties)
-
-
-def test_scores_as_thresholds_give_no_ranks_to_judge() -> None:
-    truth = {"user": [1, 1], "item": ["a", "b"]}
-    run = {"user": [1, 1, 1], "item": ["x", "a", "b"], "score": [3.0, 2.0, 2.0]}
-    with pytest.raises(ArgumentError, match="ties with unjudged='bounds' must be one of"):
-        measure(truth, run, "ap", ties="threshold", unjudged="bounds")
-    judged = [False, True, True]
-    ranking = Ranking.from_scores([3.0, 2.0, 2.0], [0, 1, 1], ties="threshold", judged=judged)
-    with pytest.raises(ArgumentError, match="ties of ranking must be one of"):
-        judgement_bounds(ranking, "ap")
-
-
-def test_ndcg_takes_at_most_100_grades_and_needs_those_of_the_ranking() -> None:
-    n = 101
-    r = Ranking.from_scores(-np.arange(n), np.arange(n) + 1.0, judged=np.ones(n, np.bool_))
-    with raises(ArgumentError, "unjudged"):
-        judgement_bounds(r, "ndcg")
-    with pytest.raises(ArgumentError, match="grades must hold all relevances, but 2 is missing"):
-        judgement_bounds(r, "ndcg", [1.0])
-    judgement_bounds(r, "precision@5")
-    with pytest.raises(ArgumentError, match="grades up to 1000, got a relevance of 2000"):
-        judgement_bounds(
-            Ranking.from_scores([2, 1], [1, 0], judged=[True, False]), "ndcg(gain=exp2)", [1, 2000]
-        )
 
 
 def test_a_grade_includes_the_levels_below_it() -> None:
@@ -123,19 +63,6 @@ def test_high_grades_that_differ_little_are_given_together() -> None:
     assert high == pytest.approx(max(values), abs=1e-12)
 
 
-def test_text_ids_of_two_runs_are_matched_and_returned() -> None:
-    truth = {"user": [1, 2], "item": ["a", "a"]}
-    base = {"user": [1, 1, 2], "item": ["x", "a", "a"], "score": [2, 1, 1]}
-    candidate = {"user": [1, 1, 2, 2], "item": ["a", "x", "y", "a"], "score": [2, 1, 2, 1]}
-    pool = data.pool_unjudged(truth, base, candidate)
-    assert pool.items(np.arange(2)).tolist() == ["x", "y"]
-    assert pool.base_rank.tolist() == [1, 0]
-    assert pool.candidate_rank.tolist() == [2, 1]
-    bounds = difference_bounds(pool, "precision@1")["precision@1"]
-    assert bounds.low.tolist() == [0.0, -1.0]
-    assert bounds.high.tolist() == [1.0, 0.0]
-
-
 def test_labels_are_the_fewest_here_and_weights_count() -> None:
     users = np.arange(3)
     truth = {"user": users, "item": [0, 0, 0]}
@@ -152,10 +79,164 @@ def test_labels_are_the_fewest_here_and_weights_count() -> None:
     assert not equal["item"].size
 
 
-def test_a_pool_refuses_users_of_one_run_and_other_rules() -> None:
+def test_what_has_no_bounds_is_refused() -> None:
+    n = 101  # ndcg takes at most 100 grades
+    many = Ranking.from_scores(-np.arange(n), np.arange(n) + 1.0, judged=np.ones(n, np.bool_))
+    two = Ranking.from_scores([2, 1], [1, 0], judged=[True, False])
+    ties = Ranking.from_scores([2.0, 2.0], [0, 1], ties="threshold", judged=[False, True])
+    judgement_bounds(many, "precision@5")
     one_user = {name: column[:2] for name, column in RUN.items()}
-    with pytest.raises(ArgumentError, match=r"labels must be users of both runs.*first 'v'"):
-        data.pool_unjudged(TRUTH, RUN, one_user, labels=np.array(["u", "v"]), missing="skip")
+    labels = np.array(["u", "v"])
+    for call in (
+        lambda: judgement_bounds(many, "ndcg"),
+        lambda: judgement_bounds(many, "ndcg", [1.0]),
+        lambda: judgement_bounds(two, "ndcg(gain=exp2)", [1, 2000]),
+        lambda: judgement_bounds(ties, "ap"),
+        lambda: measure(TRUTH, RUN, "rr").bounds_of_mean("rr"),
+        lambda: data.pool_unjudged(TRUTH, RUN, one_user, labels=labels, missing="skip"),
+        lambda: data.pool_unjudged(TRUTH, RUN, RUN, unjudged="skip"),
+    ):
+        with pytest.raises(ArgumentError):
+            call()
     assert data.pool_unjudged(TRUTH, RUN, one_user, missing="skip").labels.tolist() == ["u"]
-    with pytest.raises(ArgumentError, match="unjudged must be"):
-        data.pool_unjudged(TRUTH, RUN, RUN, unjudged="skip")
+    nothing = {**TRUTH, "relevance": [0, 0, 0]}
+    with pytest.warns(PodiumWarning):
+        undefined = measure(nothing, RUN, "rr", unjudged="bounds")
+    assert np.isnan(undefined.bounds_of_mean("rr")).all()
+
+
+N_USERS, SIZE = 40, 6
+PAST = {"user": [1, 2], "item": [0, 1]}
+
+
+def lists_of(seed: int, n_users: int = N_USERS, n_items: int = 30) -> tuple[Any, Any]:
+    """Return users and the items of their lists, best first; popular ones are in more lists."""
+    rng = np.random.default_rng(seed)
+    share = 1.0 / np.arange(1, n_items + 1)
+    lists = [
+        rng.choice(n_items, SIZE, replace=False, p=share / share.sum()) for _ in range(n_users)
+    ]
+    is_listed = np.arange(n_users * SIZE) >= 2 * SIZE - 1  # one user has no list, one has one item
+    return np.repeat(np.arange(n_users), SIZE)[is_listed], np.concatenate(lists)[is_listed]
+
+
+def test_features_have_cosine_distances() -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 3)).round(2)
+    vectors[4] = 0.0
+    vectors[5, 1] = np.nan
+    users, items = lists_of(0)
+    run = {"user": users, "item": items, "score": -np.arange(users.size)}
+    table = {"item": list(range(30)), **{f"f{j}": vectors[:, j] for j in range(3)}}
+    with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that the run shows"):
+        found = shown_values({"": run}, parse_all("diversity@4"), np.arange(N_USERS), items=table)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)
+    values: list[float] = []
+    for user in range(N_USERS):
+        known = [unit[i] for i in items[users == user][:4] if i not in (4, 5)]
+        distances = [1 - a @ b for a, b in itertools.combinations(known, 2)]
+        values.append(float(np.mean(distances)) if distances else math.nan)
+    np.testing.assert_allclose(found[""]["diversity@4"], values, rtol=1e-10, atol=1e-12)
+
+
+def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:
+    n_users = 200
+    users, items = lists_of(3, n_users, n_items=80)
+    values = gini_values(users, items, n_users, 90)
+    deleted = np.array([gini(items[users != u], 90) for u in range(n_users)])
+    variance = (n_users - 1) / n_users * ((deleted - deleted.mean()) ** 2).sum()
+    assert clustered_mean(values).std_error == pytest.approx(math.sqrt(variance), rel=0.06)
+    assert values.mean() == pytest.approx(gini(items, 90), abs=1e-14)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("measure", ["gini", "coverage"])
+def test_paired_t_test_has_its_size_for_exchangeable_runs(measure: str) -> None:
+    """If each user's two lists change places at random, about 5 % of p values are below 5 %.
+
+    The error of coverage is too large, so that its p values are.
+    """
+    n_users, n_items, n_replays = 150, 90, 2000
+    rng = np.random.default_rng(0)
+    # Two models: one shows popular items, the other shows all items about equally often.
+    log_shares = np.outer([1.5, 0.2], -np.log(np.arange(1, n_items + 1)))
+    users = np.repeat(np.arange(n_users), SIZE)
+    values = gini_values if measure == "gini" else coverage_values
+    n_rejected = 0
+    for _ in range(n_replays):
+        keys = log_shares[:, None, :] + rng.gumbel(size=(2, n_users, n_items))
+        lists = np.argpartition(-keys, SIZE, axis=2)[:, :, :SIZE]
+        is_exchanged = rng.random(n_users) < 0.5
+        runs = np.where(is_exchanged[:, None], lists[::-1], lists)
+        a, b = (values(users, run.ravel(), n_users, n_items) for run in runs)
+        n_rejected += paired(a, b, n_permutations=1).t_p_value < 0.05
+    lowest = 0.03 if measure == "gini" else 0.01
+    assert lowest < n_rejected / n_replays < 0.07, n_rejected / n_replays
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "parameters"),
+    [
+        (["gini@2", "rr"], {}, ("catalogue",)),
+        (["ild@2", "rr"], {}, ("items",)),
+        (["rr"], {"catalogue": PAST}, ("catalogue",)),
+        (["gini@2"], {"catalogue": PAST, "items": PAST}, ("items",)),
+        (["novelty@2"], {"catalogue": PAST, "interval": "wilson"}, ("interval",)),
+    ],
+)
+def test_requests_without_the_tables_that_fit_are_refused_before_tables_are_read(
+    texts: list[str], options: dict[str, Any], parameters: tuple[str, ...]
+) -> None:
+    with raises(ArgumentError, *parameters):
+        podium.measure("none.csv", "none.csv", texts, **options)
+
+
+ONE_USER, TWO_ITEMS = (
+    {"user": [1], "item": [0]},
+    {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("diversity@2", {}),
+        ("diversity@2", {"title": ["Heat", "Alien"]}),
+        ("diversity@2", {"price": [0.5, 1.5]}),
+        ("ild@2", {"a": [1, 2], "t": ["x", "y"]}),
+        ("ild@2", {"a": ["x", "y"], "t": ["x", "y"]}),
+        ("ild(column=genres)@2", {"genre": ["x", "y"]}),
+        ("ild@2", {"item": [1, 1], "genre": ["x", "y"]}),
+        ("ild@2", {"item": ["x1", "x2"], "genre": ["x", "y"]}),
+    ],
+)
+def test_tables_of_items_without_known_distances_are_refused(
+    text: str, columns: dict[str, Any]
+) -> None:
+    with pytest.raises(DataError):
+        podium.measure(ONE_USER, TWO_ITEMS, text, items={"item": [0, 1], **columns})
+    with pytest.raises(DataError, match="No item is in both tables"):
+        podium.measure(ONE_USER, TWO_ITEMS, "gini@2", catalogue={"user": [1], "item": [99]})
+
+
+def test_categories_are_sets_and_titles_are_none() -> None:
+    def diversity(text: str = "ild@2", **columns: Any) -> float:
+        table = {"item": [0, 1], **columns}
+        return podium.measure(ONE_USER, TWO_ITEMS, text, items=table).means[text]
+
+    assert diversity(genre=[" war |drama||war", "drama|war"]) == 0
+    numbers = {"kind": [3, 4], "year": [1990, 1990]}
+    assert [diversity(f"ild(column={c})@2", **numbers) for c in numbers] == [1, 0]
+    titles = ["Heat", "Alien"]
+    assert diversity(title=titles, genre=["a", "a"]) == 0
+    features = {"year": [1, 2], "length": [5, 3]}
+    assert diversity(title=titles, **features) == diversity(**features) > 0
+
+
+def test_the_items_table_is_compared_with_the_run_as_it_was_read() -> None:
+    # Above 0.5 is only item 9, which the table lacks. Items 1 and 2 show that the ids are the same.
+    truth = {"user": [2, 2], "item": [1, 9]}
+    run = {"user": [2, 2, 2], "item": [9, 1, 2], "score": [0.9, 0.4, 0.3]}
+    items = {"item": [1, 2], "genre": ["a", "b"]}
+    with pytest.warns(PodiumWarning):
+        found = podium.measure(truth, run, "diversity@2", items=items, score_above=0.5)
+    assert np.isnan(found.means["diversity@2"])

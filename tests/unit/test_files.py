@@ -1,10 +1,13 @@
-"""Files of arrays, and files that appear whole: what is read back, and what a full disk leaves."""
+"""Files of arrays, files that appear whole, and what a write does to what was there."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,9 @@ import pytest
 from safetensors.numpy import save_file
 from tests.raised import raises
 
-from podium import data, rankers, report
-from podium._arrays import read_arrays, replacing, with_digest, write_arrays
+from podium import _files, data, rankers, report
+from podium._arrays import read_arrays, with_digest, write_arrays
+from podium._files import Named, refuse_same, replacing
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
 
@@ -55,93 +59,64 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         assert arrays[name].flags.writeable
 
 
-def test_other_kind_format_and_folder_are_refused(tmp_path: Path) -> None:
-    _write(tmp_path / "a")
-    for asked in (("podium_other", 3), ("podium_test", 4)):
-        with pytest.raises(DataError, match="checkpoint"):
-            read_arrays(tmp_path / "a", *asked, noun="checkpoint")
-    with raises(ArgumentError, "path"):
-        _write(tmp_path / "absent" / "a")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_file_that_is_cut_short_is_refused(share: float, tmp_path: Path) -> None:
-    _write(tmp_path / "a")
-    whole = (tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match="a is truncated or not a checkpoint file") as caught:
-        read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"w.utf8": np.array([98], np.uint8)},
-        {"w.utf8": np.array([255], np.uint8), "w.ends": np.array([1])},
-        {"w.utf8": np.array([98], np.uint8), "w.ends": np.array([1.0, 2.0])},
-    ],
-    ids=["without ends", "no UTF-8", "broken ends"],
-)
-def test_strings_that_are_none_are_refused(parts: dict[str, Any], tmp_path: Path) -> None:
-    header = with_digest(json.dumps({"format": 3}), parts)
-    save_file(parts, tmp_path / "a", metadata={"podium_test": header})
-    with pytest.raises(DataError, match="has strings that can't be read"):
-        read_arrays(tmp_path / "a", "podium_test", 3)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"header": {"a": np.nan}}, {"arrays": {"o": np.array([None])}}], ids=str
-)
-def test_what_cannot_be_written_leaves_the_old_file(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "a").write_text("old")
-    with pytest.raises(Exception, match=r"JSON compliant|dtype"):
-        _write(tmp_path / "a", **changes)
-    assert [file.name for file in tmp_path.iterdir()] == ["a"]
-    assert (tmp_path / "a").read_text() == "old"
+def test_strings_that_are_none_are_refused(tmp_path: Path) -> None:
+    b = np.array([98], np.uint8)
+    for parts in (
+        {"w.utf8": b},
+        {"w.utf8": b + np.uint8(157), "w.ends": np.array([1])},  # no UTF-8
+        {"w.utf8": b, "w.ends": np.array([1.0, 2.0])},
+    ):
+        header = with_digest(json.dumps({"format": 3}), parts)
+        save_file(parts, tmp_path / "a", metadata={"podium_test": header})
+        with pytest.raises(DataError, match="strings"):
+            read_arrays(tmp_path / "a", "podium_test", 3)
 
 
 @contextmanager
 def _small_disk() -> Iterator[None]:
-    """Let no file grow beyond 500 bytes."""
+    """Let no file grow beyond 2 bytes."""
     resource = pytest.importorskip("resource", reason="limits the size of files; of POSIX")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (500, old[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2, old[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
-def _write_text(path: Path) -> None:
+def _text(path: Path) -> None:
     with replacing(path) as beside:
-        beside.write_text("x" * 1000)
+        beside.write_text("new")
 
 
 def _append(path: Path) -> None:
     with append_table(path) as append:
-        append({"x": np.arange(1000)})
+        append({"x": np.arange(3)})
 
 
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("a", lambda path: _write(path, arrays={"x": np.zeros(1000)})),
-        ("a", _write_text),
-        ("a.html", lambda path: report.write({"title": "a"}, path)),
-        ("a.csv", _append),
-        ("a.csv", lambda path: data.write_table({"x": np.arange(1000)}, path)),
-    ],
-    ids=["arrays", "text", "page", "pieces", "table"],
-)
-def test_full_disk_leaves_the_old_file(
+WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "text": ("a.txt", _text),
+    "arrays": ("a", lambda path: write_arrays(path, "podium_test", 1, {"x": np.arange(3)}, {})),
+    "page": ("a.html", lambda path: report.write({"title": "a"}, path)),
+    "table": ("a.csv", lambda path: data.write_table({"x": np.arange(3)}, path)),
+    "parquet": ("a.parquet", lambda path: data.write_table({"x": np.arange(3)}, path)),
+    "pieces": ("a.parquet", _append),
+    "packed": ("a.csv.gz", _append),
+}
+WRITERS_OF_NOTHING: list[tuple[str, Callable[[Path], None]]] = [
+    ("a", lambda path: _write(path, header={"a": np.nan})),
+    ("a", lambda path: _write(path, arrays={"o": np.array([None])})),
+]
+
+
+@pytest.mark.parametrize(("name", "write"), [*WRITERS.values(), *WRITERS_OF_NOTHING])
+def test_full_disk_and_what_has_no_form_leave_the_old_file(
     name: str, write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     path = tmp_path / name
     path.write_text("old")
-    with _small_disk(), pytest.raises((OSError, DataError), match="File too large") as caught:
+    words = "File too large|JSON compliant|dtype"
+    with _small_disk(), pytest.raises(Exception, match=words) as caught:
         write(path)
     assert "\n" not in str(caught.value)
     assert [file.name for file in tmp_path.iterdir()] == [name]
@@ -157,8 +132,8 @@ def test_file_is_on_the_disk_before_it_is_moved(
         seen.append((os.fstat(number).st_size, (tmp_path / "a").exists()))
 
     monkeypatch.setattr(os, "fsync", look)
-    _write_text(tmp_path / "a")
-    assert seen == [(1000, False)]
+    _text(tmp_path / "a")
+    assert seen == [(3, False)]
 
 
 def test_saved_model_is_read() -> None:
@@ -180,6 +155,17 @@ def test_same_bytes_are_written_again(tmp_path: Path) -> None:
 def test_any_damage_is_told(tmp_path: Path) -> None:
     _write(tmp_path / "a")
     whole = (tmp_path / "a").read_bytes()
+    for asked in (("podium_other", 3), ("podium_test", 4)):
+        with pytest.raises(DataError, match="checkpoint"):
+            read_arrays(tmp_path / "a", *asked, noun="checkpoint")
+    with raises(ArgumentError, "path"):
+        _write(tmp_path / "absent" / "a")
+    for share in (0.0, 0.1, 0.5, 0.99):
+        (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(DataError) as caught:
+            read_arrays(tmp_path / "a", "podium_test", 3)
+        assert "\n" not in str(caught.value)
+    (tmp_path / "a").write_bytes(whole)
     expected = read_arrays(tmp_path / "a", "podium_test", 3)[1]
     for place in range(0, len(whole), 5):
         changed = bytearray(whole)
@@ -191,3 +177,195 @@ def test_any_damage_is_told(tmp_path: Path) -> None:
             continue
         # The name of the digest itself, or a byte between arrays.
         assert repr(arrays) == repr(expected), (place, whole[place - 9 : place + 9])
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="a matter of POSIX")
+
+_HANGING = """
+import sys, time
+from pathlib import Path
+from podium._files import replacing
+
+with replacing(Path(sys.argv[1])) as beside:
+    beside.write_text("of the other process")
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextmanager
+def _read_from(path: Path) -> Generator[list[bytes]]:
+    """Read a pipe to its end beside the block."""
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
+    reader.start()
+    yield got
+    reader.join()
+
+
+@posix
+@pytest.mark.parametrize(("name", "write"), WRITERS.values(), ids=WRITERS)
+def test_links_modes_and_pipes_stay(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    plain, link, pipe = (tmp_path / f"{kind}-{name}" for kind in ("plain", "link", "pipe"))
+    target = tmp_path / "folder" / "target"
+    link.symlink_to(Path("folder", "target"))
+    for mode in (None, 0o600, 0o666):
+        (tmp_path / "other").touch()
+        if mode is not None:
+            plain.chmod(mode)
+        expected = (tmp_path / "other" if mode is None else plain).stat().st_mode
+        write(plain)
+        assert plain.stat().st_mode == expected
+        write(link)  # a new target, then an old one
+        assert link.is_symlink()
+        assert _left(tmp_path / "folder") == ["target"]
+        assert target.read_bytes() == plain.read_bytes() != b""
+    os.mkfifo(pipe)
+    with _read_from(pipe) as got:
+        write(pipe)
+    assert got == [plain.read_bytes()]
+    assert pipe.is_fifo()
+    assert len(_left(tmp_path)) == 5
+
+
+def _left(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@posix
+def test_device_is_written_to_and_stays() -> None:
+    terminal, slave = os.openpty()
+    try:
+        place = Path(os.ttyname(slave))
+        _text(place)
+        assert place.is_char_device()
+        assert os.read(terminal, 100) == b"new"
+    finally:
+        os.close(terminal)
+        os.close(slave)
+
+
+@posix
+def test_pipe_gets_nothing_of_a_block_that_fails(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "a") as beside:  # noqa: PT012
+        beside.write_text("half")
+        raise ZeroDivisionError  # nobody reads, so that opening the pipe would not return
+    assert (tmp_path / "a").is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")
+def test_stdout_goes_on_where_it_is(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from podium._files import replacing\n"
+        "print('before')\n"
+        "with replacing(Path('/dev/stdout')) as beside: _ = beside.write_text('new\\n')\n"
+        "print('after')\n"
+    )
+    (tmp_path / "log").write_text("old\n")
+    with (tmp_path / "log").open("a") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert (tmp_path / "log").read_text() == "old\nbefore\nnew\nafter\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["log"]
+
+
+@contextmanager
+def _other_process(path: Path) -> Generator[subprocess.Popen[str]]:
+    """Give a process that has begun to write, and goes on when it gets a line."""
+    argv = [sys.executable, "-c", _HANGING, str(path)]
+    with subprocess.Popen(argv, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_what_a_killed_process_left_goes_with_the_next_write(tmp_path: Path) -> None:
+    with _other_process(tmp_path / "a.txt") as process:
+        process.kill()
+        process.wait()
+    (left,) = _left(tmp_path)
+    assert left.startswith(".podium-")
+    _text(tmp_path / "b.txt")  # another file's are left alone
+    assert _left(tmp_path) == [left, "b.txt"]
+    _text(tmp_path / "a.txt")
+    assert _left(tmp_path) == ["a.txt", "b.txt"]
+
+
+def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
+    with _other_process(tmp_path / "a.txt") as process:
+        _text(tmp_path / "a.txt")
+        assert len(_left(tmp_path)) == 2
+        assert (tmp_path / "a.txt").read_text() == "new"
+        process.communicate("go on\n")
+        assert process.returncode == 0
+    assert _left(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "of the other process"
+
+
+def test_nothing_is_removed_where_files_cannot_be_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_files, "lock_file", lambda number, wait: False)
+    with replacing(tmp_path / "a.txt") as beside:
+        beside.write_text("slow")
+        _text(tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "slow"
+    assert _left(tmp_path) == ["a.txt"]
+
+
+def test_folder_that_was_taken_for_a_dead_ones_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, n_calls = _files.lock_file, 0
+
+    def late(number: int, *, wait: bool) -> bool:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 1:  # another process removes the folder before it is locked
+            (folder,) = tmp_path.iterdir()
+            (folder / "lock").unlink()
+            folder.rmdir()
+        return lock(number, wait=wait)
+
+    monkeypatch.setattr(_files, "lock_file", late)
+    _text(tmp_path / "a.txt")
+    assert _left(tmp_path) == ["a.txt"]
+    assert n_calls > 1
+
+
+def test_long_name_finds_room_beside_it(tmp_path: Path) -> None:
+    name = "a" * 250 + ".txt"
+    _text(tmp_path / name)
+    assert _left(tmp_path) == [name]
+
+
+def test_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    for path, kind in ((tmp_path, IsADirectoryError), (tmp_path / "no" / "a", FileNotFoundError)):
+        with pytest.raises(kind) as caught:
+            _text(path)
+        assert caught.value.filename == str(path)
+
+
+def test_same_file_is_refused_under_any_name(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a").touch()
+    names = [tmp_path / "a", tmp_path / "folder" / ".." / "a"]
+    if os.name == "posix":
+        for name, make in (("soft", Path.symlink_to), ("hard", Path.hardlink_to)):
+            make(tmp_path / name, tmp_path / "a")
+            names.append(tmp_path / name)
+    a, *others = [Named(f"--{path.name}", path) for path in names]
+    b, c, null = (Named("--out", Path(path)) for path in ("b", "c", os.devnull))
+    for other in (a, *others):
+        for read, written in (([a], [other]), ([other], [a]), ([], [a, other])):
+            with pytest.raises(ArgumentError):
+                refuse_same(read, written)
+    refuse_same([a, *others], [b, c])
+    refuse_same([null], [null, null])

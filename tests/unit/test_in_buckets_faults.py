@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,66 +44,59 @@ def measure(folder: Path, **options: Any) -> Evaluation:
 
 
 def refused(folder: Path, pattern: str, **options: Any) -> None:
-    """Assert that measuring fails with one sentence and leaves nothing in the folder."""
+    """Assert that measuring fails and leaves nothing in the folder."""
     before = sorted(folder.iterdir())
     with pytest.raises(DataError, match=pattern):
         measure(folder, **options)
     assert sorted(folder.iterdir()) == before
 
 
-def test_missing_part_is_named(tmp_path: Path) -> None:
-    write(tmp_path, made())
-    (tmp_path / "run" / "part-2.parquet").unlink()
-    refused(tmp_path, r"run lacks the part part-2\.parquet: its parts are numbered from 0 to 3\.")
+def without_value(column: str) -> Any:
+    """Return a column in which the sixth value is missing."""
+    is_sixth = pl.int_range(pl.len()) == 5
+    return pl.when(~is_sixth).then(pl.col(column)).alias(column)
 
 
-def test_parts_of_different_schemas_are_named(tmp_path: Path) -> None:
+CHANGES: dict[str, tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
+    "type": ("'score'.*part-0.*part-1", lambda t: t.with_columns(pl.col("score").cast(pl.String))),
+    "column": ("'item'.*missing in .*part-1", lambda t: t.drop("item")),
+    **{
+        name: (
+            f"{name} has 1 missing value, first at row 505",
+            lambda t, n=name: t.with_columns(without_value(n)),
+        )
+        for name in ("user", "item", "score")
+    },
+    "repeated pair": ("item 7 twice for user 7", lambda t: t.vstack(made()["run"].slice(77, 1))),
+}
+
+
+@pytest.mark.parametrize(("pattern", "change"), CHANGES.values(), ids=CHANGES)
+def test_fault_of_one_part_is_named(
+    tmp_path: Path, pattern: str, change: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
     write(tmp_path, made())
     path = tmp_path / "run" / "part-1.parquet"
-    pl.read_parquet(path).with_columns(pl.col("score").cast(pl.String)).write_parquet(path)
-    refused(tmp_path, r"'score' is double in .*part-0\.parquet and large_string in .*part-1")
-    pl.read_parquet(path).drop("item").write_parquet(path)
-    refused(tmp_path, r"'item' is int64 in .*part-0\.parquet and missing in .*part-1")
+    change(pl.read_parquet(path)).write_parquet(path)
+    refused(tmp_path, pattern)
 
 
-def test_truncated_row_group_is_named(tmp_path: Path) -> None:
-    write(tmp_path, made(2000))
-    path = tmp_path / "run" / "part-3.parquet"
-    content = path.read_bytes()
-    path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
-    refused(tmp_path, r"part-3\.parquet can't be read as parquet")
-
-
-def test_file_of_another_kind_is_named(tmp_path: Path) -> None:
-    write(tmp_path, made())
-    (tmp_path / "run" / "notes.txt").write_text("hello")
-    refused(tmp_path, r"run contains notes\.txt, which is not a part like part-0\.parquet")
-
-
-def test_hidden_files_are_no_parts(tmp_path: Path) -> None:
-    frames = made()
+def test_file_that_is_missing_damaged_or_of_another_kind_is_named(tmp_path: Path) -> None:
+    frames = made(2000)
     write(tmp_path, frames)
-    for name in ("_SUCCESS", ".part-0.parquet.crc"):
+    for name in ("_SUCCESS", ".part-0.parquet.crc"):  # hidden files are no parts
         (tmp_path / "run" / name).write_text("x")
     expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
     assert measure(tmp_path).means == expected.means
-
-
-@pytest.mark.parametrize("column", ["user", "item", "score"])
-def test_missing_value_is_named_with_its_row(tmp_path: Path, column: str) -> None:
-    write(tmp_path, made())
-    path = tmp_path / "run" / "part-1.parquet"
-    frame = pl.read_parquet(path)
-    is_fifth = pl.int_range(pl.len()) == 5
-    frame.with_columns(pl.when(~is_fifth).then(pl.col(column)).alias(column)).write_parquet(path)
-    refused(tmp_path, rf"run: {column} has 1 missing value, first at row 505\b")
-
-
-def test_repeated_pair_is_named(tmp_path: Path) -> None:
-    frames = made()
-    frames["run"] = pl.concat([frames["run"], frames["run"].slice(77, 1)])
-    write(tmp_path, frames)
-    refused(tmp_path, r"run lists item 7 twice for user 7\. Keep one\.")
+    (tmp_path / "run" / "notes.txt").write_text("hello")
+    refused(tmp_path, r"notes\.txt")
+    (tmp_path / "run" / "notes.txt").unlink()
+    path = tmp_path / "run" / "part-3.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
+    refused(tmp_path, r"part-3\.parquet")
+    (tmp_path / "run" / "part-2.parquet").unlink()
+    refused(tmp_path, r"part-2\.parquet: .* from 0 to 3")
 
 
 def test_full_disk_is_found_before_the_work(
@@ -118,7 +105,7 @@ def test_full_disk_is_found_before_the_work(
     write(tmp_path, made())
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr(bucket_rows.shutil, "disk_usage", lambda path: usage)
-    refused(tmp_path, r"Spill files need 0\.1 MiB, but .* has 0\.0 MiB free\. Pass spill_dir=")
+    refused(tmp_path, r"0\.1 MiB, but .* 0\.0 MiB")
 
 
 def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,42 +118,39 @@ def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
         return write_spill(path, *rest)
 
     monkeypatch.setattr(bucket_rows, "write_spill", failing)
-    refused(tmp_path, r"Spill files in .* can't be written or read \(No space left on device\)")
+    refused(tmp_path, "No space left on device")
 
 
 def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
     frames = made()
     scores = frames["run"]["score"].set(frames["run"]["user"] == 150, 1e39)
     write(tmp_path, {**frames, "run": frames["run"].with_columns(score=scores)})
-    refused(tmp_path, r"requires scores up to 3\.4e38, got 1e\+39\. Scale", single_precision=True)
+    refused(tmp_path, r"1e\+39", single_precision=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("memory", size) for size in ("many", "1KB", -5, True)),
-        ("spill_dir", "/none/such"),
-        ("executor", "local"),
-    ],
-)
-def test_limits_are_checked(name: str, value: Any) -> None:
-    with raises(ArgumentError, name):
-        podium.measure({}, {}, "ndcg@5", **{name: value})
+def test_limits_are_checked() -> None:
+    wrong = {
+        "memory": ["many", "1KB", -5, True],
+        "spill_dir": ["/none/such"],
+        "executor": ["local"],
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with raises(ArgumentError, name):
+                podium.measure({}, {}, "ndcg@5", **{name: value})
 
 
 def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
     """Write tables whose i-th files contain the same users, not in the order of their ids."""
     frames = made()
-    if ids == "text":
-        frames = {
-            n: f.with_columns(pl.format("u{}", "user").alias("user")) for n, f in frames.items()
-        }
-    for name, frame in frames.items():
+    text = pl.format("u{}", "user").alias("user")
+    shown = {n: f.with_columns(text) if ids == "text" else f for n, f in frames.items()}
+    for name, frame in shown.items():
         (folder / name).mkdir()
-        number = (frame["user"].cast(pl.String).str.extract(r"(\d+)").cast(pl.Int64) * 7) % 4
+        number = (frames[name]["user"] * 7) % 4
         for i in range(4):
             frame.filter(number == i).write_parquet(folder / name / f"part-{i}.parquet")
-    return frames
+    return shown
 
 
 @pytest.mark.parametrize("ids", ["int", "text"])
@@ -184,9 +168,7 @@ def test_grouped_files_need_no_spill_files(
 def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = made(2000)
     for name, frame in frames.items():
-        frame.write_parquet(tmp_path / name, row_group_size=500)
-    for name in frames:
-        (tmp_path / name).rename(tmp_path / f"{name}.parquet")
+        frame.write_parquet(tmp_path / f"{name}.parquet", row_group_size=500)
     monkeypatch.setattr(buckets, "spill_folder", None)
     monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: 6)
     expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
@@ -208,17 +190,8 @@ def test_scattered_user_of_grouped_files_is_named(tmp_path: Path, name: str) -> 
 def test_grouped_tables_must_have_equally_many_files(tmp_path: Path) -> None:
     grouped(tmp_path)
     (tmp_path / "run" / "part-3.parquet").unlink()
-    with pytest.raises(ArgumentError, match=r"truth has 4 and .*run has 3\. Leave it out\."):
+    with pytest.raises(ArgumentError, match=r"truth has 4 and .*run has 3"):
         measure(tmp_path, grouped=True)
-
-
-def test_bounds_of_several_runs_need_memory(tmp_path: Path) -> None:
-    write(tmp_path, made())
-    paths = tmp_path / "truth", tmp_path / "run"
-    for call in (podium.compare, podium.gate):
-        runs: Any = ({"a": paths[1], "b": paths[1]},) if call is podium.compare else paths[1:] * 2
-        with raises(ArgumentError, "memory"):
-            call(paths[0], *runs, "ndcg@5", unjudged="bounds", memory=SMALL)
 
 
 def test_progress_counts_rows_up_to_all(tmp_path: Path) -> None:
@@ -231,32 +204,17 @@ def test_progress_counts_rows_up_to_all(tmp_path: Path) -> None:
     assert {note for _, _, note in calls} == {"dividing", "measuring"}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
     write(tmp_path, made())
     before = sorted(tmp_path.iterdir())
-    program = (
-        "import sys, time, podium\n"
-        "def slow(done, total, note):\n"
-        "    print(note, flush=True); time.sleep(0.2)\n"
-        "podium.measure(sys.argv[1] + '/truth', sys.argv[1] + '/run', 'ndcg@5', memory='64KiB',\n"
-        "    spill_dir=sys.argv[1], progress=slow)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(podium.__file__).parents[1])},
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "dividing\n"
+
+    def interrupt(done: int, total: int, note: str) -> None:
         assert sorted(tmp_path.iterdir()) != before
-        time.sleep(0.05)
-        child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
-    assert "KeyboardInterrupt" in err
-    assert child.returncode != 0
+        if done or note != "dividing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(tmp_path, progress=interrupt)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -269,8 +227,5 @@ def test_command_measures_large_tables(tmp_path: Path, podium: Callable[..., Any
     in_parts = podium("measure", *tables, "--format", "json", *limits)
     assert in_parts.out == in_memory.out
     assert pl.read_parquet(values / "*.parquet").height == 200
-    again = podium("measure", *tables, *limits)
-    assert re.match(r"--per-user must be a new folder, but .* exists\.", again.message)
-    refused = podium("measure", *tables, "--memory", "lots")
-    assert refused.status == 2
-    assert refused.message.startswith("--memory must be a size")
+    for refused in (limits, ("--memory", "lots")):  # the folder of values exists
+        assert podium("measure", *tables, *refused).status == 2

@@ -1,20 +1,22 @@
-"""Relevances and scales so large that squares, sums or powers of them overflow."""
+"""Relevances so large that powers or sums of them overflow, and grades below a threshold."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from fractions import Fraction
+from math import log2
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import podium
-from podium._numbers import fixed, measured
-from podium.decide.claims import Claim
+from podium import data
+from podium.catalogue import rank_all
 from podium.errors import ArgumentError
-from podium.evaluation import stats
+from podium.evaluation import evaluate, judgement_bounds, stats
 from podium.metrics import dcg, err, ndcg
 
 TRUTH = {"user": ["u", "u", "v", "v"], "item": list("abac"), "relevance": [1e200, 1.0, 1.0, 1.0]}
@@ -80,12 +82,6 @@ def test_large_means_are_measured_and_compared_without_a_warning() -> None:
     podium.gate(TRUTH, base, RUN, "dcg@2", margin=1.0)
 
 
-def test_large_numbers_are_written_with_a_power_of_ten() -> None:
-    assert measured(3.1546e199) == "3.15e+199"
-    assert measured(0.25, "+") == "+0.2500"
-    assert fixed(-3.1546e199) == "−3.15e+199"
-
-
 @pytest.mark.parametrize("top", [1e200, 5e307, 1.7e308])
 def test_a_gate_and_a_report_of_large_values(tmp_path: Path, top: float) -> None:
     users = [f"u{i}" for i in range(8)]
@@ -103,27 +99,41 @@ def test_a_gate_and_a_report_of_large_values(tmp_path: Path, top: float) -> None
     assert claim.candidate == pytest.approx(float(sum(exact[::2]) / 8))
 
 
-def test_users_needed_beyond_any_number_of_users_are_not_stated() -> None:
-    def needed(std_error: float) -> int | None:
-        half = 2 * std_error
-        claim = Claim(
-            role="primary",
-            measure="dcg@1",
-            by="",
-            segment="",
-            higher_is_better=True,
-            base=0.0,
-            candidate=1.0,
-            difference=1.0,
-            interval=stats.Interval(1 - half, 1 + half),
-            level=0.95,
-            limit=0.0,
-            n_users=10,
-            n_undefined=0,
-            std_error=std_error,
-        )
-        return claim.users_needed
+GRADED = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "relevance": [3, 5, 4, 2]}
+ALL_ITEMS = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "score": [3.0, 2.0, 1.0, 1.0]}
+# User 1 ranks the grades 3, 5, 4. User 2 has no grade of at least 4.
+ZEROED = (5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3))
+KEPT = (3 + 5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3) + 3 / log2(4))
 
-    assert needed(1.0) == math.ceil(10 * 2.8416**2)
-    assert needed(1e7) is None
-    assert needed(1e200) is None
+
+def test_a_catalogue_applies_the_rule() -> None:
+    scores, truth = [[3.0, 2.0, 1.0]], csr_array([[3.0, 5.0, 4.0]])
+    for depth in (None, 3):
+        ranking = rank_all(scores, truth, min_relevance=4, depth=depth)
+        assert evaluate(ranking, "ndcg").means["ndcg"] == pytest.approx(ZEROED)
+        kept = rank_all(scores, truth, min_relevance=4, low_grades="keep", depth=depth)
+        assert evaluate(kept, "ndcg").means["ndcg"] == pytest.approx(KEPT)
+
+
+def test_explain_finds_a_threshold_and_the_rule() -> None:
+    found = podium.explain(GRADED, ALL_ITEMS, "ndcg", value=f"{ZEROED:.4f}").search
+    assert found is not None
+    assert {"min_relevance": 4.0} in [change for m in found.matches for change in m.changes]
+    kept = podium.explain(
+        GRADED, ALL_ITEMS, "ndcg", min_relevance=4, value=f"{(KEPT + 1) / 2:.4f}"
+    ).search
+    assert kept is not None
+    assert {"low_grades": "keep"} in [change for m in kept.matches for change in m.changes]
+    for steps in podium.explain(GRADED, ALL_ITEMS, "ndcg", min_relevance=4).packages:
+        result = podium.measure(GRADED, ALL_ITEMS, "ndcg", min_relevance=4, like=steps.like)
+        assert steps.end == pytest.approx(result.means["ndcg"])
+
+
+def test_bounds_judge_items_by_grades_that_count() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
+    run = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
+    ranking = data.ranking(truth, run, min_relevance=4, unjudged="bounds")
+    low, high = judgement_bounds(ranking, "ndcg@2", grades=[2, 5])
+    # Item 9 has grade 0 or 5; grade 2 counts as 0.
+    assert low == pytest.approx([1 / log2(3)])
+    assert high == pytest.approx([1.0])

@@ -1,4 +1,4 @@
-"""One result describes one list: values, segments, curves, users and warnings agree."""
+"""One result describes one list, and values that depend on an order of equal scores are said."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import podium
-from podium.errors import ArgumentError, PodiumWarning
-from podium.evaluation import details, stats
+from podium.errors import PodiumWarning
 from podium.report.figures import bin_values
 
 USERS = range(20)
@@ -53,188 +53,6 @@ def test_mean_hits_of_ties_that_the_cutoff_divides_are_equal_fractions() -> None
     assert values[0].tolist() == values[1].tolist() == [(4 / 3) / 2]
 
 
-def test_the_order_of_rows_has_no_effect_on_means_over_ties() -> None:
-    truth = {**lists([0, 1, 2], []), "relevance": [0.1, 0.2, 0.3] * len(USERS)}
-    truth = {"user": truth["user"], "item": [0, 1, 2] * len(USERS), "relevance": truth["relevance"]}
-    a, b = lists([0, 1, 2], [0.5] * 3), lists([2, 1, 0], [0.5] * 3)
-    assert is_equal(podium.compare(truth, {"a": a, "b": b}, "ndcg@2", ties="average"))
-
-
-@pytest.mark.parametrize("column", ["genre", "feature"])
-def test_diversity_does_not_depend_on_the_order_of_a_list(column: str) -> None:
-    rng = np.random.default_rng(5)
-    items: Table = {"item": [*range(10)]}
-    if column == "genre":
-        items["genre"] = ["|".join(rng.choice([*"abcdefg"], 3, replace=False)) for _ in range(10)]
-    else:
-        items |= {f"f{i}": rng.normal(size=10) for i in range(4)}
-    truth = {"user": list(USERS), "item": [0] * len(USERS)}
-    for _ in range(5):
-        a, b = (lists([*range(10)], rng.permutation(10).tolist()) for _ in "ab")
-        assert is_equal(podium.compare(truth, {"a": a, "b": b}, "diversity@10", items=items))
-
-
-def test_gini_and_novelty_do_not_depend_on_the_order_of_a_list() -> None:
-    rng = np.random.default_rng(3)
-    shown = [rng.choice(20, 5, replace=False).tolist() for _ in range(40)]
-    a = {
-        "user": np.repeat(np.arange(40), 5),
-        "item": np.ravel(shown),
-        "score": [5, 4, 3, 2, 1] * 40,
-    }
-    b = {**a, "score": [1, 2, 3, 4, 5] * 40}
-    past = {"user": [1] * 60, "item": rng.integers(0, 23, 60)}
-    truth = {"user": np.arange(40), "item": [shown[u][0] for u in range(40)]}
-    compared = podium.compare(truth, {"a": a, "b": b}, ["gini@5", "novelty@5"], catalogue=past)
-    assert [d.test.t_p_value for d in compared.differences] == [1, 1]
-
-
-def test_values_that_differ_by_rounding_are_equal() -> None:
-    test = stats.paired([0.3, 0.5, 0.0], [0.1 + 0.2, 0.75, 1e-300])
-    assert (test.wins, test.losses, test.equal) == (2, 0, 1)
-
-
-@pytest.mark.parametrize(
-    "options", [{"unretrieved": "drop"}, {"score_above": 0.0}, {"ties": "threshold"}]
-)
-def test_a_gate_refuses_the_bounds_that_measure_refuses(options: Any) -> None:
-    truth = {"user": [1, 1, 2], "item": [1, 2, 1]}
-    run = {"user": [1, 1, 2], "item": [1, 4, 1], "score": [0.9, 0.8, 0.3]}
-    refused: Any = {**options, "unjudged": "bounds"}
-    with pytest.raises(ArgumentError, match="unjudged"):
-        podium.gate(truth, run, run, "ap", **refused)
-    with pytest.raises(ArgumentError, match="unjudged"):
-        podium.data.pool_unjudged(truth, run, run, **refused)
-
-
-TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}
-
-
-def end(truth: Any, run: Any, measure: str, like: str) -> float:
-    """Return the value of a package that explain gives, after that of measure was checked."""
-    [steps] = podium.explain(truth, run, measure, like=like).packages
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert steps.end == pytest.approx(
-            podium.measure(truth, run, measure, like=like).means[measure]
-        )
-    return steps.end
-
-
-def test_explain_puts_tied_positives_at_their_last_rank_as_scikit_learn() -> None:
-    run = {"user": [1, 1, 1, 2], "item": [3, 1, 2, 1], "score": [0.9, 0.5, 0.5, 0.9]}
-    assert end(TRUTH, run, "ap", "sklearn") == pytest.approx((2 / 3 + 1) / 2)
-
-
-def test_explain_rounds_scores_before_it_removes_those_of_0() -> None:
-    run = {"user": [1, 1, 2], "item": [1, 2, 1], "score": [0.9, 1e-46, 0.5]}
-    assert end(TRUTH, run, "recall", "torchmetrics") == (1 / 2 + 1) / 2
-
-
-@pytest.mark.parametrize(
-    ("truth", "run", "measure", "changes"),
-    [
-        (
-            {"user": [1, 1, 1], "item": [1, 2, 4], "relevance": [1, 0, 0]},
-            {"user": [1, 1, 1], "item": [2, 9, 1], "score": [0.5, 0.5, 0.1]},
-            ("judged@1", "1.000", None),
-            {"ties": "best"},
-        ),
-        (
-            {"user": [1] * 4, "item": [1, 2, 3, 4], "relevance": [1, 0, 0, 0]},
-            {"user": [1, 1], "item": [2, 1], "score": [0.9, 0.5]},
-            ("pauc(clip=true)@3", "0.000", None),
-            {"unretrieved": "drop"},
-        ),
-        (
-            {"user": [1, 1], "item": [1, 2]},
-            {"user": [1, 1], "item": [2, 3], "score": [0.9, 0.5]},
-            ("recall@1", "0.500", 2),
-            {"min_relevance": 1.0},
-        ),
-    ],
-)
-def test_explain_finds_a_convention_that_measure_has(
-    truth: Any, run: Any, measure: Any, changes: Any
-) -> None:
-    name, value, threshold = measure
-    search = podium.explain(truth, run, name, value=value, min_relevance=threshold).search
-    assert search is not None
-    assert changes in [change for match in search.matches for change in match.changes]
-    assert not changes.keys() & search.without_effect.keys()
-    options: Any = {"min_relevance": threshold, "mark_judged": name == "judged@1"} | changes
-    assert podium.measure(truth, run, name, **options).means[name] == float(value)
-
-
-def graded(seed: int = 4) -> tuple[Table, Table]:
-    """Return a truth with grades and a user without a positive, and a run."""
-    rng = np.random.default_rng(seed)
-    users = np.repeat(np.arange(30), 6)
-    items = np.concatenate([rng.choice(30, 6, replace=False) for _ in range(30)])
-    relevance = np.where(users > 4, rng.integers(0, 4, users.size), 0)
-    shown = np.concatenate([rng.choice(30, 20, replace=False) for _ in range(30)])
-    run = {"user": np.repeat(np.arange(30), 20), "item": shown, "score": rng.random(600)}
-    return {"user": users, "item": items, "relevance": relevance}, run
-
-
-@pytest.mark.parametrize(
-    ("measure", "options"),
-    [
-        ("ndcg@5", {"like": "rectools"}),
-        ("ndcg@5", {"like": "trec_eval"}),
-        ("ap@5", {"like": "recbole"}),
-        ("judged@5", {}),
-        ("recall@5", {"undefined": "zero"}),
-    ],
-)
-def test_curves_are_the_measures_at_other_cutoffs(measure: str, options: Any) -> None:
-    truth, run = graded()
-    kept = podium.measure(truth, run, measure, keep_lists=True, **options)
-    [curve] = details.of_evaluation(kept)["curves"].values()
-    means = dict(zip(curve["k"], curve["means"][""], strict=True))
-    assert means[5] == pytest.approx(kept.means[measure])
-    other = measure.replace("@5", "@10")
-    assert means[10] == pytest.approx(podium.measure(truth, run, other, **options).means[other])
-
-
-@pytest.mark.parametrize(
-    ("options", "shown", "missed"),
-    [
-        ({}, [("2", False), ("1", True), ("4", False)], 1),
-        ({"ties": "best"}, [("1", True), ("2", False), ("4", False)], 1),
-        ({"score_above": 0.45}, [("2", False), ("1", True)], 1),
-        ({"unjudged": "skip"}, [("1", True)], 1),
-        ({"unretrieved": "drop"}, [("2", False), ("1", True), ("4", False)], 0),
-    ],
-)
-def test_the_worst_served_users_have_the_measured_lists(
-    options: Any, shown: list[Any], missed: int
-) -> None:
-    truth = {"user": [1, 1], "item": [1, 3]}
-    run = {"user": [1, 1, 1], "item": [1, 2, 4], "score": [0.5, 0.5, 0.4]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the order of equal scores matters
-        kept = podium.measure(truth, run, "rr", keep_lists=True, **options)
-    [user] = details.of_evaluation(kept)["users"]["users"]
-    assert [(item["text"], item["relevant"]) for item in user["lists"][0][1]] == shown
-    assert user["n_missed"] == missed
-
-
-@pytest.mark.parametrize("by", ["engagement", "n_pos"])
-def test_segments_are_those_of_the_truth_for_every_order_of_runs(by: str) -> None:
-    truth = {"user": [1] * 3 + [2], "item": [1, 2, 3, 1]}
-    a = {"user": [1, 1, 2], "item": [1, 9, 1], "score": [2, 1, 3]}
-    b = {"user": [1, 1, 1, 2], "item": [9, 1, 2, 1], "score": [3, 2, 1, 2]}
-    found: list[list[float]] = []
-    for runs in ({"a": a, "b": b}, {"b": b, "a": a}):
-        compared = podium.compare(truth, runs, "recall@1", unretrieved="drop", by=by)
-        [one, three] = [segment.mask.tolist() for segment in compared.evaluations["a"].segments]
-        assert one == [False, True]
-        assert three == [True, False]
-        found.append([d.test.difference for d in compared.differences])
-    assert found[0] == [-value for value in found[1]]
-
-
 def told(*arguments: Any, **options: Any) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -255,94 +73,18 @@ def test_warnings_describe_the_truth_and_not_what_the_lists_hold() -> None:
     assert "column" not in text
 
 
-def test_the_lowest_score_is_rounded_as_scores_are() -> None:
-    truth = {"user": [1, 1], "item": [1, 2]}
-    run = {"user": [1, 1, 1], "item": [1, 2, 3], "score": [0.3, 0.1, 0.1]}
-    for is_single in (False, True):
-        options: Any = {"score_above": 0.1, "single_precision": is_single}
-        assert podium.measure(truth, run, "recall", **options).means["recall"] == 1 / 2
-
-
-def test_auc_at_1_is_undefined_and_never_refused() -> None:
-    truth = {"user": [1, 2], "item": [1, 1]}
-    run = {"user": [1, 2], "item": [1, 1], "score": [0.9, 0.1]}
-    with pytest.warns(PodiumWarning, match="auc@1"):
-        found = podium.measure(truth, run, "auc@1", score_above=0.5)
-    assert np.isnan(found.values["auc@1"]).all()
-
-
-def test_values_equal_up_to_rounding_have_bins() -> None:
-    for value in (1 / 3, 0.0, 1e17):
-        bins = bin_values([value, value * (1 + 2e-16)], 24)
-        assert sum(bins["counts"]) == 2
-        assert bins["edges"][0] < value < bins["edges"][-1]
-    truth = {"user": [1] * 3 + [2] * 3, "item": [1, 2, 3] * 2}
-    a = {"user": truth["user"], "item": [1, 8, 9, 1, 2, 9], "score": [3, 2, 1] * 2}
-    b = {"user": truth["user"], "item": [1, 2, 9, 1, 2, 3], "score": [3, 2, 1] * 2}
-    compared = podium.compare(truth, {"a": a, "b": b}, "recall@3", keep_lists=True)
-    assert sum(details.of_comparison(compared)["gains"]["histogram"]["counts"]) == 2
-
-
-def test_audit_counts_undefined_users_as_measure_does() -> None:
-    train = {"user": [1, 2, 3, 1], "item": [1, 2, 3, 4]}
-    test = {"user": [1, 2], "item": [2, 3], "relevance": [1, 0]}
-    runs = {"r": {"user": [1, 1, 2], "item": [2, 3, 1], "score": [0.9, 0.5, 0.1]}}
-
-    def found(measure: str) -> list[Any]:
-        findings = podium.audit(train, test, runs, measure).findings
-        return [finding for finding in findings if finding.check == "users-without-positives"]
-
-    [loss] = found("topk_loss@1")
-    right = podium.measure(test, runs["r"], "topk_loss@1", undefined="zero").means["topk_loss@1"]
-    assert [e.without_fault for e in loss.effects if e.run == "r"] == [right]
-    assert not found("judged@1")  # which needs no positive
-
-
 @pytest.mark.parametrize("column", ["score", "rank"])
 def test_audit_names_no_number_of_a_run_that_only_has_an_order(column: str) -> None:
     users = list(range(30))
     train = {"user": users * 2, "item": [50 + u % 5 for u in users] + [60 + u % 7 for u in users]}
     test = {"user": users, "item": [u % 10 for u in users]}
-    values = (
-        [1, 1, *range(2, 10)]
-        if column == "rank"
-        else [2**60 + 9] * 2 + [2**60 - i for i in range(8)]
-    )
+    ranks, scores = [1, 1, *range(2, 10)], [2**60 + 9] * 2 + [2**60 - i for i in range(8)]
+    values = ranks if column == "rank" else scores
     run = {"user": np.repeat(users, 10), "item": [*range(10)] * 30, column: values * 30}
     findings = podium.audit(train, test, {"r": run}, "recall@2").findings
     [text] = [finding.text for finding in findings if finding.check == "saturated-scores"]
     assert "-1" not in text
     assert "highest score, 9" not in text
-
-
-def test_popularity_describes_the_list_that_precision_describes() -> None:
-    truth = {"user": [1, 1], "item": [1, 2], "relevance": [1, 1]}
-    run = {"user": [1] * 4, "item": [8, 1, 9, 2], "score": [4, 3, 2, 1]}
-    past = {"user": [*range(10)], "item": [1, 2, 2] + [8] * 7}
-    found = podium.measure(
-        truth, run, ["precision@2", "popularity@2"], catalogue=past, unjudged="skip"
-    )
-    assert found.means == {"precision@2": 1.0, "popularity@2": (1 + 2) / 2}
-    tied = {"user": [1, 1], "item": [1, 8], "score": [1, 1]}
-    for seed in range(8):
-        found = podium.measure(
-            *(truth, tied, ["precision@1", "popularity@1"]),
-            catalogue=past,
-            ties="random",
-            seed=seed,
-        )
-        assert found.means["popularity@1"] == (1 if found.means["precision@1"] else 7)
-
-
-@pytest.mark.parametrize("length", [10, 50])
-def test_lists_of_a_successful_model_are_not_called_samples(length: int) -> None:
-    rng = np.random.default_rng(0)
-    items = np.array([rng.choice(500, length, replace=False) for _ in range(60)])
-    users = np.repeat(np.arange(60), length)
-    place = rng.integers(0, 10, 60)
-    truth = {"user": np.arange(60), "item": items[np.arange(60), place]}
-    run = {"user": users, "item": items.ravel(), "rank": np.tile(np.arange(1, length + 1), 60)}
-    assert not told(truth, run, "rr")
 
 
 def test_a_convention_has_an_effect_if_it_changes_any_combination() -> None:
@@ -370,26 +112,146 @@ def test_a_gate_shows_the_gini_of_the_run_that_has_one() -> None:
 
 
 def test_a_look_may_have_only_new_users_of_weight_0(tmp_path: Path) -> None:
-    truth = {"user": [*range(40)], "item": [1] * 40}
-    base, candidate = lists([1, 2], [1.0, 0.5]), lists([1, 2], [0.5, 1.0])
+    n = 40
+    truth = {"user": [*range(n)], "item": [1] * n}
     base, candidate = (
-        {"user": np.repeat(np.arange(40), 2), "item": run["item"] * 2, "score": run["score"] * 2}
-        for run in (base, candidate)
+        {"user": np.repeat(truth["user"], 2), "item": [1, 2] * n, "score": scores * n}
+        for scores in ([1.0, 0.5], [0.5, 1.0])
     )
-    users = {"user": [*range(40)], "w": [1.0] * 20 + [0.0] * 20}
-    found: list[float] = []
-    for n in (20, 40):
-        some = {name: column[:n] for name, column in truth.items()}
-        decided = podium.gate(
-            *(some, base, candidate, "rr"),
-            users=users,
-            weight="w",
-            sequential=True,
-            horizon=40,
-            state=tmp_path / "state.json",
-        )
-        found.append(decided.primary.difference)
-    assert found == [-0.5, -0.5]
-    none = {**users, "w": [0.0] * 40}
-    with pytest.raises(ArgumentError, match="weight"):
-        podium.gate(truth, base, candidate, "rr", users=none, weight="w")
+    users = {"user": [*range(n)], "w": [1.0] * 20 + [0.0] * 20}
+    options: Any = {"sequential": True, "horizon": n, "state": tmp_path / "state.json"}
+    for n_users in (20, n):
+        some = {name: column[:n_users] for name, column in truth.items()}
+        look = podium.gate(some, base, candidate, "rr", users=users, weight="w", **options)
+        assert look.primary.difference == -0.5
+
+
+def test_diversity_of_features_does_not_depend_on_the_order_of_a_list() -> None:
+    rng = np.random.default_rng(5)
+    items: Table = {"item": [*range(10)], **{f"f{i}": rng.normal(size=10) for i in range(4)}}
+    truth = {"user": list(USERS), "item": [0] * len(USERS)}
+    for _ in range(5):
+        a, b = (lists([*range(10)], rng.permutation(10).tolist()) for _ in "ab")
+        assert is_equal(podium.compare(truth, {"a": a, "b": b}, "diversity@10", items=items))
+
+
+def test_values_equal_up_to_rounding_have_bins() -> None:
+    for value in (1 / 3, 0.0, 1e17):
+        bins = bin_values([value, value * (1 + 2e-16)], 24)
+        assert sum(bins["counts"]) == 2
+        assert bins["edges"][0] < value < bins["edges"][-1]
+
+
+def runs(n_users: int, n_tied: int) -> tuple[Table, Table, Table]:
+    """Return a truth, a run whose first users have ties, and one that is right every other time.
+
+    The ties are of a relevant and another item, so that precision@1 of these users is 0 or 1.
+    """
+    user = np.repeat(np.arange(n_users), 2)
+    truth = {"user": np.arange(n_users), "item": np.zeros(n_users, int)}
+    score = np.where(user < n_tied, 1.0, np.tile([0.0, 1.0], n_users))
+    tied = {"user": user, "item": np.tile([0, 1], n_users), "score": score}
+    is_right = user % 2 == 0
+    other = np.where(is_right, np.tile([1.0, 0.0], n_users), np.tile([0.0, 1.0], n_users))
+    return truth, tied, {**tied, "score": other}
+
+
+def random_tables(seed: int, n_users: int = 60, n_items: int = 12) -> tuple[Table, Table]:
+    rng = np.random.default_rng(seed)
+    user, item = np.repeat(np.arange(n_users), n_items), np.tile(np.arange(n_items), n_users)
+    keep = rng.random(user.size) < 0.8
+    run = {"user": user[keep], "item": item[keep], "score": rng.integers(0, 4, keep.sum()) * 1.0}
+    is_judged = rng.random(user.size) < 0.4
+    truth = {"user": user[is_judged], "item": item[is_judged]}
+    return {**truth, "relevance": rng.integers(0, 3, is_judged.sum())}, run
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"unjudged": "skip"},
+        {"unretrieved": "drop"},
+        {"score_above": 0.5},
+        {"min_relevance": 2.0},
+        {"missing": "zero", "undefined": "zero"},
+        {"n_items": 40},
+        {"like": "ranx", "missing": "zero", "min_relevance": 2.0},
+    ],
+)
+def test_first_is_the_mean_under_best(options: dict[str, Any]) -> None:
+    truth, run = random_tables(len(options))
+    measures = ["ndcg@3", "ap", "rr", "precision@2", "recall@4"]
+    if "like" not in options:
+        measures += ["judged@3", "bpref", "topk_loss@2"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = podium.measure(truth, run, measures, **options)
+        best = podium.measure(truth, run, measures, ties="best", **options)
+    for name in measures:
+        np.testing.assert_array_equal(result.best[name], best.values[name])
+        effect = result.as_json()["measures"][name].get("ties")
+        if effect is not None:
+            assert effect["first"] == pytest.approx(best.means[name])
+            assert effect["last"] == pytest.approx(result.means[name])
+            assert effect["n_lists"] == int(
+                (~np.isclose(result.values[name], best.values[name], equal_nan=True)).sum()
+            )
+
+
+def test_parts_and_memory_say_the_same(tmp_path: Path) -> None:
+    truth, tied, other = runs(4000, 300)
+    for name, table in (("t", truth), ("a", tied), ("b", other)):
+        pl.DataFrame(table).write_parquet(tmp_path / f"{name}.parquet")
+    t, a, b = (tmp_path / f"{name}.parquet" for name in "tab")
+    results: list[Any] = []
+    for memory in (None, "64KiB"):
+        options: Any = {"memory": memory}
+        for call in (
+            lambda o=options: podium.measure(t, a, "precision@1", **o),
+            lambda o=options: podium.compare(t, {"a": a, "b": b}, "precision@1", **o),
+            lambda o=options: podium.gate(t, a, b, "precision@1", **o),
+        ):
+            with pytest.warns(PodiumWarning, match="300 of 4,000"):
+                results.append(call())
+    assert "300 of 4,000 lists" in str(results[0].to_report())
+    results = [result.as_json() for result in results]
+    assert results[:3] == results[3:]
+    assert results[1]["measures"]["precision@1"]["means"]["a"]["ties"]["n_lists"] == 300
+    assert results[2]["ties"]["n_lists"] == 300
+
+
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")
+@pytest.mark.parametrize(
+    ("n_tied", "margin", "decisions", "verdict"),
+    [
+        (373, 0.0, ("pass", "fail"), "cannot tell"),
+        (100, 0.0, ("pass", "pass"), "superior"),
+        (245, 0.2, ("pass", "pass"), "non-inferior"),  # superior if relevant items are last
+    ],
+)
+def test_a_verdict_is_the_one_that_holds_in_both_orders(
+    n_tied: int, margin: float, decisions: tuple[str, str], verdict: str
+) -> None:
+    # The candidate is right for half of the users; the base for none, or for those with ties.
+    truth, tied, other = runs(500, n_tied)
+    result = podium.gate(truth, tied, other, "precision@1", margin=margin)
+    assert (result.passed, result.verdict) == (decisions == ("pass", "pass"), verdict)
+    assert result.ties is not None
+    assert (result.ties.decisions, result.ties.n_lists) == (decisions, n_tied)
+    assert f"{n_tied} of 500 users" in " ".join(str(result).split())
+    assert result.ties.first[0].base == pytest.approx(n_tied / 500)
+    for ties, decision in zip(("worst", "best"), decisions, strict=True):
+        options: Any = {"ties": ties, "margin": margin}
+        assert podium.gate(truth, tied, other, "precision@1", **options).decision == decision
+
+
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")
+def test_a_look_that_depends_on_ties_does_not_pass(tmp_path: Path) -> None:
+    truth, tied, other = runs(500, 373)
+    early = {name: column[:200] for name, column in truth.items()}
+    for name, ties in (("open", {}), ("chosen", {"ties": "worst"})):
+        options: Any = {"sequential": True, "state": tmp_path / name, **ties}
+        looks = [podium.gate(t, tied, other, "precision@1", **options) for t in (early, truth)]
+        assert [look.passed for look in looks] == [bool(ties)] * 2
+    assert podium.gate(truth, tied, other, "precision@1", **options).passed

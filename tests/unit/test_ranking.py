@@ -1,4 +1,4 @@
-"""Ranking: what a list looks like from the top under each convention, and every error."""
+"""Ranking and groups: what a list looks like from the top, rows in any order, every error."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium._ties import TIES, label_keys
 from podium.errors import ArgumentError
-from podium.groups import Groups
+from podium.groups import Groups, encode
 from podium.ranking import Ranking
 
 TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
-
-
-@pytest.mark.parametrize("item", [["10", "9", "-1"], [10, 9, -1]])
-def test_ids_are_compared_as_text(item: Any) -> None:
-    ranking = Ranking.from_scores([1.0, 1.0, 1.0], [1, 0, 2], ties="id", item=item)
-    assert ranking.relevance.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("kind", [int, str, "x{}".format])
@@ -53,14 +50,10 @@ def test_large_integers_are_no_ties(kind: Any) -> None:
     assert r.relevance.tolist() == [4, 3, 2, 1]
 
 
-def test_average_marks_ranks_whose_score_goes_on() -> None:
+def test_average_marks_ranks_whose_score_goes_on_in_the_group() -> None:
     r = Ranking.from_scores(*TIED, ties="average")
     assert r.tied.tolist() == [False, True, True, False]
-    ones = np.array([0.0, 3.0, 0.0, 0.0])
-    assert r.averaged(ones).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
-
-
-def test_the_last_row_of_a_group_is_not_tied_with_the_next_group() -> None:
+    assert r.averaged(np.array([0.0, 3.0, 0.0, 0.0])).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
     r = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], [1, 1, 2], ties="average")
     assert r.tied.tolist() == [True, False, False]
 
@@ -91,12 +84,6 @@ def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: st
             assert r.ideal.tolist() == sorted(relevance[relevance > 0].tolist(), reverse=True)
 
 
-def test_counts_of_a_whole_list() -> None:
-    r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
-    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [1])
-    assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
-
-
 def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> None:
     r = Ranking.from_scores(
         [2.0, 1.0, 3.0], [1, 0, 0], [1, 1, 2], unretrieved=([1, 3, 0, 1], [2, 1, 2, 1])
@@ -104,22 +91,6 @@ def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> N
     assert r.ideal.tolist() == [3, 1, 1, 1]
     assert r.n_pos.tolist() == [3, 1]
     assert (r.n_neg.tolist(), r.whole.tolist()) == ([-1, -1], [False, False])
-
-
-def test_n_items_tells_how_many_negatives_there_are() -> None:
-    r = Ranking.from_scores([2.0, 1.0], [1, 0], n_items=10, unretrieved=([1], [0]))
-    assert (r.n_pos.tolist(), r.n_neg.tolist()) == ([2], [8])
-
-
-def test_groups_without_rows_are_kept() -> None:
-    r = Ranking.from_grouped(
-        Groups.from_sizes([0, 1]),
-        np.ones(1),
-        np.ones(1),
-        ideal=(np.array([0, 0, 1]), np.ones(1)),
-        n_items=np.array([0, 1]),
-    )
-    assert r.n_pos.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -138,37 +109,41 @@ def test_judged_flags_stay_with_their_items(ties: Any) -> None:
     assert plain.judged is None
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"scores": [1.0]}, "scores"),
-    ({"relevance": [1]}, "relevance"),
-    ({"qid": [1]}, "qid"),
-    ({"item": [1]}, "item"),
-    ({"scores": [1.0, np.nan]}, r"1 non-finite value, first at row 1 \(qid 8\)"),
-    ({"scores": [np.inf, -np.inf], "qid": ["u1", "u2"]}, r"2 non-.* row 0 \(qid 'u1'\)"),
-    ({"relevance": [0, np.nan]}, "1 non-finite value, first at row 1"),
-    ({"relevance": [0, -2]}, r"got -2 at row 1 \(qid 8\)"),
-    *(({"scores": bad}, "scores") for bad in (["a", "b"], [[1.0, 2.0]], [1.0, [2.0, 3.0]])),
-    ({"qid": [1.0, 2.0]}, "qid"),
-    ({"item": [[1], [2]]}, "item"),
-    *(({"ties": ties}, "ties") for ties in ("wrost", None)),
-    ({"ties": "id", "item": None}, "ties"),
-    *(({"min_relevance": value}, "min_relevance") for value in (0, np.nan, "high")),
-    *(({"n_items": n}, "n_items") for n in (0, 1.5)),
-    ({"qid": [8, 8], "n_items": 1}, "got 1, but qid 8 has 2"),
-    ({"n_items": 2, "unretrieved": ([1, 1], [7, 7])}, "got 2, but qid 7 has 3"),
-    *(({"unretrieved": pair}, "qid '?[79]'?") for pair in (([1], [9]), ([1], ["7"]))),
-    ({"unretrieved": ([1, 1], [7])}, "unretrieved"),
-    ({"unretrieved": ([-1], [7])}, "got -1"),
-    *(({"judged": bad}, "judged") for bad in ([True], [1, 0], [[True, True]])),
-    ({"judged": [False, True]}, "1 such rows .* first row 0"),
+BAD: list[tuple[str, list[Any]]] = [
+    ("scores", [[1.0], [1.0, np.nan], [np.inf, -np.inf], ["a", "b"], [[1.0, 2.0]], [1.0, [2.0]]]),
+    ("relevance", [[1], [0, np.nan], [0, -2]]),
+    ("qid", [[1], [1.0, 2.0]]),
+    ("item", [[1], [[1], [2]]]),
+    ("ties", ["wrost", None]),
+    ("min_relevance", [0, np.nan, "high"]),
+    ("n_items", [0, 1.5]),
+    ("unretrieved", [([1], [9]), ([1], ["7"]), ([1, 1], [7]), ([-1], [7])]),
+    ("judged", [[True], [1, 0], [[True, True]], [False, True]]),
 ]
+ROWS: dict[str, Any] = {"scores": [2.0, 1.0], "relevance": [1, 0], "qid": [7, 8], "item": [1, 2]}
 
 
-@pytest.mark.parametrize(("changed", "message"), BAD)
-def test_bad_arguments_are_named(changed: dict[str, Any], message: str) -> None:
-    rows = {"scores": [2.0, 1.0], "relevance": [1, 0], "qid": [7, 8], "item": [1, 2]}
-    with pytest.raises(ArgumentError, match=message):
-        Ranking.from_scores(**{**rows, **changed})
+@pytest.mark.parametrize(("name", "values"), BAD)
+def test_bad_arguments_are_named(name: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ArgumentError, match=name):
+            Ranking.from_scores(**ROWS | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"scores": [1.0, np.nan]}, r"first at row 1 \(qid 8\)"),
+        ({"relevance": [0, -2]}, r"got -2 at row 1 \(qid 8\)"),
+        ({"ties": "id", "item": None}, "ties='id' needs item"),
+        ({"qid": [8, 8], "n_items": 1}, "got 1, but qid 8 has 2"),
+        ({"n_items": 2, "unretrieved": ([1, 1], [7, 7])}, "got 2, but qid 7 has 3"),
+        ({"judged": [False, True]}, "1 such rows .* first row 0"),
+    ],
+)
+def test_bad_rows_are_named(changed: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        Ranking.from_scores(**ROWS | changed)
 
 
 def test_an_empty_ranking_has_no_groups() -> None:
@@ -176,3 +151,78 @@ def test_an_empty_ranking_has_no_groups() -> None:
     assert (r.n_groups, r.n_pos.size, r.n_neg.size) == (0, 0, 0)
     assert r.judged is not None
     assert r.judged.tolist() == []
+
+
+LABELS = st.one_of(
+    st.lists(st.integers(-3, 9), max_size=20),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
+    st.lists(st.text("abé ", max_size=3), min_size=1, max_size=20),
+)
+
+
+@given(qid=LABELS)
+def test_groups_hold_the_rows_of_each_label_in_their_order(qid: list[object]) -> None:
+    groups = Groups.from_qid(np.array(qid) if qid else [])
+    rows = np.arange(len(qid))
+    assert groups.labels.tolist() == sorted(set(qid))
+    assert groups.n_rows == len(qid)
+    gathered = groups.gather(rows)
+    for g, label in enumerate(groups.labels.tolist()):
+        inside = gathered[groups.offsets[g] : groups.offsets[g + 1]].tolist()
+        assert inside == [i for i, q in enumerate(qid) if q == label]
+
+
+@given(qid=LABELS)
+def test_scatter_undoes_gather(qid: list[object]) -> None:
+    groups = Groups.from_qid(np.array(qid) if qid else [])
+    rows = np.arange(len(qid))
+    assert groups.scatter(groups.gather(rows)).tolist() == rows.tolist()
+    assert [groups.labels[g] for g in groups.index] == list(qid)
+
+
+def test_grouped_rows_are_not_copied() -> None:
+    values = np.arange(3.0)
+    groups = Groups.from_qid([1, 1, 2])
+    assert groups.order is None
+    assert groups.gather(values) is values
+    assert groups.scatter(values) is values
+
+
+def test_labels_may_be_hashes_beyond_signed_integers() -> None:
+    groups = Groups.from_qid(np.array([2**63 + 3, 2**63 + 1, 2**63 + 3], np.uint64))
+    assert groups.labels.tolist() == [2**63 + 1, 2**63 + 3]
+    assert groups.sizes.tolist() == [1, 2]
+
+
+def test_narrow_labels_may_span_more_than_their_type() -> None:
+    assert Groups.from_qid(np.array([100, -100, 100], np.int8)).labels.tolist() == [-100, 100]
+
+
+@given(values=LABELS)
+@example(values=[2**63 - 1])
+@example(values=[-(2**63), -(2**63) + 2])
+def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> None:
+    labels = np.array(values if values else [0])
+    codes, distinct = encode(labels)
+    assert distinct[codes].tolist() == labels.tolist()
+    assert distinct.tolist() == sorted(set(labels.tolist()))
+
+
+WRONG: list[object] = [
+    *([1.5, 2.0], [True, False], [b"a"], [[1], [2]], [1, [2, 3]]),
+    *(np.array([1, "a"], dtype=object), np.array([1, None], dtype=object), np.array(["NaT"], "M8")),
+]
+
+
+@pytest.mark.parametrize("qid", WRONG)
+def test_qid_must_hold_integers_or_strings_and_sizes_counts(qid: object) -> None:
+    with pytest.raises(ArgumentError, match="qid"):
+        Groups.from_qid(qid)
+    assert Groups.from_qid(np.empty(0, complex)).n_groups == 0
+    assert Groups.from_qid(np.array(["b", "a"], dtype=object)).labels.dtype.kind == "U"
+    with pytest.raises(ArgumentError, match="NoneType and int"):
+        encode(np.array([1, None, 2], dtype=object))
+    for sizes in ([-1], [1.5], [[1]], ["a"]):
+        with raises(ArgumentError, "sizes"):
+            Groups.from_sizes(sizes)
+    assert Groups.from_sizes([2, 0, 1]).offsets.tolist() == [0, 2, 2, 3]

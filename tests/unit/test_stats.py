@@ -1,9 +1,10 @@
-"""Values worked out by hand, and what undefined, constant or missing values do."""
+"""Values by hand, what undefined, constant or missing values do, and letters of systems."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
+import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,36 +13,23 @@ from hypothesis import strategies as st
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
+from podium.evaluation.stats import letters
 
 NAN = float("nan")
 
 
-def test_summarize_drops_and_counts_undefined() -> None:
-    with_nan, without = stats.summarize([NAN, 0.2, NAN, 0.6]), stats.summarize([0.2, 0.6])
-    assert (with_nan.n_groups, with_nan.n_undefined) == (2, 2)
-    assert dataclasses.replace(with_nan, n_undefined=0) == without
-
-
 @pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
-@pytest.mark.parametrize("values", [[], [NAN]])
-def test_summarize_of_nothing_is_nan(values: list[float], method: stats.IntervalMethod) -> None:
-    s = stats.summarize(values, method=method, bounds=(0, 1))
-    assert math.isnan(s.mean)
-    assert math.isnan(s.interval.low)
-    assert (s.n_groups, s.n_undefined) == (0, len(values))
-
-
-@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
-def test_summarize_of_one_group_has_no_interval(method: stats.IntervalMethod) -> None:
-    s = stats.summarize([0.4], method=method, bounds=(0, 1))
-    assert s.mean == 0.4
-    assert math.isnan(s.std_error)
-    assert all(map(math.isnan, s.interval))
-
-
-@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
-def test_summarize_of_a_constant_is_a_point(method: stats.IntervalMethod) -> None:
-    assert stats.summarize([0.5] * 7, method=method, bounds=(0, 1)).interval == (0.5, 0.5)
+@pytest.mark.parametrize(
+    ("values", "mean", "end"),
+    [([], NAN, NAN), ([NAN], NAN, NAN), ([0.4], 0.4, NAN), ([0.5] * 7, 0.5, 0.5)],
+)
+def test_summary_of_few_or_constant_values(
+    values: list[float], mean: float, end: float, method: stats.IntervalMethod
+) -> None:
+    found = stats.summarize(values, method=method, bounds=(0, 1))
+    np.testing.assert_array_equal([found.mean, *found.interval], [mean, end, end])
+    n_undefined = values.count(NAN)
+    assert (found.n_groups, found.n_undefined) == (len(values) - n_undefined, n_undefined)
 
 
 def test_wilson_of_values_at_a_bound_has_a_width() -> None:
@@ -83,16 +71,6 @@ def test_wilson_is_inside_the_bounds_holds_the_mean_and_has_its_unit(
         assert other == pytest.approx((low + width * (1 - end), low + width * (1 - start)))
 
 
-def test_bootstrap_repeats_with_its_seed_only() -> None:
-    values = np.random.default_rng(0).random(40)
-    first, second, other = (
-        stats.summarize(values, method="bootstrap", n_resamples=500, seed=seed).interval
-        for seed in (1, 1, 2)
-    )
-    assert first == second
-    assert first != other
-
-
 def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks read one stream of draws; where they end leaves no trace in the distribution."""
     values = np.random.default_rng(0).random(30)
@@ -114,48 +92,20 @@ def test_bootstrap_agrees_whether_values_repeat_or_not() -> None:
     assert few.high == pytest.approx(many.high, abs=0.2 * std_error)
 
 
-def test_pooled_is_a_ratio_of_sums() -> None:
-    s = stats.pooled([1.0, 0.5, NAN], [30, 10, 99])
-    assert s.mean == (30 * 1.0 + 10 * 0.5) / (30 + 10)
-    assert (s.n_groups, s.n_undefined) == (2, 1)
-
-
 @pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
 def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
     s = stats.pooled([0.5, 0.2], weights)
     assert math.isnan(s.mean) if not any(weights) else s.mean == 0.5
 
 
-def test_paired_is_b_minus_a_over_groups_where_both_are_defined() -> None:
-    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
-    assert test.difference == pytest.approx(((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3)
-    assert (test.wins, test.losses, test.equal) == (1, 1, 1)
-    assert (test.n_groups, test.n_undefined) == (3, 2)
-
-
-def test_effect_size_and_relative_difference_are_over_the_groups_of_the_test() -> None:
-    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
-    mean = ((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3
-    variance = ((0.3 - mean) ** 2 + (0 - mean) ** 2 + (-0.1 - mean) ** 2) / (3 - 1)
-    assert test.effect_size == pytest.approx(mean / math.sqrt(variance))
-    assert test.relative_difference == pytest.approx(mean / ((0.1 + 0.5 + 0.3) / 3))
-
-
-def test_paired_the_other_way_round_is_its_mirror() -> None:
-    rng = np.random.default_rng(3)
-    a, b = rng.random(50), rng.random(50)
-    there, back = stats.paired(a, b), stats.paired(b, a)
-    assert there.difference == -back.difference
-    assert there.interval == pytest.approx((-back.interval.high, -back.interval.low))
-    assert there.t_p_value == back.t_p_value
-    assert (there.wins, there.losses) == (back.losses, back.wins)
-
-
-def test_paired_without_any_difference_has_p_one() -> None:
-    test = stats.paired([0.3] * 20, [0.3] * 20)
-    assert (test.t_statistic, test.t_p_value, test.randomisation_p_value) == (0, 1, 1)
-    assert (test.detectable, test.equal) == (0, 20)
-    assert (test.effect_size, test.relative_difference) == (0, 0)
+def test_paired_of_few_or_equal_values() -> None:
+    one, none = stats.paired([0.1], [0.2]), stats.paired([], [])
+    assert (one.randomisation_p_value, none.n_groups) == (1, 0)
+    unknown = [one.t_p_value, one.detectable, one.effect_size]
+    assert all(map(math.isnan, [*unknown, none.relative_difference, none.randomisation_p_value]))
+    equal = stats.paired([0.3] * 20, [0.3] * 20)
+    assert (equal.t_statistic, equal.t_p_value, equal.randomisation_p_value) == (0, 1, 1)
+    assert (equal.detectable, equal.effect_size, equal.relative_difference) == (0, 0, 0)
 
 
 def test_paired_with_a_constant_difference_is_certain() -> None:
@@ -168,22 +118,13 @@ def test_paired_with_a_constant_difference_is_certain() -> None:
     assert (rounded.effect_size, rounded.t_statistic) == (math.inf, math.inf)
 
 
-def test_paired_of_one_or_no_group() -> None:
-    one, none = stats.paired([0.1], [0.2]), stats.paired([], [])
-    assert one.randomisation_p_value == 1
-    assert math.isnan(one.t_p_value)
-    assert math.isnan(one.detectable)
-    assert math.isnan(one.effect_size)
-    assert math.isnan(none.relative_difference)
-    assert math.isnan(none.randomisation_p_value)
-    assert none.n_groups == 0
-
-
-def test_sign_flips_count_equal_sums_despite_rounding() -> None:
+def test_values_that_differ_by_rounding_are_equal() -> None:
     """0.1 + 0.2 exceeds 0.3 by one bit: all patterns but two must still count as reached."""
     test = stats.paired([0.0, 0.0, 0.3], [0.1, 0.2, 0.0])
     assert test.difference == pytest.approx(0)
     assert test.randomisation_p_value == 1
+    test = stats.paired([0.3, 0.5, 0.0], [0.1 + 0.2, 0.75, 1e-300])
+    assert (test.wins, test.losses, test.equal) == (2, 0, 1)
 
 
 def test_drawn_sign_flips_are_never_zero_and_repeat() -> None:
@@ -212,24 +153,96 @@ def test_holm_ignores_nan_and_stops_at_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "parameter"),
     [
-        (lambda: stats.summarize([0.1, math.inf]), "values must be finite.*position 1"),
-        (lambda: stats.summarize([0.1], level=1), "level must be a number > 0 and < 1, got 1"),
-        (lambda: stats.summarize([0.1], method="boot"), "method.*Did you mean 'bootstrap'"),  # type: ignore[arg-type]
+        (lambda: stats.summarize([0.1, math.inf]), "values"),
+        (lambda: stats.summarize([0.1], level=1), "level"),
+        (lambda: stats.summarize([0.1], method="boot"), "method"),  # type: ignore[arg-type]
         (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), "n_resamples"),
-        (
-            lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)),
-            "method='wilson' requires two finite bounds, got 0.0 and inf. Use 't' or 'bootstrap'",
-        ),
-        (lambda: stats.summarize([1, 2], bounds=3), "bounds must be two numbers"),
-        (lambda: stats.paired([1, 2], [1, 2], bounds=(1, 0)), "bounds must be two numbers"),
-        (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed must be an integer"),
-        (lambda: stats.paired([1, 2], [1]), "a and b must have equal length, got 2 and 1"),
-        (lambda: stats.pooled([1, 2], [1, -2]), "weights must be >= 0, got -2 at row 1"),
-        (lambda: stats.holm([0.5, 1.5]), "p_values must lie in"),
+        (lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)), "method"),
+        (lambda: stats.summarize([1, 2], bounds=3), "bounds"),  # type: ignore[arg-type]
+        (lambda: stats.paired([1, 2], [1, 2], bounds=(1, 0)), "bounds"),
+        (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed"),
+        (lambda: stats.paired([1, 2], [1]), "a and b"),
+        (lambda: stats.pooled([1, 2], [1, -2]), "weights"),
+        (lambda: stats.holm([0.5, 1.5]), "p_values"),
     ],
 )
-def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
-        call()  # type: ignore[operator]
+def test_stats_errors_name_the_parameter(call: Any, parameter: str) -> None:
+    with pytest.raises(ArgumentError, match=parameter):
+        call()
+
+
+def table(n: int, *pairs: tuple[int, int]) -> np.ndarray:
+    """Return the table in which these pairs of systems differ."""
+    differs = np.zeros((n, n), np.bool_)
+    for i, j in pairs:
+        differs[i, j] = differs[j, i] = True
+    return differs
+
+
+def columns(texts: list[str]) -> list[set[int]]:
+    """Return the systems of each letter."""
+    groups: dict[str, set[int]] = {}
+    for i, text in enumerate(texts):
+        for name in re.finditer(r"[a-z]\d*", text):
+            groups.setdefault(name.group(), set()).add(i)
+    return list(groups.values())
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> tuple[list[float], np.ndarray]:
+    n = draw(st.integers(0, 9))
+    means = draw(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=n, max_size=n))
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    return means, table(n, *draw(st.sets(st.sampled_from(pairs)) if pairs else st.just(set())))
+
+
+@given(systems())
+def test_two_systems_share_a_letter_if_and_only_if_they_do_not_differ(
+    case: tuple[list[float], np.ndarray],
+) -> None:
+    groups = columns(letters(*case))
+    for i in range(len(case[0])):
+        for j in range(len(case[0])):
+            assert any({i, j} <= group for group in groups) == (not case[1][i, j])
+
+
+@given(systems())
+def test_no_letter_is_superfluous(case: tuple[list[float], np.ndarray]) -> None:
+    """Each letter has a pair (or a system) of its own; none is part of another one."""
+    groups = columns(letters(*case))
+    for group in groups:
+        others = [other for other in groups if other is not group]
+        assert not any(group <= other for other in others)
+        assert any(not any({i, j} <= other for other in others) for i in group for j in group)
+
+
+@given(systems(), st.randoms(use_true_random=False))
+def test_the_best_system_has_a_and_the_order_of_systems_does_not_matter(
+    case: tuple[list[float], np.ndarray], random: Any
+) -> None:
+    means, differs = case
+    means = [mean + i / 1e3 for i, mean in enumerate(means)]  # no two are equal
+    texts = letters(means, differs)
+    order = list(range(len(means)))
+    random.shuffle(order)
+    assert letters([means[i] for i in order], differs[np.ix_(order, order)]) == [
+        texts[i] for i in order
+    ]
+    if means:
+        assert texts[int(np.argmax(means))].startswith("a")
+
+
+def test_after_z_comes_a2() -> None:
+    n = 30
+    texts = letters(-np.arange(n), ~np.eye(n, dtype=np.bool_))
+    assert texts[25:] == ["z", "a2", "b2", "c2", "d2"]
+
+
+@pytest.mark.parametrize(
+    "differs", [table(3), [[0.2, 0.01], [0.01, 0.2]], [[False, True], [False, False]]]
+)
+def test_a_table_that_is_not_one_is_refused(differs: Any) -> None:
+    with pytest.raises(ArgumentError, match="differs"):
+        letters([0.1, 0.2], differs)

@@ -1,20 +1,30 @@
-"""Error spending boundaries against published tables, other integrals and simulated paths."""
+"""Error spending boundaries and betting intervals: tables, definitions, laws, simulated paths."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri, stdtr
 
 from podium.errors import ArgumentError
-from podium.evaluation.stats import Interval, repeated_interval, spending_boundaries
+from podium.evaluation.stats import (
+    Interval,
+    betting,
+    betting_interval,
+    repeated_interval,
+    spending_boundaries,
+)
 
 INF = math.inf
+UNIT: Any = (0.0, 1.0)
 
 
 def _spent(fraction: float, alpha: float) -> float:
@@ -117,39 +127,13 @@ def test_a_look_that_spends_nothing_changes_nothing(fractions: list[float]) -> N
 
 
 def test_looks_that_are_near_or_very_early_spend_nothing() -> None:
-    boundaries = spending_boundaries([0.001, 0.05, 0.5, 0.504, 0.506, 0.999, 1.0], 0.05)
-    assert np.isinf(boundaries).tolist() == [True, True, False, True, False, False, False]
-    assert np.isinf(spending_boundaries([0.5, 1 - 1e-13, 1.0], 0.05)).tolist() == [
-        False,
-        False,
-        True,
-    ]
-
-
-def test_steps_of_half_a_percent_spend_in_spite_of_rounding() -> None:
-    boundaries = spending_boundaries(np.arange(1, 201) / 200, 0.05)
-    is_late = np.arange(200) >= 20  # earlier looks would spend less than 1e-12
-    assert np.isfinite(boundaries[is_late]).all()
-    assert (np.diff(boundaries[is_late]) < 0).all()
-
-
-def test_without_looks_there_are_no_boundaries() -> None:
-    assert spending_boundaries([], 0.05).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("fractions", "alpha", "message"),
-    [
-        ([0.5, 0.5], 0.05, "fractions must increase and be > 0, got 0.5 at position 1"),
-        ([0.0, 0.5], 0.05, "got 0 at position 0"),
-        ([0.5, math.nan], 0.05, "got nan at position 1"),
-        ([0.5, np.inf], 0.05, "got inf at position 1"),
-        ([0.5, 1.0], 0.0, "alpha must be a number > 0 and < 1, got 0.0"),
-    ],
-)
-def test_bad_looks_are_errors(fractions: list[float], alpha: float, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        spending_boundaries(fractions, alpha)
+    spends = np.isfinite(spending_boundaries([0.001, 0.05, 0.5, 0.504, 0.506, 0.999, 1.0], 0.05))
+    assert spends.tolist() == [False, False, True, False, True, True, True]
+    spends = np.isfinite(spending_boundaries([0.5, 1 - 1e-13, 1.0], 0.05))
+    assert spends.tolist() == [True, True, False]
+    boundaries = spending_boundaries(np.arange(1, 201) / 200, 0.05)[19:]  # in spite of rounding
+    assert np.isfinite(boundaries).all()
+    assert (np.diff(boundaries) < 0).all()
 
 
 @given(st.floats(0, 8), st.sampled_from([1, 4, 30, 1000, 10**7]))
@@ -166,20 +150,32 @@ def test_infinite_boundary_has_infinite_ends(std_error: float, boundary: float) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("call", "parameter"),
     [
-        ((math.nan, 1, 5, 2), "mean must be a finite number"),
-        ((0, -1, 5, 2), "std_error must be a number >= 0, got -1"),
-        ((0, 1, 0, 2), "dof must be a number > 0, got 0"),
-        ((0, 1, 5, -2), "boundary must be a number >= 0, got -2"),
-        ((0, 1, 5, math.nan), "boundary must be a number >= 0, got nan"),
+        *(
+            (lambda f=fractions: spending_boundaries(f, 0.05), "fractions")
+            for fractions in ([0.5, 0.5], [0.0, 0.5], [0.5, math.nan], [0.5, INF])
+        ),
+        (lambda: spending_boundaries([0.5, 1.0], 0.0), "alpha"),
+        (lambda: repeated_interval(math.nan, 1, 5, 2), "mean"),
+        (lambda: repeated_interval(0, -1, 5, 2), "std_error"),
+        (lambda: repeated_interval(0, 1, 0, 2), "dof"),
+        (lambda: repeated_interval(0, 1, 5, -2), "boundary"),
+        (lambda: repeated_interval(0, 1, 5, math.nan), "boundary"),
+        *(
+            (lambda v=values: betting_interval(v, UNIT), "values")
+            for values in ([0.1, math.nan], [0.1, 1.5], [-0.1], [[0.1]])
+        ),
+        *(
+            (lambda b=bounds: betting_interval([0.1], b), "bounds")
+            for bounds in ((1, 1), (1, 0), 1, (-INF, 1), (-1e308, 1e308))
+        ),
+        (lambda: betting_interval([0.1], UNIT, level=1.0), "level"),
     ],
 )
-def test_bad_interval_arguments_are_errors(
-    arguments: tuple[float, float, float, float], message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        repeated_interval(*arguments)
+def test_bad_arguments_are_named(call: Callable[[], Any], parameter: str) -> None:
+    with pytest.raises(ArgumentError, match=parameter):
+        call()
 
 
 @pytest.mark.long
@@ -194,3 +190,115 @@ def test_repeated_intervals_contain_the_mean_at_all_looks() -> None:
         errors = seen.std(axis=1, ddof=1) / math.sqrt(seen.shape[1])
         is_missed |= np.abs(seen.mean(axis=1) - true_mean) > width * errors
     assert is_missed.mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.1 * 0.9 / n_replays))
+
+
+Values = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Values]
+
+VALUES = st.lists(
+    st.sampled_from([0.0, 1.0, 0.5, 0.25]) | st.floats(0, 1, allow_subnormal=False), max_size=60
+)
+# Bernoulli and beta distributions of the paper's figures, with their means.
+DRAWS: dict[str, tuple[Draw, float]] = {
+    "bernoulli(1/2)": (lambda rng, n: rng.integers(2, size=n).astype(float), 1 / 2),
+    "bernoulli(1/10)": (lambda rng, n: (rng.random(n) < 1 / 10).astype(float), 1 / 10),
+    "uniform": (lambda rng, n: rng.random(n), 1 / 2),
+    "beta(10, 30)": (lambda rng, n: rng.beta(10, 30, size=n), 1 / 4),
+}
+
+
+def _variances(values: list[float]) -> list[float]:
+    """Return the paper's estimate of the variance before each value, by its formula."""
+    n = len(values)
+    means = [(1 / 2 + sum(values[:t])) / (t + 1) for t in range(1, n + 1)]
+    squares = [(x - mean) ** 2 for x, mean in zip(values, means, strict=True)]
+    return [(1 / 4 + sum(squares[:t])) / (t + 1) for t in range(n)]
+
+
+def _highest_capital(values: list[float], m: float, alpha: float) -> float:
+    """Return the highest capital of the bettors on a mean above m, step by step."""
+    shares = [2.0**-k for k in range(1, 9)]
+    capital = list(shares)
+    highest = sum(capital)
+    for i, (value, variance) in enumerate(zip(values, _variances(values), strict=True), start=1):
+        for k, share in enumerate(shares, start=1):
+            if i >= 10 ** (k - 1):
+                horizon = 10 ** (k + 1)
+                bet = math.sqrt(2 * math.log(2 / (alpha * share)) / (variance * horizon))
+                capital[k - 1] *= 1 + min(bet, 0.75 / m) * (value - m)
+        highest = max(highest, sum(capital))
+    return highest
+
+
+@given(VALUES, st.sampled_from([0.3, 0.9, 0.99]))
+def test_capital_reaches_the_threshold_at_the_end_and_not_above(
+    values: list[float], level: float
+) -> None:
+    alpha = 1 - level
+    low, high = betting_interval(values, UNIT, level=level)
+    for end, bets in ((low, values), (1 - high, [1 - value for value in values])):
+        if end > 1e-9:
+            assert _highest_capital(bets, end - 1e-9, alpha) >= 2 / alpha
+        assert _highest_capital(bets, end + 1e-9, alpha) < 2 / alpha
+
+
+def test_without_values_or_with_one_value_the_interval_is_the_bounds() -> None:
+    assert betting_interval([], (-1, 2)) == Interval(-1, 2)
+    for value in (-1.0, 0.3, 2.0):  # no bet of one value multiplies the capital by 40
+        assert betting_interval([value], (-1, 2)) == Interval(-1, 2)
+
+
+@given(VALUES, VALUES)
+def test_further_values_never_widen(values: list[float], further: list[float]) -> None:
+    low, high = betting_interval(values, UNIT)
+    for continuation in (further, further[::-1], sorted(further)):
+        longer = betting_interval(values + continuation, UNIT)
+        assert longer.low >= low
+        assert longer.high <= high
+
+
+@given(VALUES)
+def test_negated_values_have_the_negated_interval(values: list[float]) -> None:
+    low, high = betting_interval(values, (-0.5, 1))
+    negated = betting_interval([-value for value in values], (-1, 0.5))
+    assert negated == (-high, -low)
+
+
+@pytest.mark.parametrize("n", [3, 50, 2000])
+def test_result_does_not_depend_on_where_the_search_starts(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(n).beta(2, 5, size=n)
+    interval = betting_interval(values, UNIT)
+    for guess in ((1, 1), ((1 << 40) - 1, 1), (1 << 39, 1 << 38), (12345, 1 << 30)):
+        monkeypatch.setattr(betting, "_guess", lambda _values, guess=guess: guess)
+        assert betting_interval(values, UNIT) == interval
+
+
+def test_order_of_values_matters_and_drift_contradicts() -> None:
+    values = np.repeat([0.0, 1.0], 500)
+    low, high = betting_interval(values, UNIT)
+    assert low > high
+    mixed = betting_interval(np.tile([0.0, 1.0], 500), UNIT)
+    assert mixed.low < 0.5 < mixed.high
+
+
+SKEWED: tuple[Draw, float] = (
+    lambda rng, n: np.where(rng.random(n) < 0.02, rng.random(n) ** 0.2, 0.0),
+    0.02 / 1.2,  # E U^0.2 = 1 / 1.2
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bernoulli(1/2)", "bernoulli(1/10)", "uniform", "skewed"])
+def test_mean_is_missed_anywhere_on_the_path_as_seldom_as_promised(name: str) -> None:
+    """As intervals are nested, the last one contains the mean if and only if all do."""
+    draw, mean = SKEWED if name == "skewed" else DRAWS[name]
+    rng, n_replays, level = np.random.default_rng(7), 3000, 0.9
+    intervals = np.array(
+        [betting_interval(draw(rng, 1000), UNIT, level=level) for _ in range(n_replays)]
+    )
+    for is_missed in (intervals[:, 0] >= mean, intervals[:, 1] <= mean):
+        error = (1 - level) / 2
+        slack = 3 * math.sqrt(error * (1 - error) / n_replays)
+        assert is_missed.mean() <= error + slack
