@@ -108,15 +108,9 @@ def test_defaults_of_a_copy_fit_the_same_model() -> None:
     assert fits[0].tobytes() == fits[1].tobytes() == fits[2].tobytes()
 
 
-def test_cosines_are_the_default_of_softmax_with_long_vectors() -> None:
-    for name in LOSSES:
-        is_softmax = name in ("softmax", "sl")
-        loss = LOSSES.parse(name)
-        assert loss.suits_cosines == is_softmax
-
-
 @pytest.mark.parametrize("loss", ["softmax", "bpr", "robirank"])
 def test_short_vectors_are_compared_by_products(loss: str) -> None:
+    assert LOSSES.parse(loss).suits_cosines == (loss == "softmax")  # of long vectors
     likes = csr_array(_likes(10, 0).astype(float))
     models = (Factorization(4, loss=loss, n_epochs=2, similarity=s) for s in (None, "dot"))
     one, two = (model.fit(likes, executor=ONE) for model in models)

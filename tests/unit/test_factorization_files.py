@@ -29,7 +29,7 @@ def _fitted(source: Any = TABLE, **changes: Any) -> Factorization:
 
 @pytest.mark.parametrize("source", [TABLE, csr_array(np.eye(4))], ids=["table", "matrix"])
 def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
-    model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2")
+    model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2", l2=np.float32(0.5))
     model.save(tmp_path / "model.safetensors")
     loaded = Factorization.load(tmp_path / "model.safetensors")
     assert loaded.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
@@ -45,18 +45,17 @@ def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    with pytest.raises(DataError, match="is not a file"):
-        Factorization.load(path)
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="truncated or not a recommender file"):
+    with pytest.raises(DataError):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match="contains no recommender saved by podium"):
+    with pytest.raises(DataError, match="no recommender saved by podium"):
         Factorization.load(path)
     _fitted().save(path)
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DataError, match="truncated"):
-        Factorization.load(path)
+    whole = path.read_bytes()
+    for content in (b"nothing of the kind", whole[:-3], whole[:-1] + bytes([whole[-1] ^ 1])):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"truncated|damaged"):
+            Factorization.load(path)
 
 
 def _rewritten(path: Path, **changes: Any) -> None:
@@ -101,30 +100,22 @@ def test_file_that_contradicts_itself_is_refused(changes: dict[str, Any], tmp_pa
         Factorization.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("offsets", [[0, 10**9, 3], [0, -5, 3], [1, 1, 3]])
-def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: list[int]) -> None:
-    model = _fitted()
-    model.seen_offsets_ = np.array(offsets)
-    model.save(tmp_path / "model")
-    with pytest.raises(DataError, match="seen_offsets_ does not increase from 0 to"):
-        Factorization.load(tmp_path / "model")
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("weight_scale_", "1"),
-        ("weight_scale_", 0.0),
-        ("weight_scale_", -1.0),
+        *(("seen_offsets_", np.array(bad)) for bad in ([0, 10**9, 3], [0, -5, 3], [1, 1, 3])),
+        *(("weight_scale_", value) for value in ("1", 0.0, -1.0)),
         ("n_epochs_", 2.5),
         ("stop_reason_", None),
     ],
 )
-def test_fitted_values_of_a_wrong_type_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+def test_fitted_values_that_lead_out_of_memory_are_refused(
+    name: str, value: Any, tmp_path: Path
+) -> None:
     model = _fitted()
     setattr(model, name, value)
     model.save(tmp_path / "model")
-    with pytest.raises(DataError, match=f"is not a valid model .{name} (has|must)"):
+    with pytest.raises(DataError, match=name):
         Factorization.load(tmp_path / "model")
 
 
@@ -136,14 +127,5 @@ def test_file_without_its_digest_is_refused(tmp_path: Path) -> None:
         texts = {kind: re.sub(', "digest": "[0-9a-f]+"', "", t) for kind, t in metadata.items()}
         assert texts != metadata
         save_file(load_file(tmp_path / "model"), tmp_path / "model", metadata=texts)
-        with pytest.raises(DataError, match=r"model is damaged: its digest is missing or"):
+        with pytest.raises(DataError, match="digest"):
             load(tmp_path / "model")
-
-
-def test_damage_is_detected(tmp_path: Path) -> None:
-    _fitted().save(tmp_path / "model")
-    changed = bytearray((tmp_path / "model").read_bytes())
-    changed[-1] ^= 1
-    (tmp_path / "model").write_bytes(changed)
-    with pytest.raises(DataError, match=r"model is damaged: its digest"):
-        Factorization.load(tmp_path / "model")

