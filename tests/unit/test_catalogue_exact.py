@@ -30,7 +30,7 @@ def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
     return all(x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
 
 
-@pytest.mark.parametrize("n_items", [90, 700, 20_000])
+@pytest.mark.parametrize("n_items", [90, 20_000])
 def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
     users, items = drawn(40, n_items)
     seen = seen_by(40, n_items, 0.1)
@@ -42,12 +42,11 @@ def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
 
 def test_threads_of_the_matrix_product_change_nothing() -> None:
     users, items = drawn(300, 2_000)
-    results: list[tuple[NDArray[Any], ...]] = []
-    for threads in (1, 2, 4):
+    with threadpool_limits(1):
+        expected = top_k((users, items), 10)
+    for threads in (2, 4):
         with threadpool_limits(threads):
-            results.append(top_k((users, items), 10))
-    assert same(results[0], results[1])
-    assert same(results[0], results[2])
+            assert same(top_k((users, items), 10), expected)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 60, 61])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -253,36 +252,28 @@ def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
     assert parameters.size == 4 * 6 + 6 + 6 * 3 + 3 + 3 * 1 + 1 == network.n_parameters
 
 
-def test_steps_are_those_of_torchs_adam() -> None:
+def test_steps_are_those_of_adam() -> None:
     rng = np.random.default_rng(0)
-    ours = torch.tensor(rng.standard_normal(5))
-    theirs = torch.nn.Parameter(ours.clone())
+    mean, square, ours = np.zeros(5), np.zeros(5), torch.zeros(5, dtype=torch.float64)
     adam = Adam(torch.zeros_like(ours), torch.zeros_like(ours))
-    reference = torch.optim.Adam([theirs], lr=0.1)
-    for _ in range(20):
-        grad = torch.tensor(rng.standard_normal(5) * [1.0, 1e-6, 1e6, 0.0, -1.0])
-        theirs.grad = grad.clone()
-        reference.step()
-        ours -= 0.1 * adam.direction(grad)
-    np.testing.assert_allclose(ours, theirs.detach(), rtol=1e-10)
+    for n in range(1, 21):
+        grad = rng.standard_normal(5) * [1.0, 1e-6, 1e6, 0.0, -1.0]
+        mean, square = 0.9 * mean + 0.1 * grad, 0.999 * square + 0.001 * grad**2
+        step = mean / (1 - 0.9**n) / (np.sqrt(square / (1 - 0.999**n)) + 1e-8)
+        np.testing.assert_allclose(adam.direction(torch.tensor(grad)), step, rtol=1e-10)
 
 
-def test_saved_model_scores_the_same_and_without_torch(tmp_path: Path) -> None:
+def test_saved_model_scores_the_same_and_without_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y, qid = problem()
     ranker = small(losses.ListMLE(3), hidden=(5, 3), activation="tanh").fit(X, y, qid)
     save(ranker, tmp_path / "model")
-    np.save(tmp_path / "X", X)
+    monkeypatch.setitem(sys.modules, "torch", None)
     again = load(tmp_path / "model")
     assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
     assert again.loss == ranker.loss
     assert again.history_.keys() == {"objective"}
-    code = (
-        "import sys, numpy as np; from podium.rankers import load\n"
-        "sys.modules['torch'] = None\n"
-        "load('model').predict(np.load('X.npy')).tofile('scores')"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
-    assert (tmp_path / "scores").read_bytes() == ranker.predict(X).tobytes()
 
 
 @pytest.mark.parametrize(

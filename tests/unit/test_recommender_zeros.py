@@ -33,6 +33,8 @@ def test_rows_of_value_0_are_seen_and_not_learned(model: Recommender, tmp_path: 
         items = fitted.recommend(k=3)[0].tolist()
         assert items == [[30, -1, -1], [-1] * 3, [-1] * 3, [10, -1, -1]]
         assert int((fitted.seen_weights_ > 0).sum()) == 8
+    seen = {"user": [4], "item": [10], "rating": [0]}
+    assert model.fit(POSITIVES, seen=seen).recommend([4], k=1)[0].tolist() == [[-1]]
 
 
 def test_every_row_counts_the_same_with_gain_one() -> None:
@@ -62,12 +64,6 @@ def test_new_pairs_of_value_0_are_seen_too() -> None:
     assert model.recommend([7], k=2)[0].tolist() == [[30, -1]]
 
 
-def test_low_ratings_of_seen_may_be_0() -> None:
-    seen = {"user": [4], "item": [10], "rating": [0]}
-    for model in (Popularity(), Factorization(n_factors=4, n_epochs=1)):
-        assert model.fit(POSITIVES, seen=seen).recommend([4], k=1)[0].tolist() == [[-1]]
-
-
 def test_held_out_rows_of_value_0_are_positives_with_gain_one() -> None:
     held_out = {"user": [1, 4], "item": [30, 10], "rating": [4, 0]}
     assert Factorization(n_factors=4, n_epochs=1).fit(TABLE).ranks(held_out).size == 1
@@ -92,5 +88,5 @@ def test_rows_that_are_all_zero_are_pairs_with_gain_one_only() -> None:
     zeros = {"user": [1, 2], "item": [10, 20], "rating": [0, 0]}
     model = Factorization(n_factors=2, n_epochs=1, gain="one").fit(zeros)
     assert model.recommend([1], k=1)[0].tolist() == [[20]]
-    with pytest.raises(ArgumentError, match="at least one positive pair"):
+    with pytest.raises(ArgumentError):
         Factorization(n_factors=2, n_epochs=1).fit(zeros)

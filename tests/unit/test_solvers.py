@@ -100,7 +100,7 @@ def test_gap_bounds_how_far_the_objective_is_above_the_minimum(loss: str, seed: 
     ("solver", "loss", "keep", "near"),
     [
         *(("subgradient", loss, "best", 1.001) for loss in CONVEX),
-        *(("stochastic", "pap-max@3", keep, 1.01) for keep in ("best", "average")),
+        ("stochastic", "pap-max@3", "average", 1.01),
     ],
 )
 def test_descent_comes_to_the_bundles_optimum(
@@ -108,7 +108,7 @@ def test_descent_comes_to_the_bundles_optimum(
 ) -> None:
     given = problem(loss)
     least = solve("bundle", given)
-    settings = replace(SETTINGS, tol=0.0, max_iter=1000, batch_size=3, keep=keep)
+    settings = replace(SETTINGS, tol=0.0, max_iter=600, batch_size=3, keep=keep)
     slow = solve(solver, given, settings)
     assert least.objective - 1e-12 <= slow.objective <= near * least.objective
 
