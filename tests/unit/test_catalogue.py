@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
+from threadpoolctl import threadpool_limits
 
-from podium.catalogue import rank_all, rank_blocks, target_ranks, top_k
+from podium.catalogue import (
+    ScoreFunction,
+    _best_kernels,
+    rank_all,
+    rank_blocks,
+    target_ranks,
+    top_k,
+)
 from podium.catalogue.source import Source, read_matrix
 from podium.errors import ArgumentError
+from podium.ranking import Ranking
 
 SCORES = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
 TRUTH = csr_array([[0, 2, 0, 1], [1, 0, 0, 0]])
@@ -253,3 +264,186 @@ def test_block_stays_within_64_mib_or_one_user(n_items: int, dtype: Any) -> None
     users = np.broadcast_to(np.zeros(1, dtype), (10**6, n_items))
     size = read_matrix(users).block_size
     assert size == 1 or size * n_items * np.dtype(dtype).itemsize <= 2**26
+
+
+RNG = np.random.default_rng(0)
+GRID = RNG.integers(0, 9, (23, 31)) / 4.0
+LIKED = csr_array((RNG.random(GRID.shape) < 0.1).astype(float))
+HIDDEN = csr_array(((RNG.random(GRID.shape) < 0.2) & (LIKED.toarray() == 0)).astype(float))
+
+
+def function(scores: NDArray[Any] = GRID, **options: Any) -> ScoreFunction:
+    return ScoreFunction(lambda users: scores[users], *scores.shape, **options)
+
+
+def same_ranking(left: Ranking, right: Ranking) -> bool:
+    fields = ("relevance", "ideal", "n_items", "tied", "ideal_offsets")
+    return all(np.array_equal(getattr(left, name), getattr(right, name)) for name in fields)
+
+
+@pytest.mark.parametrize("block_size", [1, 5, 23, None])
+@pytest.mark.parametrize("ties", ["worst", "id", "random", "average"])
+def test_function_ranks_as_its_matrix_does(
+    block_size: int | None, ties: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"exclude": HIDDEN, "ties": ties}
+    left = rank_blocks(function(), LIKED, depth=7, block_size=block_size, **options)
+    right = rank_blocks(GRID, LIKED, depth=7, block_size=block_size, **options)
+    assert all(same_ranking(mine, theirs) for mine, theirs in zip(left, right, strict=True))
+    if block_size is not None:
+        monkeypatch.setattr(Source, "block_size", block_size)
+    found = target_ranks(function(), LIKED, **options)
+    assert found.tolist() == target_ranks(GRID, LIKED, **options).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_function_has_the_top_of_its_matrix(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "block_size", 6)
+    scores = GRID.astype(np.float32)
+    items, best = top_k(function(scores, dtype=dtype), 4, exclude=HIDDEN)
+    wanted, values = top_k(scores, 4, exclude=HIDDEN)
+    assert items.tolist() == wanted.tolist()
+    assert best.tolist() == values.tolist()
+    assert best.dtype == dtype
+
+
+def test_function_is_called_with_consecutive_users_once_and_never_with_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Source, "block_size", 9)
+    asked: list[list[int]] = []
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        asked.append(users.tolist())
+        return GRID[users]
+
+    top_k(ScoreFunction(scores, *GRID.shape), 1)
+    assert asked == [list(range(9)), list(range(9, 18)), list(range(18, 23))]
+    asked.clear()
+    items, _ = top_k(ScoreFunction(scores, 0, 31), 2)
+    assert items.shape == (0, 2)
+    assert asked == []
+
+
+def test_function_may_write_into_one_array_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "block_size", 6)
+    buffer = np.empty((6, GRID.shape[1]))
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.take(GRID, users, axis=0, out=buffer[: users.size])
+
+    again = ScoreFunction(scores, *GRID.shape)
+    assert target_ranks(again, LIKED).tolist() == target_ranks(GRID, LIKED).tolist()
+
+
+def test_score_that_is_not_finite_is_named() -> None:
+    scores = GRID.copy()
+    scores[20, 3] = np.nan
+    with pytest.raises(ArgumentError, match="got nan for user 20 and item 3"):
+        rank_all(function(scores), LIKED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"function": GRID},
+        {"n_users": -1},
+        {"n_items": 2.5},
+        {"n_items": 30},
+        {"dtype": np.float32},
+        {"dtype": np.int64},
+        {"function": lambda users: GRID[0]},
+        {"function": lambda users: GRID[users[:1]]},
+        {"function": lambda users: HIDDEN[users]},
+    ],
+)
+def test_what_a_function_may_not_be_is_told(
+    change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "block_size", 2)
+    with pytest.raises(ArgumentError):
+        top_k(replace(function(), **change), 2)
+
+
+Floats = NDArray[np.float32]
+
+
+def drawn(n_users: int, n_items: int, width: int = 33, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    users = rng.standard_normal((n_users, width), dtype=np.float32)
+    return users, rng.standard_normal((n_items, width), dtype=np.float32)
+
+
+def seen_by(n_users: int, n_items: int, share: float) -> csr_array[Any]:
+    rng = np.random.default_rng(7)
+    return csr_array((rng.random((n_users, n_items)) < share).astype(np.int8))
+
+
+def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("n_items", [90, 20_000])
+def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
+    users, items = drawn(40, n_items)
+    seen = seen_by(40, n_items, 0.1)
+    ranked, best = top_k((users, items), 10, exclude=seen)
+    for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
+        alone = top_k((users[part], items), 10, exclude=seen[part])
+        assert same(alone, (ranked[part], best[part]))
+
+
+def test_threads_of_the_matrix_product_change_nothing() -> None:
+    users, items = drawn(300, 2_000)
+    with threadpool_limits(1):
+        expected = top_k((users, items), 10)
+    for threads in (2, 4):
+        with threadpool_limits(threads):
+            assert same(top_k((users, items), 10), expected)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 60, 61])
+def test_equal_items_stand_by_number_wherever_they_lie(k: int) -> None:
+    users, items = drawn(9, 6)
+    copies = np.tile(items, (10, 1))  # item i equals item i - 6: more equal ones than are proposed
+    ranked, best = top_k((users, copies), k)
+    order = top_k((users, items), 6)[0]
+    for u in range(9):
+        expected = [int(i) + 6 * n for i in order[u] for n in range(10)][:k]
+        assert ranked[u, :60].tolist() == expected
+        assert (ranked[u, 60:] == -1).all()
+        assert (best[u, 60:] == -np.inf).all()
+
+
+def test_items_whose_scores_differ_by_rounding_are_all_scored() -> None:
+    users, items = drawn(1, 1)
+    rng = np.random.default_rng(3)
+    close = (items + 1e-7 * rng.standard_normal((3_000, 33))).astype(np.float32)
+    every = top_k((users, close), 3_000)
+    assert np.unique(every[1]).size > 1
+    for k in (1, 10, 100):
+        assert same(top_k((users, close), k), tuple(x[:, :k].copy() for x in every))
+
+
+def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items = drawn(9, 6)
+    copies, seen = np.tile(items, (10, 1)), seen_by(9, 60, 0.3)
+    whole = top_k((users, copies), 3, exclude=seen)
+    monkeypatch.setattr("podium.catalogue.counting._MOST", 12)
+    assert same(top_k((users, copies), 3, exclude=seen), whole)
+
+
+def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    widths: list[int] = []
+    best_items = _best_kernels.best_items
+
+    def count(*args: Any) -> Any:
+        widths.append(args[3])
+        return best_items(*args)
+
+    monkeypatch.setattr(_best_kernels, "best_items", count)
+    _, items = drawn(1, 5_000)
+    ranked, best = top_k((np.zeros((4, 33), np.float32), items), 3)
+    assert ranked.tolist() == [[0, 1, 2]] * 4
+    assert np.unique(best).tolist() == [0.0]
+    assert widths == [5]

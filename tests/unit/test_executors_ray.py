@@ -333,37 +333,6 @@ def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
         podium.measure(*tables, "ndcg@5", executor=_ray(2), progress=hide)
 
 
-@pytest.mark.long
-def test_map_begins_no_task_after_an_error(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = tmp_path / "error seen"
-
-    def task(number: int) -> None:
-        (tmp_path / str(number)).touch()
-        if number == 1:
-            raise ValueError("number 1")
-        _until(seen.exists)
-        (tmp_path / f"{number} ended").touch()
-
-    executor = _ray(2)
-    get = executor.get
-
-    def get_and_tell(references: list[Any]) -> list[Any]:
-        try:
-            return get(references)
-        except ValueError:
-            seen.touch()
-            raise
-
-    monkeypatch.setattr(executor, "get", get_and_tell)
-    with pytest.raises(ValueError, match=r"^number 1$") as caught:
-        list(executor.map(task, range(50)))
-    assert type(caught.value) is ValueError
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"0", "1", "error seen", "0 ended"}  # those that run are waited for
-
-
 def test_workers_that_end_at_once_are_said_to(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,13 +146,6 @@ def test_threads_begin_in_a_process_forked_before_they_did(files: Path, before: 
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells threads' names")
-def test_threads_that_other_code_began_are_lost_too(files: Path) -> None:
-    said = forked(files, "polars of one's own", "csv", "frames")
-    assert said == [f"csv {LOST.format('Polars')}", f"frames {WELL}"]
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("before", ["one thread", "two threads"])
 def test_lost_threads_of_boosting_are_refused(files: Path, before: str) -> None:
     pytest.importorskip("lightgbm", reason="LightGBM is absent: pip install 'podium[boosting]'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from podium.recommenders import (
     ItemKNN,
     MatrixRecommender,
     Popularity,
+    Recommender,
     load,
 )
+from podium.tuning import search
 
 N_USERS, N_ITEMS = 60, 40
 
@@ -223,3 +226,139 @@ def test_large_inverses_use_one_thread_of_blas(
     monkeypatch.setattr(_similar.linalg, "get_lapack_funcs", watched)
     np.testing.assert_allclose(EASE().fit(likes).weights_, expected, rtol=1e-5)
     assert used == [n_threads or blas_threads()] * 2
+
+
+WEIGHTS: dict[str, list[float]] = {
+    "ones": [1.0],
+    "counts": [1.0, 2.0, 3.0, 7.0],
+    "half stars": [0.5, 1.0, 3.5, 5.0],
+}
+
+
+def exact_neighbours(X: NDArray[np.float64], k: int) -> list[list[int]]:
+    """Return the k items with the greatest cosine > 0 of each item, the lower number first."""
+    columns = [[Fraction(x) for x in column] for column in X.T]
+    products = [[sum(x * y for x, y in zip(a, b, strict=True)) for b in columns] for a in columns]
+    found: list[list[int]] = []
+    for i, row in enumerate(products):
+        others = [j for j in range(len(columns)) if j != i and row[j] > 0]
+        squared = {j: row[j] ** 2 / products[j][j] for j in others}  # times a constant of item i
+        found.append(sorted(others, key=lambda j: (-squared[j], j))[:k])
+    return found
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_lower_numbers_are_kept_among_exactly_equal_cosines(weights: list[float], k: int) -> None:
+    n_ties = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.choice(weights, (12, 8)) * (rng.random((12, 8)) < 0.4)
+        expected = exact_neighbours(X, k)
+        n_ties += exact_neighbours(X[:, ::-1], k) != [[7 - j for j in row] for row in expected]
+        model = ItemKNN(k=k).fit(sparse.csr_array(X))
+        kept = [model.weights_[[i]].indices.tolist() for i in range(8)]
+        assert kept == [sorted(row) for row in expected]
+    assert n_ties > 0
+
+
+def test_equal_sums_of_decimal_weights_are_a_tie() -> None:
+    """Items 1 to 6 have the same products with item 0, in each order of their users."""
+    orders = [(0.1, 0.2, 0.3), (0.1, 0.3, 0.2), (0.2, 0.1, 0.3), (0.2, 0.3, 0.1), (0.3, 0.1, 0.2)]
+    X = np.array([(0.7, 0.7, 0.7), *orders, (0.3, 0.2, 0.1)]).T
+    model = ItemKNN(k=2).fit(sparse.csr_array(X))
+    assert model.weights_[[0]].indices.tolist() == [1, 2]
+
+
+def test_order_of_a_users_items_does_not_decide_between_equal_scores() -> None:
+    """Items 3 and 4 have three cosines with the user's items, in opposite order."""
+    shared = [3, 1, 2]  # users of items 0, 1 and 2 who also have item 3; reversed for item 4
+    rows: list[NDArray[np.int64]] = [np.array([1, 1, 1, 0, 0])]
+    for item, n in enumerate(shared):
+        for other, count in ((3, n), (4, shared[::-1][item])):
+            row: NDArray[np.int64] = np.zeros(5, np.int64)
+            row[[item, other]] = 1
+            rows += [row] * count
+    X: Any = np.array(rows)
+    scores = ItemKNN(k=4).fit(sparse.csr_array(X.astype(float))).scores([0])[0]
+    assert scores[3] == scores[4] > 0
+
+
+TABLE: dict[str, Any] = {
+    "user": [1, 1, 2, 2, 2, 3, 3, 3, 4, 4],
+    "item": [10, 20, 10, 20, 30, 30, 20, 10, 30, 20],
+    "rating": [0, 9, 8, 9, 7, 9, 0, 3, 6, 8],
+}
+POSITIVES = {
+    name: [value for value, rating in zip(values, TABLE["rating"], strict=True) if rating]
+    for name, values in TABLE.items()
+}
+MODELS = [Popularity(), EASE(l2=1.0), ItemKNN(), Factorization(n_factors=4, n_epochs=2)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_rows_of_value_0_are_seen_and_not_learned(model: Recommender, tmp_path: Any) -> None:
+    learned = model.fit(POSITIVES).scores()
+    model.fit(TABLE).save(tmp_path / "model")
+    assert np.array_equal(model.scores(), learned)
+    for fitted in (model, load(tmp_path / "model")):
+        items = fitted.recommend(k=3)[0].tolist()
+        assert items == [[30, -1, -1], [-1] * 3, [-1] * 3, [10, -1, -1]]
+        assert int((fitted.seen_weights_ > 0).sum()) == 8
+    seen = {"user": [4], "item": [10], "rating": [0]}
+    assert model.fit(POSITIVES, seen=seen).recommend([4], k=1)[0].tolist() == [[-1]]
+
+
+def test_every_row_counts_the_same_with_gain_one() -> None:
+    model = Factorization(n_factors=4, n_epochs=2, gain="one").fit(TABLE)
+    assert model.seen_weights_.tolist() == [1.0] * 10
+    without = {name: TABLE[name] for name in ("user", "item")}
+    assert np.array_equal(
+        model.scores(), Factorization(n_factors=4, n_epochs=2).fit(without).scores()
+    )
+
+
+def test_stored_zeros_of_a_matrix_are_no_pairs() -> None:
+    likes = sparse.csr_array([[1.0, 2.0, 0.0], [0.0, 1.0, 1.0]])
+    likes.data[0] = 0.0
+    for model in (Popularity(), Factorization(n_factors=2, n_epochs=1, gain="one")):
+        assert model.fit(likes).seen_items_.tolist() == [1, 1, 2]
+
+
+def test_new_pairs_of_value_0_are_seen_too() -> None:
+    model = Factorization(n_factors=4, n_epochs=2).fit(POSITIVES)
+    new = {"user": [7, 7], "item": [10, 20], "rating": [5, 0]}
+    assert model.recommend_new(new, k=2)[0].tolist() == [[30, -1]]
+    assert np.array_equal(
+        model.fold_in(new)[0], model.fold_in({n: v[:1] for n, v in new.items()})[0]
+    )
+    model.partial_fit(new)
+    assert model.recommend([7], k=2)[0].tolist() == [[30, -1]]
+
+
+def test_held_out_rows_of_value_0_are_positives_with_gain_one() -> None:
+    held_out = {"user": [1, 4], "item": [30, 10], "rating": [4, 0]}
+    assert Factorization(n_factors=4, n_epochs=1).fit(TABLE).ranks(held_out).size == 1
+    model = Factorization(n_factors=4, n_epochs=1, gain="one")
+    assert model.fit(TABLE, eval_set=held_out).ranks(held_out).size == 2
+
+
+def test_a_search_does_not_hold_out_rows_of_value_0() -> None:
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((30, 12)) < 0.6)
+    rating = rng.integers(0, 3, user.size)
+    table, kept = {"user": user, "item": item, "rating": rating}, rating > 0
+    options: dict[str, Any] = {"grid": {"k": [1, 5]}, "measure": "recall@3", "refit": False}
+    few = {"user": user[kept], "item": item[kept], "rating": rating[kept]}
+    low = {"user": user[~kept], "item": item[~kept]}
+    found = search(ItemKNN(), table, **options)
+    same = search(ItemKNN(), few, seen=low, **options)
+    assert [trial.mean for trial in found.trials] == [trial.mean for trial in same.trials]
+
+
+def test_rows_that_are_all_zero_are_pairs_with_gain_one_only() -> None:
+    zeros = {"user": [1, 2], "item": [10, 20], "rating": [0, 0]}
+    model = Factorization(n_factors=2, n_epochs=1, gain="one").fit(zeros)
+    assert model.recommend([1], k=1)[0].tolist() == [[20]]
+    with pytest.raises(ArgumentError):
+        Factorization(n_factors=2, n_epochs=1).fit(zeros)

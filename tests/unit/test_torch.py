@@ -13,8 +13,6 @@ from podium import losses
 from podium.errors import ArgumentError, MissingExtraError
 from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
-from podium.losses.pairwise import PairwiseLogistic
-from podium.rankers.objective import LinearObjective
 from podium.torch import as_torch
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
@@ -88,36 +86,6 @@ def test_padding_is_never_read_and_gets_no_gradient(loss: Any) -> None:
     in_rows.backward()
     assert torch.all(padded.grad[~torch.tensor(MASK)] == 0.0)
     np.testing.assert_allclose(padded.grad[torch.tensor(MASK)], rows.grad, rtol=1e-13)
-
-
-def test_weights_of_groups_scale_their_gradients() -> None:
-    """A combination of the groups' values has that combination of their gradients."""
-    given, mix = scores(4, 5), torch.tensor([2.0, -3.0, 0.0, 7.0], dtype=torch.float64)
-    values = as_torch("softmax").per_group(given, GRADES, mask=MASK)
-    torch.nansum(mix * values).backward()
-    alone = []
-    for row in (0, 1):
-        one = scores(4, 5)
-        here = one[row, MASK[row]]
-        as_torch("softmax", one_group=True)(here, GRADES[row][MASK[row]]).backward()
-        alone.append(one.grad)
-    np.testing.assert_allclose(given.grad, 2.0 * alone[0] - 3.0 * alone[1], atol=1e-15)
-
-
-def test_gradient_goes_on_into_a_model() -> None:
-    """A linear layer's weights get the gradient that LinearRanker's solvers see."""
-    rng = np.random.default_rng(0)
-    X, coef = rng.standard_normal((12, 3)), rng.standard_normal(3)
-    qid, loss = np.nonzero(MASK)[0], PairwiseLogistic()
-    target = loss.prepare(GRADES[MASK].astype(float), Groups.from_qid(qid))
-    expected = LinearObjective(X, loss, target).evaluate(coef)
-    layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
-    with torch.no_grad():
-        layer.weight[:] = torch.tensor(coef)
-    value = as_torch(loss)(layer(torch.tensor(X))[:, 0], GRADES[MASK], qid)
-    (2.0 * value).backward()
-    assert value.item() == pytest.approx(expected.loss)
-    np.testing.assert_allclose(layer.weight.grad[0], 2.0 * expected.grad, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
