@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 from typing import Any
 
@@ -165,27 +164,3 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     _rewrite(folder / "fit.checkpoint", lambda arrays: None)
     assert _validated(folder, resume=True).n_epochs_ < 6
     return (folder / "fit.checkpoint").read_bytes()
-
-
-def test_full_disk_leaves_the_checkpoint_of_the_pass_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from podium import _arrays
-
-    path = tmp_path / "fit.checkpoint"
-    save, calls = _arrays.save_file, []
-
-    def full(arrays: Any, place: Any, metadata: Any) -> None:
-        calls.append(place)
-        if len(calls) == 3:
-            Path(place).write_bytes(b"half")
-            raise OSError(errno.ENOSPC, "No space left on device")
-        save(arrays, place, metadata=metadata)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_arrays, "save_file", full)
-        with pytest.raises(OSError, match="No space"):
-            _model().fit(_likes(), executor=ONE, checkpoint=path)
-    assert [each.name for each in tmp_path.iterdir()] == ["fit.checkpoint"]
-    resumed = _model().fit(_likes(), executor=ONE, checkpoint=path, resume=True)
-    assert _bits(resumed) == _bits(_model().fit(_likes(), executor=ONE))

@@ -116,17 +116,20 @@ def objective(loss: Any, weights: Any = None) -> LinearObjective:
 
 @pytest.mark.parametrize("loss", DRAWN_ONCE.values(), ids=DRAWN_ONCE)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_mini_batches_add_up_to_the_objective(loss: Any, weighted: bool) -> None:
+def test_mini_batches_add_up_to_the_objective(
+    loss: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The mean over a pass of one list each is the whole, for keys that are drawn once."""
     X, y, qid = problem()
     weights = (1.0 + qid % 3) if weighted else None
     labels = Labels(y, Groups.from_qid(qid), weights)
     rng = np.random.default_rng(0)
     keys = {"keys": rng.random((qid.size, 1))} if loss.draws else {}
+    monkeypatch.setattr(type(loss), "draw", lambda *_: keys.get("keys"))
     target = loss.prepare(y, labels.groups, weights=weights, **keys)
     whole = LinearObjective(X, loss, target, labels=labels)
     at = rng.standard_normal(4)
-    batches = Batches.of(_Keyed(loss, keys), target, labels, seed=3)
+    batches = Batches.of(loss, target, labels, seed=3)
     parts = [
         replace(whole, rows=batch.rows, target=batch.target, scale=batch.scale).evaluate(at)
         for batch in batches.epoch(1, 1)
@@ -136,30 +139,6 @@ def test_mini_batches_add_up_to_the_objective(loss: Any, weighted: bool) -> None
     np.testing.assert_allclose(
         np.mean([part.grad for part in parts], axis=0), whole.evaluate(at).grad, atol=1e-12
     )
-
-
-@dataclass(frozen=True)
-class _Keyed(losses.Loss):
-    """A loss whose draw is known beforehand."""
-
-    loss: Any
-    keys: dict[str, Any]
-
-    @property
-    def draws(self) -> bool:
-        return bool(self.keys)
-
-    def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
-        return self.keys["keys"]
-
-    def prepare(self, *args: Any, **named: Any) -> Any:
-        return self.loss.prepare(*args, **named)
-
-    def value_and_grad(self, scores: Any, target: Any) -> Any:
-        return self.loss.value_and_grad(scores, target)
-
-    def curvature(self, scores: Any, target: Any) -> Any:
-        return self.loss.curvature(scores, target)
 
 
 def test_a_batch_of_a_squared_loss_without_relevant_rows_has_its_share() -> None:

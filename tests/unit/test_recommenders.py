@@ -34,38 +34,42 @@ LIKES = sparse.csr_array(PAIRS)
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "wrong"),
+    ("make", "parameters"),
     [
-        (EASE, "l2", 0.0),
-        (EASE, "precision", "half"),
-        (EASE, "gain", "log"),
-        (ItemKNN, "k", 0),
-        (Factorization, "n_factors", 0),
-        (Factorization, "loss", "robirnk"),
-        (Factorization, "n_negatives", 0),
-        (Factorization, "learning_rate", 0),
-        (Factorization, "decay", "cosine"),
-        (Factorization, "l2", -1),
-        (Factorization, "l2_power", -1),
-        (Factorization, "n_epochs", 0),
-        (Factorization, "n_blocks", N_USERS + 1),
-        (Factorization, "xi", "best"),
-        (Factorization, "xi_rate", 1.5),
-        (Factorization, "negatives", "popular"),
-        (Factorization, "popularity", -1),
-        (Factorization, "popularity_share", 0),
-        (Factorization, "similarity", "angle"),
-        (Factorization, "item_bias", "no"),
-        (Factorization, "gain", "log"),
-        (Factorization, "random_state", -1),
-        (Factorization, "patience", 0),
-        (Factorization, "eval_metric", "ndgc@10"),
+        (EASE, {"l2": 0.0, "precision": "half", "gain": "log"}),
+        (ItemKNN, {"k": 0}),
+        (
+            Factorization,
+            {
+                "n_factors": 0,
+                "loss": "robirnk",
+                "n_negatives": 0,
+                "learning_rate": 0,
+                "decay": "cosine",
+                "l2": -1,
+                "l2_power": -1,
+                "n_epochs": 0,
+                "n_blocks": N_USERS + 1,
+                "xi": "best",
+                "xi_rate": 1.5,
+                "negatives": "popular",
+                "popularity": -1,
+                "popularity_share": 0,
+                "similarity": "angle",
+                "item_bias": "no",
+                "gain": "log",
+                "random_state": -1,
+                "patience": 0,
+            },
+        ),
     ],
 )
-def test_parameter_out_of_range_is_named(make: Any, name: str, wrong: Any) -> None:
-    with pytest.raises(ArgumentError) as caught:
-        make(**{name: wrong}).fit(LIKES)
-    assert name in caught.value.parameters or name == "eval_metric", caught.value
+def test_parameters_out_of_range_are_named(make: Any, parameters: dict[str, Any]) -> None:
+    for name, wrong in parameters.items():
+        with pytest.raises(ArgumentError, match=name):
+            make(**{name: wrong}).fit(LIKES)
+    with pytest.raises(ArgumentError):
+        Factorization(eval_metric="ndgc@10").fit(LIKES)
 
 
 def test_popularity_is_the_number_of_users() -> None:

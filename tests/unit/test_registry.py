@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from podium import losses, metrics, plugins
+from podium import losses, metrics, plugins, sampled
 from podium._grammar import Text, read, word
 from podium.errors import ArgumentError, PodiumWarning
 from podium.registry import Registry, Values
@@ -167,13 +166,10 @@ def test_plugin_that_cannot_be_imported_is_named_and_left_out(
         metrics.parse("late@3")
 
 
+@pytest.mark.usefixtures("unread")
 def test_known_names_read_no_plugin() -> None:
-    code = (
-        "from podium import losses, metrics, plugins, sampled\n"
-        "losses.get('pap-ramp@3'), metrics.parse('auc@5'), metrics.parse('map@5'), "
-        "metrics.parse('ndcg@5'), sampled.get('auto'), 'ap' in metrics.REGISTRY\n"
-        "assert not plugins._Plugins.loaded\n"
-        "losses.is_registered('x')\n"
-        "assert plugins._Plugins.loaded"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    losses.get("pap-ramp@3"), metrics.parse("auc@5"), metrics.parse("map@5")
+    metrics.parse("ndcg@5"), sampled.get("auto"), "ap" in metrics.REGISTRY
+    assert not plugins._Plugins.loaded
+    losses.is_registered("x")
+    assert plugins._Plugins.loaded

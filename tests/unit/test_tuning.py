@@ -295,8 +295,8 @@ def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
             return super().fit(X, y, qid)
 
     with threadpool_limits(2, user_api="blas"):
-        found = search(Checking(), grid={"sign": [1.0, -1.0, 2.0]}, n_jobs=n_jobs, seed=5)
-    assert [t.error for t in found.trials] == [""] * 3
+        found = search(Checking(), grid={"sign": [1.0, -1.0]}, n_jobs=n_jobs, seed=5, refit=False)
+    assert [t.error for t in found.trials] == [""] * 2
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from podium.errors import (
     PodiumWarning,
 )
 from podium.evaluation import evaluate
-from podium.executors import Threads
 from podium.recommenders import (
     EASE,
     REGISTRY,
@@ -216,15 +215,6 @@ def test_seen_pairs_are_not_ranked() -> None:
 
 
 # --- Results ------------------------------------------------------------------------------------
-
-
-def test_number_of_threads_changes_nothing() -> None:
-    space = {"n_factors": [4, 8], "l2": LogUniform(0.01, 0.1)}
-    one, three = (
-        search(Factorization(4, n_epochs=9), grid=space, executor=Threads(n)) for n in (1, 3)
-    )
-    assert without_seconds(one) == without_seconds(three)
-    assert np.array_equal(one.estimator.user_factors_, three.estimator.user_factors_)
 
 
 def test_failures_and_warnings_are_listed_with_their_reasons(tmp_path: Path) -> None:
