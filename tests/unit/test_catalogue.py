@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from podium.catalogue import (
     ScoreFunction,
-    _best_kernels,
     rank_all,
     rank_blocks,
     target_ranks,
@@ -431,19 +430,3 @@ def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.Mon
     whole = top_k((users, copies), 3, exclude=seen)
     monkeypatch.setattr("podium.catalogue.counting._MOST", 12)
     assert same(top_k((users, copies), 3, exclude=seen), whole)
-
-
-def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    widths: list[int] = []
-    best_items = _best_kernels.best_items
-
-    def count(*args: Any) -> Any:
-        widths.append(args[3])
-        return best_items(*args)
-
-    monkeypatch.setattr(_best_kernels, "best_items", count)
-    _, items = drawn(1, 5_000)
-    ranked, best = top_k((np.zeros((4, 33), np.float32), items), 3)
-    assert ranked.tolist() == [[0, 1, 2]] * 4
-    assert np.unique(best).tolist() == [0.0]
-    assert widths == [5]

@@ -67,7 +67,7 @@ def tables() -> dict[str, pl.DataFrame]:
 def written(folder: Path, frames: dict[str, pl.DataFrame]) -> dict[str, Path]:
     """Write each table as a folder of several files."""
     for name, frame in frames.items():
-        podium.data.write_parts(frame, folder / name, n_rows=700)
+        podium.data.write_parts(frame.to_dict(), folder / name, n_rows=700)
     return {name: folder / name for name in frames}
 
 

@@ -12,7 +12,6 @@ import socket
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -211,42 +210,6 @@ def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_pat
         assert ranks[0] == ranks[1]
         lists = [model.recommend(k=4, executor=e)[0].tolist() for e in (None, executor)]
         assert lists[0] == lists[1]
-
-
-@pytest.mark.long
-def test_worker_that_dies_costs_only_its_part(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from podium.data import bucket_rows
-    from podium.evaluation import in_buckets
-
-    tables, log = _tables(tmp_path), tmp_path / "log"
-    killed = {"dividing": tmp_path / "divided", "measuring": tmp_path / "measured"}
-
-    def dying(function: Any, what: str, number: Callable[[Any], Any]) -> Any:
-        def task(*arguments: Any) -> Any:
-            with log.open("a") as file:
-                file.write(f"{what} {number(arguments[0])}\n")
-            if not killed[what].exists():
-                killed[what].touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*arguments)
-
-        return task
-
-    name = "podium.data.buckets.write_rows"
-    monkeypatch.setattr(name, dying(bucket_rows.write_rows, "dividing", lambda t: t.path.name))
-    measured = in_buckets._measured
-    monkeypatch.setattr(
-        in_buckets, "_measured", dying(measured, "measuring", lambda bucket: bucket)
-    )
-    there = podium.measure(*tables, "ndcg@5", executor=_ray(3), spill_dir=tmp_path)
-    monkeypatch.undo()
-    assert there.as_json() == podium.measure(*tables, "ndcg@5").as_json()
-    assert all(path.exists() for path in killed.values())
-    calls = Counter(log.read_text().splitlines())
-    assert sorted(calls.values(), reverse=True)[:3] == [2, 2, 1]  # the two that were killed
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
 def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:

@@ -27,15 +27,6 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 @quiet
-def test_radius_bounds_the_coefficients() -> None:
-    X, y, qid = problem()
-    free = LinearRanker("pap-ramp@5", max_iter=50).fit(X, y, qid)
-    bound = LinearRanker("pap-ramp@5", max_iter=50, radius=0.2).fit(X, y, qid)
-    assert np.linalg.norm(free.coef_) > 0.3
-    assert np.linalg.norm(bound.coef_) == pytest.approx(0.2)
-
-
-@quiet
 def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
     X, y, qid = problem()
     V, v, w = problem(seed=1)
@@ -146,16 +137,9 @@ def loss_for(solver: str) -> str:
 
 
 @quiet
-@pytest.mark.parametrize(
-    ("loss", "radius", "same_as"),
-    [
-        ("logistic", None, "lbfgs"),
-        ("logistic", 3.0, "subgradient"),
-        ("pap-avg@5", None, "subgradient"),
-    ],
-)
-def test_auto_takes_what_suits_the_loss(loss: str, radius: float | None, same_as: str) -> None:
-    settings: dict[str, Any] = {"radius": radius, "max_iter": 30, "l2": 0.01}
+@pytest.mark.parametrize(("loss", "same_as"), [("logistic", "lbfgs"), ("pap-avg@5", "subgradient")])
+def test_auto_takes_what_suits_the_loss(loss: str, same_as: str) -> None:
+    settings: dict[str, Any] = {"max_iter": 30, "l2": 0.01}
     auto = LinearRanker(loss, **settings).fit(X, Y, QID)
     named = LinearRanker(loss, solver=same_as, **settings).fit(X, Y, QID)
     assert auto.coef_.tobytes() == named.coef_.tobytes()

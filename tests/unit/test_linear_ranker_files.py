@@ -35,7 +35,7 @@ def fitted(**params: Any) -> LinearRanker:
     [
         {},
         {"loss": losses.PApMax(3, clip=True)},
-        {"loss": None, "radius": 2.5},
+        {"loss": None, "learning_rate": 2.5},
         {"eval_metric": parse("ndcg(gain=exp2)@5"), "patience": None},
         {"l2": np.float64(0.25)},
     ],

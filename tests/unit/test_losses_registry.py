@@ -92,3 +92,5 @@ def test_a_loss_of_three_methods_has_every_declaration() -> None:
     target = loss.prepare(np.ones(2), Groups.single(2))
     assert len(loss.value_grad_and_curvature(np.zeros(2), target)) == 3
     assert loss.why_undefined(target).endswith("is defined on no group.")
+    with pytest.raises(TypeError, match="k"):
+        losses.PApRamp()  # pyright: ignore[reportCallIssue]

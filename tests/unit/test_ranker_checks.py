@@ -44,13 +44,11 @@ REDRAWN = losses.ListMLE(ties="redrawn")
 OF_ALL: dict[Any, list[dict[str, Any]]] = {
     LinearRanker: [
         *({"learning_rate": 0.0}, {"max_iter": 0}, {"fit_intercept": "no"}, {"tol": "small"}),
-        *({"radius": 0.0}, {"patience": 0}, {"solver": "bundel"}, {"loss": 3}, {"start": "zeros"}),
+        *({"patience": 0}, {"solver": "bundel"}, {"loss": 3}, {"start": "zeros"}),
         *({"start": np.zeros(3)}, {"start": [0.0, np.nan, 0.0, 0.0]}, {"keep": "first"}),
         *({"batch_size": 0}, {"l2": -1.0}, {"random_state": -1}, {"random_state": None}),
         {"start": np.full(4, 1e300)},
         {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"},
-        {"loss": "pap-avg@5", "radius": 1.0, "solver": "bundle"},
-        *({"solver": name, "radius": 1.0} for name in ("lbfgs", "bundle")),
         {"solver": "bundle", "loss": "pap-ramp@5"},
         {"solver": "lbfgs", "loss": "pap-avg@5"},
         *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "bundle", "subgradient")),

@@ -204,34 +204,6 @@ def test_file_of_another_class_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "m")
 
 
-@pytest.mark.parametrize(("limit", "n_threads"), [(1, 1), (1000, None)])
-def test_large_inverses_use_one_thread_of_blas(
-    monkeypatch: pytest.MonkeyPatch, limit: int, n_threads: int | None
-) -> None:
-    from podium._one_thread import blas_threads
-    from podium.recommenders import _similar
-
-    used: list[int] = []
-    find = _similar.linalg.get_lapack_funcs
-
-    def watched(names: Any, arrays: Any) -> Any:
-        def call(function: Any) -> Any:
-            def noting(*args: Any, **options: Any) -> Any:
-                used.append(blas_threads())
-                return function(*args, **options)
-
-            return noting
-
-        return [call(function) for function in find(names, arrays)]
-
-    likes = sparse.csr_array(np.random.default_rng(0).random((30, 12)) < 0.3, dtype=float)
-    expected = EASE().fit(likes).weights_
-    monkeypatch.setattr(_similar, "_THREADED", limit)
-    monkeypatch.setattr(_similar.linalg, "get_lapack_funcs", watched)
-    np.testing.assert_allclose(EASE().fit(likes).weights_, expected, rtol=1e-5)
-    assert used == [n_threads or blas_threads()] * 2
-
-
 WEIGHTS: dict[str, list[float]] = {
     "ones": [1.0],
     "counts": [1.0, 2.0, 3.0, 7.0],

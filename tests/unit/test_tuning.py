@@ -275,10 +275,14 @@ def test_progress_is_called_after_each_fit_in_the_calling_thread() -> None:
 
 def test_columns_of_several_kinds_are_text() -> None:
     model = LinearRanker("pap-ramp@5", max_iter=10)
-    grid = {"patience": [None, 5], "solver": ["subgradient", "auto"], "radius": [None, 1, 2.5]}
+    grid = {
+        "patience": [None, 5],
+        "solver": ["subgradient", "auto"],
+        "learning_rate": [None, 1, 2.5],
+    }
     table = search(model, grid=grid, measure="ap").table
     assert table["patience"][:1] + table["patience"][-1:] == [None, 5]
-    assert table["radius"][:3] == [None, 1.0, 2.5]
+    assert table["learning_rate"][:3] == [None, 1.0, 2.5]
     assert pl.DataFrame(table).height == 12
 
 

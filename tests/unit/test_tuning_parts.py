@@ -142,11 +142,10 @@ def test_splits_set_users_or_rows_or_the_last_rows_aside() -> None:
     ],
 )
 @pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
-@pytest.mark.parametrize("radius", [None, 2.0])
 def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
-    loss: str | None, has_steps: bool, solver: str, radius: float | None
+    loss: str | None, has_steps: bool, solver: str
 ) -> None:
-    model = LinearRanker(loss, solver=solver, radius=radius)
+    model = LinearRanker(loss, solver=solver)
     grid = default_grid(model)[0]
     assert ("learning_rate" in grid) == (solver != "lbfgs" and has_steps)
     assert len(plan(model)) == np.prod([len(values) for values in grid.values()])

@@ -41,8 +41,8 @@ def bundle(
     Raises
     ------
     ArgumentError
-        If the loss does not declare `convex` or draws anew in each pass, l2 is 0, there is a
-        radius, or the loss falls without end in the intercept.
+        If the loss does not declare `convex` or draws anew in each pass, l2 is 0, or
+        the loss falls without end in the intercept.
     MissingExtraError
         If the extra ``podium[qp]`` is not installed.
 
@@ -50,7 +50,7 @@ def bundle(
     ----------
     teo2010, algorithm 1; franc2009, section 3 for the line search.
     """
-    require(objective, settings, "bundle", "convex")
+    require(objective, "bundle", "convex")
     if objective.l2 <= 0.0:  # the dual is then unbounded
         raise ArgumentError(
             f"{arg.solver('bundle')} needs l2 > 0, got {objective.l2:g}. Its duality gap is "
