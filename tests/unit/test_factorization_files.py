@@ -22,21 +22,17 @@ from podium.recommenders import Factorization, Popularity, load
 TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
 
 
-def _fitted(source: Any = TABLE, **changes: Any) -> Factorization:
+def _fitted(**changes: Any) -> Factorization:
     model = Factorization(**{"n_factors": 3, "n_epochs": 2, **changes})
-    return model.fit(source, executor=Threads(1))
+    return model.fit(TABLE, executor=Threads(1))
 
 
-@pytest.mark.parametrize("source", [TABLE, csr_array(np.eye(4))], ids=["table", "matrix"])
-def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
-    model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2", l2=np.float32(0.5))
+def test_loaded_model_folds_in_as_the_saved_one(tmp_path: Path) -> None:
+    model = _fitted(eval_metric=parse("ndcg@5"), loss="type2", l2=np.float32(0.5))
     model.save(tmp_path / "model.safetensors")
     loaded = Factorization.load(tmp_path / "model.safetensors")
     assert loaded.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
-    users = None if model.user_labels_ is None else ["é", "b"]
-    for expected, result in zip(model.recommend(users, 2), loaded.recommend(users, 2), strict=True):
-        assert np.array_equal(expected, result)
-    new = {"user": ["z"], "item": [3]} if users else csr_array(np.eye(4))
+    new = {"user": ["z"], "item": [3]}
     assert model.fold_in(new).tobytes() == loaded.fold_in(new).tobytes()
     for name in ("n_blocks_", "n_epochs_", "stop_reason_"):
         assert getattr(loaded, name) == getattr(model, name)

@@ -79,11 +79,3 @@ def test_groups_of_the_fit_are_those_of_qid() -> None:
         assert not np.allclose(grouped, model.fit(X, y)[-1].coef_)
     alone = ranker().fit(model[0].transform(X), y, qid)
     np.testing.assert_allclose(grouped, alone.coef_, rtol=1e-6, atol=1e-9)
-
-
-def test_search_without_a_request_for_qid_says_so() -> None:
-    X, y, qid = rings()
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(curved(), GAMMA, cv=GroupKFold(3), scoring=make_scorer(f"pap@{K}"))
-        with pytest.raises(ValueError, match="qid"):
-            search.fit(X, y, groups=qid, qid=qid)

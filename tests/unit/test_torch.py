@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from typing import Any
 
@@ -18,16 +17,9 @@ from podium.torch import as_torch
 torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
 
 
-def get(name: str) -> Any:
-    needs_k = any(
-        f.name == "k" and f.default is dataclasses.MISSING
-        for f in dataclasses.fields(losses.REGISTRY[name])
-    )
-    return losses.get(name, **({"k": 2} if needs_k else {}))
-
-
-LOSSES = [
-    *(get(name) for name in losses.REGISTRY),
+LOSSES: list[Any] = [
+    *map(losses.get, ["softmax", "logistic", "group-logistic", "squared", "lambdarank", "sl@2"]),
+    *(losses.PApRamp(2), losses.PApLogistic(2), losses.PApTightStruct(2, exact=True)),
     losses.ListMLE(2, ties="averaged", n_orders=3),
     losses.ListNet(2, ties="fixed"),
     losses.RankCosine(2),
