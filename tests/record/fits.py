@@ -77,7 +77,7 @@ _LINEAR: tuple[dict[str, Any], ...] = (
     {"start": "normal", "random_state": 3},
     {"start": "logistic", "keep": "last"},
     {"keep": "average", "solver": "stochastic", "batch_size": 3, "random_state": 1},
-    {"keep": "best_loss", "radius": 0.5},
+    {"keep": "best_loss"},
     {"fit_intercept": False, "learning_rate": 0.1},
 )
 _TREES: tuple[dict[str, Any], ...] = (

@@ -35,14 +35,6 @@ OWN = {
 both = pytest.mark.parametrize("make", RANKERS)
 
 
-def loss_names() -> list[str]:
-    names = []
-    for name, cls in losses.REGISTRY.items():
-        fields = set(getattr(cls, "__dataclass_fields__", {}))
-        names.append(f"{name}@3" if "k" in fields else name)
-    return names
-
-
 def problem(n: int = 600, seed: int = 0) -> tuple[Any, Any, Any]:
     """Rows in no order, in 30 groups, that trees can learn and a linear score cannot."""
     rng = np.random.default_rng(seed)
@@ -77,17 +69,6 @@ def test_threads_of_the_libraries_sleep_while_they_wait(
 
 
 @both
-@pytest.mark.parametrize("loss", loss_names())
-def test_every_loss_learns_to_rank(make: Any, loss: str) -> None:
-    X, y, qid = problem()
-    model = ranker(make, loss).fit(X, y, qid)
-    assert np.isfinite(model.predict(X)).all()
-    assert model.score(X, y, qid) > 0.7
-    assert model.stop_reason_ == "max_iter"
-    assert (model.n_iter_, model.best_iteration_) == (15, 14)
-
-
-@both
 def test_objective_is_the_losss_mean_at_the_predictions(make: Any) -> None:
     X, y, qid = problem()
     loss = losses.get("pap-avg@3")
@@ -98,16 +79,21 @@ def test_objective_is_the_losss_mean_at_the_predictions(make: Any) -> None:
     history = model.history_["objective"]
     assert history.shape == (15,)
     assert history[-1] == model.objective_ < history[0] < 1.0  # of all scores 0
+    assert model.score(X, y, qid) > 0.7
+    assert (model.stop_reason_, model.n_iter_, model.best_iteration_) == ("max_iter", 15, 14)
 
 
 @both
-def test_librarys_own_ranking_objectives_read_rows_in_any_order(make: Any) -> None:
+def test_librarys_own_objectives_read_rows_in_any_order_and_weights(make: Any) -> None:
     X, y, qid = problem()
-    by_group = np.argsort(qid, kind="stable")
-    loss = OWN[make][1]
-    one = ranker(make, loss).fit(X, y, qid).predict(X)
-    other = ranker(make, loss).fit(X[by_group], y[by_group], qid[by_group]).predict(X)
-    np.testing.assert_array_equal(other, one)
+    by_group, weights = np.argsort(qid, kind="stable"), np.where(qid < 15, 1.0, 0.0)
+    for loss in OWN[make]:  # XGBoost's ranking objectives weigh groups, LightGBM's weigh rows
+        one = ranker(make, loss).fit(X, y, qid).predict(X)
+        if loss == OWN[make][1]:
+            other = ranker(make, loss).fit(X[by_group], y[by_group], qid[by_group]).predict(X)
+            np.testing.assert_array_equal(other, one)
+        weighted = ranker(make, loss).fit(X, y, qid, sample_weight=weights).predict(X)
+        assert not np.array_equal(weighted, one)
 
 
 @pytest.mark.long
@@ -171,29 +157,14 @@ def test_starts(make: Any) -> None:
 
 
 @both
-def test_weights_of_groups(make: Any) -> None:
-    X, y, qid = problem()
-    weights = np.where(np.arange(30) < 15, 1.0, 0.0)
-    by_group = ranker(make).fit(X, y, qid, sample_weight=weights).predict(X)
-    by_row = ranker(make).fit(X, y, qid, sample_weight=weights[qid]).predict(X)
-    np.testing.assert_array_equal(by_group, by_row)
-    assert not np.array_equal(ranker(make).fit(X, y, qid).predict(X), by_group)
-    for own in OWN[make]:  # XGBoost's ranking objectives weigh groups, LightGBM's weigh rows
-        weighted = ranker(make, own).fit(X, y, qid, sample_weight=weights[qid]).predict(X)
-        assert not np.array_equal(ranker(make, own).fit(X, y, qid).predict(X), weighted)
-
-
-@both
 def test_missing_values_are_the_trees_business(make: Any) -> None:
     X, y, qid = problem()
     X[::3, 2] = np.nan
     assert ranker(make).fit(X, y, qid).score(X, y, qid) > 0.7
-    with pytest.raises(ArgumentError, match="start='logistic' needs finite features, but X has"):
+    with pytest.raises(ArgumentError, match="start"):
         ranker(make, start="logistic").fit(X, y, qid)
     X[0, 0] = np.inf
-    with pytest.raises(
-        ValueError, match=r"X has 1 infinite values, first at row 0 \(qid 18\), column 0"
-    ):
+    with pytest.raises(ArgumentError, match=r"first at row 0 \(qid 18\), column 0"):
         ranker(make).fit(X, y, qid)
 
 
@@ -203,7 +174,7 @@ def test_sparse_features_are_zeros_to_lightgbm_and_refused_for_xgboost() -> None
     dense = ranker(LightGBMRanker).fit(X, y, qid).predict(X)
     thin = sparse.csr_array(X)
     np.testing.assert_allclose(ranker(LightGBMRanker).fit(thin, y, qid).predict(thin), dense)
-    with pytest.raises(ArgumentError, match="X is sparse"):
+    with pytest.raises(ArgumentError):
         ranker(XGBoostRanker).fit(thin, y, qid)
 
 
@@ -217,35 +188,18 @@ def test_options_win_over_parameters(make: Any) -> None:
 
 
 @both
-def test_pickle_and_file_bring_the_same_scores(make: Any, tmp_path: Path) -> None:
+def test_pickle_and_file_bring_the_same_model(make: Any, tmp_path: Path) -> None:
     X, y, qid = problem()
-    model = ranker(make, start="logistic").fit(X, y, qid, eval_set=(X, y, qid))
-    scores = model.predict(X)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), scores)
+    name = "max_bin" if make is LightGBMRanker else "max_leaves"
+    model = ranker(make, start="logistic", options={name: np.int64(15)})
+    scores = model.fit(X, y, qid, eval_set=(X, y, qid)).predict(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), scores)
     save(model, tmp_path / "model.safetensors")
     loaded = load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(loaded.predict(X), scores)
     assert loaded.get_params() == model.get_params()
     assert loaded.objective_ == model.objective_
     assert loaded.history_.keys() == model.history_.keys()
-
-
-def test_options_of_a_saved_ranker_may_be_numbers_of_numpy(tmp_path: Path) -> None:
-    X, y, qid = problem()
-    model = LightGBMRanker(n_trees=2, options={"max_bin": np.int64(15)}).fit(X, y, qid)
-    save(model, tmp_path / "model.safetensors")
-    assert load(tmp_path / "model.safetensors").options == {"max_bin": 15}
-
-
-@both
-def test_file_of_broken_trees_is_refused(make: Any, tmp_path: Path) -> None:
-    X, y, qid = problem()
-    model = ranker(make).fit(X, y, qid)
-    model.trees_ = np.frombuffer(b"no trees", np.uint8)
-    save(model, tmp_path / "model.safetensors")
-    with pytest.raises(DataError, match=r"is not a valid model .trees_ is not readable"):
-        load(tmp_path / "model.safetensors")
 
 
 @both
@@ -261,28 +215,29 @@ def test_damaged_trees_never_reach_the_library(
     whole = bytearray(path.read_bytes())
     whole[n_bytes] ^= 4
     path.write_bytes(whole)
-    with pytest.raises(DataError, match=r"is damaged: its digest|truncated"):
+    with pytest.raises(DataError):
         load(path)
 
 
 @both
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "value"),
     [
-        ({"start_": np.array([np.nan] * 5)}, "start_ is not finite|start_ has shape"),
-        ({"start_": np.zeros(3, np.float32)}, "start_ has shape"),
-        ({"trees_": np.zeros((2, 2), np.uint8)}, "trees_ has shape"),
-        ({"trees_": np.zeros(2)}, "trees_ has type float64, not uint8"),
+        ("start_", np.array([np.nan] * 5)),
+        ("start_", np.zeros(3, np.float32)),
+        ("trees_", np.zeros((2, 2), np.uint8)),
+        ("trees_", np.zeros(2)),
+        ("trees_", np.frombuffer(b"no trees", np.uint8)),
     ],
 )
 def test_files_of_other_arrays_are_refused(
-    make: Any, change: dict[str, Any], message: str, tmp_path: Path
+    make: Any, name: str, value: Any, tmp_path: Path
 ) -> None:
     X, y, qid = problem()
     model = ranker(make).fit(X, y, qid)
-    model.__dict__.update(change)
+    setattr(model, name, value)
     save(model, tmp_path / "model.safetensors")
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=name):
         load(tmp_path / "model.safetensors")
 
 
@@ -295,13 +250,6 @@ def test_lambdarank_is_lightgbms() -> None:
     native = lgb.train(params, data, 15).predict(X)
     np.testing.assert_array_equal(ranker(LightGBMRanker, "lambdarank").fit(X, y, qid).predict(X),
                                   native)  # fmt: skip
-
-
-def test_lambdarank_with_a_cutoff_is_podiums() -> None:
-    """The name alone is the library's objective where the library has one."""
-    assert LightGBMRanker("lambdarank").loss_in_use() == "lambdarank"
-    assert LightGBMRanker("lambdarank@10").loss_in_use() == losses.LambdaRank(10)
-    assert XGBoostRanker("lambdarank").loss_in_use() == losses.LambdaRank()
 
 
 def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
@@ -317,7 +265,7 @@ def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
 def test_lightgbm_is_not_left_with_zeros_alone() -> None:
     X, y, qid = problem()
     for zeros in (0 * X, sparse.csr_array(0 * X), np.full_like(X, -1e-36)):
-        with pytest.raises(ArgumentError, match="X has only values that LightGBM treats as 0"):
+        with pytest.raises(ArgumentError):
             LightGBMRanker("pap-ramp@3").fit(zeros, y, qid)
 
 
@@ -371,9 +319,7 @@ def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
     for loss in ("pap-ramp@3", OWN[make][0], losses.GroupLogistic(soft=True)):
         with raises(ArgumentError, "item"):
             ranker(make, loss).fit(X, y, qid, item=item)
-    with pytest.raises(ArgumentError, match="pool_share must be a number"):
-        ranker(make, None, pool_share=1.5).fit(X, y, qid, item=item)
-    with pytest.raises(ArgumentError, match="length"):
+    with pytest.raises(ArgumentError, match="item"):
         ranker(make, None).fit(X, y, qid, item=item[:-1])
 
 
@@ -391,7 +337,7 @@ def test_an_option_that_the_library_refuses_is_one_line(
     make: Any, options: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     X, y, qid = problem(60)
-    with pytest.raises(ArgumentError, match=r"error in .*Check the parameters and o") as caught:
+    with pytest.raises(ArgumentError) as caught:
         ranker(make, "logistic", options=options).fit(X, y, qid)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""

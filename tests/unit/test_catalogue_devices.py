@@ -20,7 +20,7 @@ Factors = tuple[Floats, Floats]
 TIES = ("worst", "best", "average", "id", "random")
 
 
-def close_factors(dtype: Any, n_users: int = 40, n_items: int = 700, width: int = 17) -> Factors:
+def close_factors(dtype: Any, n_users: int = 20, n_items: int = 700, width: int = 17) -> Factors:
     """Draw factors with groups of items that are equal, or differ by a few roundings."""
     rng = np.random.default_rng(5)
     users = rng.standard_normal((n_users, width)).astype(dtype)
@@ -43,13 +43,8 @@ def exact_scores(users: Floats, items: Floats) -> Floats:
     return scores.reshape(rows.shape)
 
 
-def tensor(values: Floats) -> Any:
-    return torch.tensor(values)
-
-
-def tensors(factors: Factors) -> tuple[Any, Any]:
-    users, items = factors
-    return tensor(users), tensor(items)
+def tensors(factors: Factors) -> Any:
+    return tuple(map(torch.tensor, factors))
 
 
 def function(values: Any) -> ScoreFunction:
@@ -63,8 +58,9 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     multiply = devices.product
 
     def product(users: Any, items: Any) -> Any:
-        tried.append(len(users) * len(items))
-        if tried[-1] > 2_000:
+        full = tried and tried[-1] == 0
+        tried.append(0 if full else len(users) * len(items))
+        if full or tried[-1] > 2_000:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return multiply(users, items)
 
@@ -78,13 +74,13 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(
     dtype: Any, ties: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factors = close_factors(dtype)
-    targets = drawn_pairs(40, 700, 0.03, 1)
-    seen = drawn_pairs(40, 700, 0.05, 2)
+    targets = drawn_pairs(20, 700, 0.03, 1)
+    seen = drawn_pairs(20, 700, 0.05, 2)
     options: Any = {"exclude": seen, "overlap": "drop", "ties": ties, "seed": 3}
     scores = exact_scores(*factors)
     expected = target_ranks(scores, targets, **options)
     assert np.unique(scores[0]).size < 600  # there are ties
-    for source in (factors, tensors(factors), tensor(scores)):
+    for source in (factors, tensors(factors), torch.tensor(scores)):
         np.testing.assert_array_equal(target_ranks(source, targets, **options), expected)
     for block_size in (1, 7):
         monkeypatch.setattr(CountedProducts, "block_size", block_size)
@@ -96,10 +92,10 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(
 @pytest.mark.parametrize("k", [1, 10, 699, 750])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_lists_are_those_of_the_exact_scores_on_each_device(dtype: Any, k: int) -> None:
-    factors, seen = close_factors(dtype), drawn_pairs(40, 700, 0.05, 2)
+    factors, seen = close_factors(dtype), drawn_pairs(20, 700, 0.05, 2)
     scores = exact_scores(*factors)
     items, best = top_k(scores, k, exclude=seen)
-    on_device = tensor(scores)
+    on_device = torch.tensor(scores)
     results: list[tuple[Floats, Floats]] = [
         top_k(factors, k, exclude=seen),
         top_k(tensors(factors), k, exclude=seen),
@@ -111,15 +107,15 @@ def test_lists_are_those_of_the_exact_scores_on_each_device(dtype: Any, k: int) 
         np.testing.assert_array_equal(got[1], best)
 
 
-@pytest.mark.parametrize("depth", [1, 5, 60, None])
+@pytest.mark.parametrize("depth", [1, 60, None])
 @pytest.mark.parametrize("ties", TIES)
 def test_lists_by_counting_are_those_of_the_exact_scores(ties: Any, depth: int | None) -> None:
-    factors, seen = close_factors(np.float32), drawn_pairs(40, 700, 0.05, 2)
-    truth = drawn_pairs(40, 700, 0.03, 1)
+    factors, seen = close_factors(np.float32), drawn_pairs(20, 700, 0.05, 2)
+    truth = drawn_pairs(20, 700, 0.03, 1)
     options: Any = {"exclude": seen, "overlap": "drop", "ties": ties, "depth": depth}
     scores = exact_scores(*factors)
     expected = rank_all(scores, truth, **options)
-    sources = factors, tensors(factors), tensor(scores), function(tensor(scores))
+    sources = factors, tensors(factors), torch.tensor(scores), function(torch.tensor(scores))
     if depth is None or ties == "average":  # these are not counted
         assert rank_all(factors, truth, **options).n_items.tolist() == expected.n_items.tolist()
         with raises(ArgumentError, "depth", "ties"):
@@ -145,23 +141,16 @@ def test_shorter_products_that_a_program_allows_are_not_used() -> None:
 
 
 def test_full_memory_makes_tiles_smaller_and_changes_nothing(memory: list[int]) -> None:
-    factors, targets = close_factors(np.float32), drawn_pairs(40, 700, 0.03, 1)
+    factors, targets = close_factors(np.float32), drawn_pairs(20, 700, 0.03, 1)
     np.testing.assert_array_equal(
         target_ranks(tensors(factors), targets), target_ranks(factors, targets)
     )
     assert memory[0] > 2_000 >= memory[-1]
     for got, expected in zip(top_k(tensors(factors), 5), top_k(factors, 5), strict=True):
         np.testing.assert_array_equal(got, expected)
-
-
-def test_too_little_memory_for_any_tile_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def product(*_: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    monkeypatch.setattr(devices, "product", product)
-    users, items = tensors(close_factors(np.float32))
+    memory.append(0)  # no tile at all
     with raises(ArgumentError, "device"):
-        top_k((users, items), 5)
+        top_k(tensors(factors), 5)
 
 
 def test_other_libraries_arrays_are_read_by_their_protocol() -> None:
@@ -194,42 +183,30 @@ def test_score_that_is_not_finite_is_named_unless_it_is_excluded() -> None:
     scores[1, 2] = torch.nan
     targets = csr_array(([1.0], ([1], [0])), shape=(3, 4))
     seen = csr_array(([1.0], ([1], [2])), shape=(3, 4))
-    with pytest.raises(ArgumentError, match="finite, got nan for user 1 and item 2"):
-        target_ranks(scores, targets)
-    with pytest.raises(ArgumentError, match="finite, got nan for user 1 and item 2"):
-        top_k(scores, 2)
+    for call in (lambda: target_ranks(scores, targets), lambda: top_k(scores, 2)):
+        with pytest.raises(ArgumentError, match="user 1 and item 2"):
+            call()
     assert top_k(scores, 4, exclude=seen)[0][1].tolist() == [0, 1, 3, -1]
     assert bool(scores[1, 2].isnan())  # the caller's tensor is only read
+
+
+LARGE = torch.full((1, 1), 1e30)
 
 
 @pytest.mark.parametrize(
     ("scores", "device", "text"),
     [
-        (
-            np.zeros((2, 3)),
-            "tpu7",
-            "or a device of torch such as 'cuda', got 'tpu7'",
-        ),
-        (np.zeros((2, 3)), "cuda:99", "torch cannot use device='cuda:99'"),
-        (torch.zeros(2, 3, dtype=torch.int64), None, "floating-point numbers on a device"),
-        (torch.zeros(3), None, r"must have two dimensions, got shape \(3,\)"),
+        (np.zeros((2, 3)), "tpu7", "device"),
+        (np.zeros((2, 3)), "cuda:99", "device"),
+        (torch.zeros(2, 3, dtype=torch.int64), None, "floating-point"),
+        (torch.zeros(3), None, "two dimensions"),
+        ((LARGE, LARGE), None, "too large"),
+        (ScoreFunction(lambda users: torch.zeros(users.size, 2), 4, 3), "cpu", "4 x 3"),
     ],
 )
 def test_bad_devices_and_tensors_are_refused(scores: Any, device: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         top_k(scores, 1, device=device)
-
-
-def test_products_that_overflow_are_refused_on_a_device() -> None:
-    large = torch.full((1, 1), 1e30)
-    with pytest.raises(ArgumentError, match="products of these factors can be too large"):
-        top_k((large, large), 1)
-
-
-def test_function_of_another_shape_is_refused_on_a_device() -> None:
-    scores = ScoreFunction(lambda users: torch.zeros(users.size, 2), 4, 3)
-    with pytest.raises(ArgumentError, match="scores must have shape 4 x 3 for 4 users"):
-        top_k(scores, 1, device="cpu")
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -35,8 +35,8 @@ class Copying(Threads):
             yield pickle.loads(pickle.dumps(call[0](*call[1:])))
 
 
-EXECUTORS = [Threads(1), Threads(3), Copying(2)]
-IDS = ["one thread", "three threads", "copies"]
+EXECUTORS = [Threads(3), Copying(2)]
+IDS = ["threads", "copies"]
 
 
 def tables() -> dict[str, pl.DataFrame]:
@@ -65,14 +65,10 @@ def tables() -> dict[str, pl.DataFrame]:
 
 
 def written(folder: Path, frames: dict[str, pl.DataFrame]) -> dict[str, Path]:
-    """Write each table as a folder of two files."""
-    paths = {name: folder / name for name in frames}
+    """Write each table as a folder of several files."""
     for name, frame in frames.items():
-        paths[name].mkdir()
-        for i in range(2):
-            half = frame.gather_every(2, i)
-            half.write_parquet(paths[name] / f"part-{i}.parquet", row_group_size=100)
-    return paths
+        podium.data.write_parts(frame.to_dict(), folder / name, n_rows=700)
+    return {name: folder / name for name in frames}
 
 
 @pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
@@ -110,7 +106,7 @@ def test_folder_that_workers_do_not_have_is_named(
             raise FileNotFoundError(2, "No such file or directory")
 
     paths = written(tmp_path, tables())
-    with pytest.raises(DataError, match=r"can't be written or read .*all nodes of a cluster"):
+    with pytest.raises(DataError, match="all nodes of a cluster"):
         podium.measure(paths["truth"], paths["b"], "rr", executor=Elsewhere(8))
 
 
@@ -120,7 +116,7 @@ def _square(users: Any) -> Any:
 
 
 @pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
-@pytest.mark.parametrize("ties", ["worst", "best", "average", "id", "random"])
+@pytest.mark.parametrize("ties", ["worst", "average", "random"])
 def test_ranks_are_those_of_one_process(executor: Threads, ties: Any) -> None:
     rng = np.random.default_rng(1)
     truth = csr_array(rng.random((50, 30)) < 0.1, dtype=float)

@@ -5,13 +5,13 @@ One cluster serves all tests; what they make of it they undo.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from tests.raised import raises
 
 import podium
-from podium.errors import ArgumentError, DataError, MissingExtraError, NoWorkerError
+from podium.errors import ArgumentError, DataError, NoWorkerError
 from podium.executors import Threads
 from podium.recommenders import Factorization, Popularity
 
@@ -103,99 +103,31 @@ def _until(condition: Callable[[], bool]) -> bool:
     return condition()
 
 
-class _Logged:
-    """A part that writes down each call before it does it: who, in which process, and which one.
+def _watched(executor: Any, *, at: int | None = None) -> list[Any]:
+    """Return a list of what the executor will hold; a worker is killed at a call, once it ended."""
+    hold, seen, number = executor.hold, list[Any](), itertools.count(1)
 
-    Slow parts never end a pass.
-    """
+    def watching(things: Any) -> Any:
+        held = hold(things)
+        seen.append(held)
+        call = held.call
 
-    def __init__(self, part: Any, log: Path, generation: int, *, slow: bool) -> None:
-        self._part, self._log, self._generation, self._slow = part, log, generation, slow
-        self._epoch = -1
+        def counted(*arguments: Any) -> Any:
+            reference = call(*arguments)
+            if next(number) == at:
+                ray.wait([reference], timeout=SOON)
+                ray.kill(held._workers[0])
+            return reference
 
-    def begin(self, epoch: int, *rest: Any) -> Any:
-        self._epoch = epoch
-        self._write("begin")
-        return self._part.begin(epoch, *rest)
+        held.call = counted
+        return held
 
-    def step(self, block_number: int, block: Any) -> Any:
-        self._write(f"step{block_number}")
-        return self._part.step(block_number, block)
-
-    def finish(self) -> Any:
-        self._write("finish")
-        if self._slow and self._epoch > 0:
-            time.sleep(10 * SOON)
-        return self._part.finish()
-
-    def _write(self, what: str) -> None:
-        with self._log.open("a") as file:
-            name = f"{self._generation} {self._part.number} {self._epoch} {what}"
-            file.write(f"{os.getpid()} {name}\n")
-
-
-class _Watched:
-    """An executor that notes what passes through the driver, and does something at a call."""
-
-    def __init__(self, executor: Any, log: Path, at: Any = None, *, slow: bool = False) -> None:
-        self.executor, self.log, self.at, self.slow = executor, log, at, slow
-        self.n_calls, self.n_holds = 0, 0
-        self.put_here: list[Any] = []
-        self.got_here: list[Any] = []
-        self.sent: list[tuple[Any, ...]] = []
-        self.references: list[Any] = []
-
-    @property
-    def n_workers(self) -> int:
-        return self.executor.n_workers
-
-    def put(self, value: Any) -> Any:
-        self.put_here.append(value)
-        return self.executor.put(value)
-
-    def get(self, references: list[Any]) -> list[Any]:
-        values = self.executor.get(references)
-        self.got_here.append(values)
-        return values
-
-    def map(self, function: Any, tasks: Any, *shared: Any) -> Iterator[Any]:
-        return self.executor.map(function, tasks, *shared)
-
-    def hold(self, things: Any) -> Any:
-        self.n_holds += 1
-        logged = [_Logged(part, self.log, self.n_holds, slow=self.slow) for part in things]
-        self._held = self.executor.hold(logged)
-        return self
-
-    def call(self, number: int, method: str, *arguments: Any) -> Any:
-        self.n_calls += 1
-        self.sent.append((method, *arguments))
-        reference = self._held.call(number, method, *arguments)
-        self.references.append(reference)
-        if self.at is not None:
-            self.at(self)
-        return reference
-
-    def release(self) -> None:
-        self._held.release()
-
-    def calls_made(self) -> list[str]:
-        return [line.split(" ", 1)[1] for line in self.log.read_text().splitlines()]
-
-    def processes(self) -> list[int]:
-        return sorted({int(line.split()[0]) for line in self.log.read_text().splitlines()})
-
-
-def _is_gone(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return True
-    return state == "Z"
+    executor.hold = watching
+    return seen
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_workers", [1, 2, 3])
+@pytest.mark.parametrize("n_workers", [1, 3])
 def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
     fitted = _model().fit(_likes(), executor=_ray(n_workers))
     assert _bits(fitted) == _in_one_thread()
@@ -205,33 +137,13 @@ def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("moment", ["in a pass", "between passes"])
-def test_worker_that_dies_is_replaced_and_no_call_is_made_twice(
-    cluster: Any, tmp_path: Path, moment: str
-) -> None:
-    in_second_pass = N_BLOCKS**2 + 2 * N_BLOCKS + 7
-
-    def kill(watched: _Watched) -> None:
-        ray.wait(watched.references, num_returns=len(watched.references), timeout=SOON)
-        os.kill(watched.processes()[0], signal.SIGKILL)
-
-    def at(watched: _Watched) -> None:
-        if moment == "in a pass" and watched.n_calls == in_second_pass:
-            kill(watched)
-
-    def progress(done: int, total: int | None, note: str = "") -> None:
-        if moment == "between passes" and done == 1:
-            kill(watched)
-
-    watched = _Watched(_ray(2), tmp_path / "log", at)
-    fitted = _model().fit(_likes(), executor=watched, progress=progress)
-    assert _bits(fitted) == _in_one_thread()
-    assert watched.n_holds == 2
-    made = watched.calls_made()
-    assert len(set(made)) == len(made)
-    assert sum(call.startswith("1 ") and " 1 step" in call for call in made) >= (
-        3 if moment == "in a pass" else 0
-    )
+@pytest.mark.parametrize("at", [N_BLOCKS**2 + 2 * N_BLOCKS, N_BLOCKS**2 + 2 * N_BLOCKS + 7])
+def test_worker_that_dies_is_replaced(cluster: Any, at: int) -> None:
+    """Between the first pass and the second one, or in it."""
+    executor = _ray(2)
+    seen = _watched(executor, at=at)
+    assert _bits(_model().fit(_likes(), executor=executor)) == _in_one_thread()
+    assert len(seen) == 2
 
 
 @pytest.fixture
@@ -243,31 +155,38 @@ def interruptible() -> Generator[None]:
 
 
 @pytest.mark.long
-def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
-    cluster: Any, tmp_path: Path, interruptible: None
+def test_interrupt_keeps_the_last_pass_and_leaves_no_worker(
+    cluster: Any, interruptible: None
 ) -> None:
     def progress(done: int, total: int | None, note: str = "") -> None:
-        threading.Thread(target=interrupt).start()
+        if done == 2:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    def interrupt() -> None:
-        _until(lambda: any(" 1 finish" in call for call in watched.calls_made()))
-        os.kill(os.getpid(), signal.SIGINT)
-
-    watched, model = _Watched(_ray(2), tmp_path / "log", slow=True), _model()
+    executor, model = _ray(2), _model(n_epochs=100_000)
+    seen = _watched(executor)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(_likes(), executor=watched, progress=progress)
+        model.fit(_likes(), executor=executor, progress=progress)
     assert model.stop_reason_ == "interrupted"
-    one = _model()
+    one = _model(n_epochs=100_000)
     with pytest.raises(KeyboardInterrupt):
-        one.fit(_likes(), executor=Threads(1), progress=_stop_after(1))
+        one.fit(_likes(), executor=Threads(1), progress=_stop_after(model.n_epochs_))
     assert _bits(model) == _bits(one)
-    assert _until(lambda: all(_is_gone(process) for process in watched.processes()))
+    for worker in seen[0]._workers:
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(worker.ready.remote(podium.__version__))
 
 
-def test_map_is_in_the_tasks_order(cluster: Any) -> None:
+def test_map_is_in_the_tasks_order_until_the_executor_is_closed(cluster: Any) -> None:
     executor = _ray(2)
     assert list(executor.map(pow, [2, 3, 4, 5], 3)) == [8, 27, 64, 125]
     assert list(executor.map(pow, [], 3)) == []
+    executor.close()
+    for call in (lambda: executor.map(abs, [1]), lambda: executor.hold([1])):
+        with pytest.raises(ArgumentError):
+            call()
+    for n_workers in (9, 0):
+        with raises(ArgumentError, "n_workers"):
+            _ray(n_workers)
 
 
 def _tables(folder: Path) -> tuple[Path, Path]:
@@ -293,42 +212,6 @@ def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_pat
         assert lists[0] == lists[1]
 
 
-@pytest.mark.long
-def test_worker_that_dies_costs_only_its_part(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from podium.data import bucket_rows
-    from podium.evaluation import in_buckets
-
-    tables, log = _tables(tmp_path), tmp_path / "log"
-    killed = {"dividing": tmp_path / "divided", "measuring": tmp_path / "measured"}
-
-    def dying(function: Any, what: str, number: Callable[[Any], Any]) -> Any:
-        def task(*arguments: Any) -> Any:
-            with log.open("a") as file:
-                file.write(f"{what} {number(arguments[0])}\n")
-            if not killed[what].exists():
-                killed[what].touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*arguments)
-
-        return task
-
-    name = "podium.data.buckets.write_rows"
-    monkeypatch.setattr(name, dying(bucket_rows.write_rows, "dividing", lambda t: t.path.name))
-    measured = in_buckets._measured
-    monkeypatch.setattr(
-        in_buckets, "_measured", dying(measured, "measuring", lambda bucket: bucket)
-    )
-    there = podium.measure(*tables, "ndcg@5", executor=_ray(3), spill_dir=tmp_path)
-    monkeypatch.undo()
-    assert there.as_json() == podium.measure(*tables, "ndcg@5").as_json()
-    assert all(path.exists() for path in killed.values())
-    calls = Counter(log.read_text().splitlines())
-    assert sorted(calls.values(), reverse=True)[:3] == [2, 2, 1]  # the two that were killed
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
-
-
 def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
     tables = _tables(tmp_path)
 
@@ -340,67 +223,8 @@ def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
         rows.slice(0, 7500).write_parquet(path / "part-00000.parquet")
         rows.slice(7500).write_parquet(path / "part-00001.parquet")
         (path / "part-00002.parquet").unlink()
-    with pytest.raises(DataError, match=r"part-00001\.parquet was not found\. .* all nodes must"):
+    with pytest.raises(DataError, match=r"part-00001\.parquet"):
         podium.measure(*tables, "ndcg@5", executor=_ray(2), progress=hide)
-
-
-def test_closed_executor_is_refused(cluster: Any) -> None:
-    executor = _ray(1)
-    executor.close()
-    for call in (lambda: executor.map(abs, [1]), lambda: executor.hold([1])):
-        with pytest.raises(ArgumentError, match="executor is closed"):
-            call()
-
-
-@pytest.mark.long
-def test_map_begins_no_task_after_an_error(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = tmp_path / "error seen"
-
-    def task(number: int) -> None:
-        (tmp_path / str(number)).touch()
-        if number == 1:
-            raise ValueError("number 1")
-        _until(seen.exists)
-        (tmp_path / f"{number} ended").touch()
-
-    executor = _ray(2)
-    get = executor.get
-
-    def get_and_tell(references: list[Any]) -> list[Any]:
-        try:
-            return get(references)
-        except ValueError:
-            seen.touch()
-            raise
-
-    monkeypatch.setattr(executor, "get", get_and_tell)
-    with pytest.raises(ValueError, match=r"^number 1$") as caught:
-        list(executor.map(task, range(50)))
-    assert type(caught.value) is ValueError
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"0", "1", "error seen", "0 ended"}  # those that run are waited for
-
-
-class _Failing:
-    def fail(self) -> None:
-        raise ArgumentError("not so")
-
-    def take(self, value: Any) -> Any:
-        return value
-
-
-@pytest.mark.long
-def test_error_of_a_call_comes_out_as_itself(cluster: Any) -> None:
-    executor = _ray(2)
-    held = executor.hold([_Failing(), _Failing()])
-    failed = held.call(0, "fail")
-    for reference in (failed, held.call(1, "take", failed)):
-        with pytest.raises(ArgumentError, match=r"^not so$") as caught:
-            executor.get([reference])
-        assert type(caught.value) is ArgumentError
-    held.release()
 
 
 def test_workers_that_end_at_once_are_said_to(
@@ -413,22 +237,14 @@ def test_workers_that_end_at_once_are_said_to(
             os._exit(1)
 
     monkeypatch.setattr(module, "_Worker", Ending)
-    with pytest.raises(NoWorkerError, match=r"started \(.*\)\."):
+    with pytest.raises(NoWorkerError):
         _ray(2).hold([1, 2])
-
-
-@pytest.mark.long
-def test_more_workers_than_processors_are_refused(cluster: Any) -> None:
-    with raises(ArgumentError, "n_workers"):
-        _ray(9)
-    with pytest.raises(ArgumentError, match="n_workers must be an integer >= 1 or None"):
-        _ray(0)
 
 
 @pytest.mark.long
 def test_other_version_here_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(podium, "__version__", "99.0")
-    with pytest.raises(ArgumentError, match=r"has podium .*, but this process has 99\.0\. Install"):
+    with pytest.raises(ArgumentError, match=r"99\.0"):
         _ray()
     assert ray.is_initialized()  # the connection was there before
 
@@ -456,62 +272,37 @@ def test_second_cluster_is_refused(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("127.0.0.1:1", "refused"),
-        ("ray://127.0.0.1:1", "refused"),
-        (
-            "nowhere",
-            r"the form must be HOST:PORT\)\. Start one with `ray start --head`, or pass 'local'\.$",
-        ),
-        ("127.0.0.1:many", "many"),
-    ],
+    "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere", "127.0.0.1:many"]
 )
 def test_address_where_nobody_listens_is_refused(
-    monkeypatch: pytest.MonkeyPatch, address: str, said: str
+    monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     from podium.executors import Ray
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(ArgumentError, match=rf"no Ray cluster answers there \(.*{said}"):
+    with raises(ArgumentError, "address"):
         Ray(address)
     monkeypatch.setenv("RAY_ADDRESS", address)
-    with pytest.raises(ArgumentError, match=f"^address '{address}'"):
+    with raises(ArgumentError, "address"):
         Ray()
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (b"", "the server did not answer for 1 s"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not Ray"),
-    ],
-)
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
 def test_address_where_something_else_listens_is_refused(
-    monkeypatch: pytest.MonkeyPatch, answer: bytes, said: str
+    monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
     from podium.executors import Ray
 
     def serve() -> None:
         line, _ = server.accept()
         with line:
-            if answer:
-                line.sendall(answer)
+            line.sendall(answer)
             while line.recv(100):
                 pass
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    if not answer:
-        monkeypatch.setattr("podium.executors.ray._ANSWER_TIMEOUT", 1.0)
+    monkeypatch.setattr("podium.executors.ray._ANSWER_TIMEOUT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(ArgumentError, match=rf"no Ray cluster answers there \(.*{said}"):
-            Ray(address)
-
-
-def test_absent_ray_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "podium.executors.ray", raising=False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[ray\]'"):
-        from podium.executors import Ray  # noqa: F401
+        with raises(ArgumentError, "address"):
+            Ray(f"127.0.0.1:{server.getsockname()[1]}")

@@ -22,21 +22,17 @@ from podium.recommenders import Factorization, Popularity, load
 TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
 
 
-def _fitted(source: Any = TABLE, **changes: Any) -> Factorization:
+def _fitted(**changes: Any) -> Factorization:
     model = Factorization(**{"n_factors": 3, "n_epochs": 2, **changes})
-    return model.fit(source, executor=Threads(1))
+    return model.fit(TABLE, executor=Threads(1))
 
 
-@pytest.mark.parametrize("source", [TABLE, csr_array(np.eye(4))], ids=["table", "matrix"])
-def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
-    model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2")
+def test_loaded_model_folds_in_as_the_saved_one(tmp_path: Path) -> None:
+    model = _fitted(eval_metric=parse("ndcg@5"), loss="type2", l2=np.float32(0.5))
     model.save(tmp_path / "model.safetensors")
     loaded = Factorization.load(tmp_path / "model.safetensors")
     assert loaded.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
-    users = None if model.user_labels_ is None else ["é", "b"]
-    for expected, result in zip(model.recommend(users, 2), loaded.recommend(users, 2), strict=True):
-        assert np.array_equal(expected, result)
-    new = {"user": ["z"], "item": [3]} if users else csr_array(np.eye(4))
+    new = {"user": ["z"], "item": [3]}
     assert model.fold_in(new).tobytes() == loaded.fold_in(new).tobytes()
     for name in ("n_blocks_", "n_epochs_", "stop_reason_"):
         assert getattr(loaded, name) == getattr(model, name)
@@ -45,18 +41,17 @@ def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    with pytest.raises(DataError, match="is not a file"):
-        Factorization.load(path)
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="truncated or not a recommender file"):
+    with pytest.raises(DataError):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match="contains no recommender saved by podium"):
+    with pytest.raises(DataError, match="no recommender saved by podium"):
         Factorization.load(path)
     _fitted().save(path)
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DataError, match="truncated"):
-        Factorization.load(path)
+    whole = path.read_bytes()
+    for content in (b"nothing of the kind", whole[:-3], whole[:-1] + bytes([whole[-1] ^ 1])):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"truncated|damaged"):
+            Factorization.load(path)
 
 
 def _rewritten(path: Path, **changes: Any) -> None:
@@ -101,30 +96,22 @@ def test_file_that_contradicts_itself_is_refused(changes: dict[str, Any], tmp_pa
         Factorization.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("offsets", [[0, 10**9, 3], [0, -5, 3], [1, 1, 3]])
-def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: list[int]) -> None:
-    model = _fitted()
-    model.seen_offsets_ = np.array(offsets)
-    model.save(tmp_path / "model")
-    with pytest.raises(DataError, match="seen_offsets_ does not increase from 0 to"):
-        Factorization.load(tmp_path / "model")
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("weight_scale_", "1"),
-        ("weight_scale_", 0.0),
-        ("weight_scale_", -1.0),
+        *(("seen_offsets_", np.array(bad)) for bad in ([0, 10**9, 3], [0, -5, 3], [1, 1, 3])),
+        *(("weight_scale_", value) for value in ("1", 0.0, -1.0)),
         ("n_epochs_", 2.5),
         ("stop_reason_", None),
     ],
 )
-def test_fitted_values_of_a_wrong_type_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+def test_fitted_values_that_lead_out_of_memory_are_refused(
+    name: str, value: Any, tmp_path: Path
+) -> None:
     model = _fitted()
     setattr(model, name, value)
     model.save(tmp_path / "model")
-    with pytest.raises(DataError, match=f"is not a valid model .{name} (has|must)"):
+    with pytest.raises(DataError, match=name):
         Factorization.load(tmp_path / "model")
 
 
@@ -136,14 +123,5 @@ def test_file_without_its_digest_is_refused(tmp_path: Path) -> None:
         texts = {kind: re.sub(', "digest": "[0-9a-f]+"', "", t) for kind, t in metadata.items()}
         assert texts != metadata
         save_file(load_file(tmp_path / "model"), tmp_path / "model", metadata=texts)
-        with pytest.raises(DataError, match=r"model is damaged: its digest is missing or"):
+        with pytest.raises(DataError, match="digest"):
             load(tmp_path / "model")
-
-
-def test_damage_is_detected(tmp_path: Path) -> None:
-    _fitted().save(tmp_path / "model")
-    changed = bytearray((tmp_path / "model").read_bytes())
-    changed[-1] ^= 1
-    (tmp_path / "model").write_bytes(changed)
-    with pytest.raises(DataError, match=r"model is damaged: its digest"):
-        Factorization.load(tmp_path / "model")

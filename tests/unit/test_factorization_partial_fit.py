@@ -56,26 +56,22 @@ def test_new_users_and_items_find_their_taste() -> None:
     assert (model.seen_items_ == seen.indices).all()
 
 
-def test_users_without_a_new_pair_keep_their_scores_to_the_bit() -> None:
+def test_known_users_and_items_without_a_new_pair_keep_their_bits() -> None:
     likes = _tastes()
     model = _model().fit(csr_array(likes[:50, :30]), executor=ONE)
     users, items = model.user_factors_.copy(), model.item_factors_.copy()
     new = np.zeros((60, 40))
-    new[50:] = likes[50:]
+    new[50:, :30] = likes[50:, :30]
+    expected = model.fold_in(csr_array(likes[50:, :30]), executor=ONE)
+    model.partial_fit(csr_array(new[:, :30]), executor=Threads(2))
+    assert model.user_factors_.tobytes() == users.tobytes() + expected.tobytes()
+    assert model.item_factors_.tobytes() == items.tobytes()
+    new[:50], new[50:, 30:] = 0, likes[50:, 30:]
+    new[50:, :30] = 0
     model.partial_fit(csr_array(new), executor=ONE)
     assert model.user_factors_[:50].tobytes() == users.tobytes()
     assert model.item_factors_[:30].tobytes() == items.tobytes()
     assert np.abs(model.item_factors_[30:]).max() > 0
-
-
-def test_users_of_known_items_are_as_if_folded_in() -> None:
-    likes = _tastes()
-    model = _model().fit(csr_array(likes[:50]), executor=ONE)
-    expected = model.fold_in(csr_array(likes[50:]), executor=ONE)
-    new = np.zeros(likes.shape)
-    new[50:] = likes[50:]
-    model.partial_fit(csr_array(new), executor=Threads(2))
-    assert model.user_factors_[50:].tobytes() == expected.tobytes()
 
 
 def test_ids_find_their_rows_wherever_they_sort() -> None:
@@ -135,20 +131,20 @@ def test_model_that_was_never_fitted_is_fitted() -> None:
     )
 
 
-def test_what_does_not_fit_the_model_is_refused() -> None:
-    likes = _tastes()
-    model = _model().fit(csr_array(likes), executor=ONE)
-    with pytest.raises(ArgumentError, match="at least one new pair, got none"):
-        model.partial_fit(csr_array(likes.shape), executor=ONE)
-    with pytest.raises(ArgumentError, match="must be a matrix, as in fit, got a table"):
-        model.partial_fit(_table(likes), executor=ONE)
-    named = _model().fit(_table(likes), executor=ONE)
-    with pytest.raises(ArgumentError, match="must be a table, as in fit, got a matrix"):
-        named.partial_fit(csr_array(likes), executor=ONE)
-    with pytest.raises(ArgumentError, match="must hold ids such as"):
-        named.partial_fit({"user": [1], "item": [2]}, executor=ONE)
-    with pytest.raises(ArgumentError, match="n_epochs must be an integer >= 1"):
-        model.partial_fit(csr_array(likes), n_epochs=0)
+@pytest.mark.parametrize(
+    ("known", "new", "options"),
+    [
+        (csr_array(_tastes()), csr_array((60, 40)), {}),
+        (csr_array(_tastes()), _table(_tastes()), {}),
+        (_table(_tastes()), csr_array(_tastes()), {}),
+        (_table(_tastes()), {"user": [1], "item": [2]}, {}),
+        (csr_array(_tastes()), csr_array(_tastes()), {"n_epochs": 0}),
+    ],
+)
+def test_what_does_not_fit_the_model_is_refused(known: Any, new: Any, options: Any) -> None:
+    model = Factorization(2, n_epochs=1).fit(known, executor=ONE)
+    with pytest.raises(ArgumentError, match=r"user_items|n_epochs"):
+        model.partial_fit(new, executor=ONE, **options)
 
 
 def _places(model: Factorization, users: NDArray[np.int64]) -> set[tuple[int, int]]:

@@ -59,8 +59,6 @@ def columns():
     return user_column(table, "country", np.array([1, 2]))
 
 DO = {
-    "nothing": lambda: None,
-    "polars of one's own": lambda: pl.LazyFrame(RUN).sort("score").collect(),
     "csv": lambda: measured("truth.csv", "run.csv"),
     "parquet": lambda: data.read_run("run.parquet"),
     "arrow file": lambda: data.read_run("run.arrow"),
@@ -139,17 +137,9 @@ def test_use_of_lost_threads_is_refused(files: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("before", ["nothing", "arrays"])
-def test_threads_begin_in_a_process_forked_before_they_did(files: Path, before: str) -> None:
+def test_threads_begin_in_a_process_forked_before_they_did(files: Path) -> None:
     every = (*POLARS, *NO_THREADS)
-    assert forked(files, before, *every) == [f"{after} {WELL}" for after in every]
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells threads' names")
-def test_threads_that_other_code_began_are_lost_too(files: Path) -> None:
-    said = forked(files, "polars of one's own", "csv", "frames")
-    assert said == [f"csv {LOST.format('Polars')}", f"frames {WELL}"]
+    assert forked(files, "arrays", *every) == [f"{after} {WELL}" for after in every]
 
 
 @pytest.mark.long

@@ -43,17 +43,13 @@ def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> A
 
 
 @pytest.mark.parametrize("loss", LIKELIHOODS, ids=repr)
-def test_ordered_pair_with_a_gap_of_40_keeps_its_digits(loss: Any) -> None:
-    # An epsilon inside the logarithm makes this 16.97, and turns the gradient around.
+@pytest.mark.parametrize("gap", [40.0, 200.0, 2000.0])
+def test_pairs_far_apart_keep_their_digits(loss: Any, gap: float) -> None:
+    # An epsilon inside the logarithm makes the ordered pair 16.97, and turns the gradient around.
     values, grad = run(loss, [40.0, 0.0], [1, 0])
     wrong = math.exp(-40) / (1 + math.exp(-40))
     np.testing.assert_allclose(values, [math.log1p(math.exp(-40))], rtol=1e-14)
     np.testing.assert_allclose(grad, [-wrong, wrong], rtol=1e-14)
-
-
-@pytest.mark.parametrize("loss", LIKELIHOODS, ids=repr)
-@pytest.mark.parametrize("gap", [40.0, 200.0, 2000.0])
-def test_reversed_pair_costs_its_gap(loss: Any, gap: float) -> None:
     values, grad = run(loss, [-gap / 2, gap / 2], [1, 0])
     np.testing.assert_allclose(values, [gap], rtol=1e-15)
     np.testing.assert_allclose(grad, [-1.0, 1.0], rtol=1e-15)
@@ -101,33 +97,14 @@ def test_ordered_list_keeps_the_digits_of_small_terms() -> None:
 # --- ties of grades ---
 
 
-def test_tied_labels_cost_what_their_drawn_order_says() -> None:
-    # Labels 1, 1: in file order where the sort is stable, so the row order decides.
-    scores, relevance = [1.0, 0.0, -800.0], [1, 1, 0]
-    better, worse = math.log1p(math.exp(-1)), 1 + math.log1p(math.exp(-1))
-    for keys, expected in (([[2.0], [1.0], [0.0]], better), ([[1.0], [2.0], [0.0]], worse)):
-        values, _ = run(losses.ListMLE(), scores, relevance, keys=keys)
-        assert values[0] == pytest.approx(expected)
-    both = losses.ListMLE(ties="averaged", n_orders=2)
-    values, _ = run(both, scores, relevance, keys=[[2.0, 1.0], [1.0, 2.0], [0.0, 0.0]])
-    assert values[0] == pytest.approx((better + worse) / 2)
-    many, _ = run(losses.ListMLE(ties="averaged", n_orders=4000), scores, relevance)
-    assert many[0] == pytest.approx((better + worse) / 2, abs=4 * 0.5 / np.sqrt(4000))
-
-
-def test_default_of_averaged_is_sixteen_orders() -> None:
-    groups = Groups.single(5)
-    averaged: Any = losses.ListMLE(ties="averaged")
-    assert averaged.prepare(np.array([1.0, 0, 0, 0, 1]), groups).rows.shape == (16, 5)
-    assert averaged.draw(groups, np.random.default_rng(0)).shape == (5, 16)
-
-
 @pytest.mark.parametrize("name", WITH_K)
 def test_only_redrawn_ties_say_that_they_redraw(name: str) -> None:
     says = {t: losses.get(name, ties=t) for t in ("fixed", "redrawn", "averaged")}
     assert [loss.redraws for loss in says.values()] == [False, True, False]
-    draws = [loss.draws for loss in says.values()]
-    assert draws == [True, True, name == "listmle"]
+    assert [loss.draws for loss in says.values()] == [True, True, name == "listmle"]
+    if name == "listmle":
+        target = says["averaged"].prepare(np.array([1.0, 0, 0, 0, 1]), Groups.single(5))
+        assert target.rows.shape == (16, 5)
 
 
 @each_drawing
@@ -135,29 +112,13 @@ def test_keys_of_other_rows_or_orders_are_refused(loss: Any) -> None:
     relevance, groups = np.array([1.0, 0.0, 0.0]), Groups.single(3)
     n_orders = loss.draw(groups, np.random.default_rng(0)).shape[1]
     for shape in ((2, n_orders), (3, n_orders + 1), (3,)):
-        with pytest.raises(ArgumentError, match=r"keys must have shape \(3, "):
+        with pytest.raises(ArgumentError, match="keys"):
             loss.prepare(relevance, groups, keys=np.zeros(shape))
-    with pytest.raises(ArgumentError, match="keys must be finite"):
+    with pytest.raises(ArgumentError, match="keys"):
         loss.prepare(relevance, groups, keys=np.full((3, n_orders), np.nan))
 
 
 # --- the head ---
-
-
-@pytest.mark.parametrize("name", WITH_K)
-def test_k_from_the_list_on_is_the_whole_list(name: str) -> None:
-    rng = np.random.default_rng(2)
-    scores, relevance = rng.standard_normal(8), np.array([2.0, 1, 1, 0, 0, 0, 0, 1])
-    whole = run(losses.get(name), scores, relevance)
-    for k in (8, 9, 10**6):
-        values, grad = run(losses.get(name, k=k), scores, relevance)
-        np.testing.assert_array_equal(values, whole[0])
-        np.testing.assert_array_equal(grad, whole[1])
-    # The last place is certain once the others are known.
-    values, grad = run(losses.get(name, k=7), scores, relevance)
-    np.testing.assert_allclose(values, whole[0], rtol=1e-14)
-    np.testing.assert_allclose(grad, whole[1], atol=1e-15)
-    assert run(losses.get(name, k=3), scores, relevance)[0] != pytest.approx(whole[0], rel=1e-6)
 
 
 def test_head_shows_how_many_of_its_places_are_drawn() -> None:
@@ -186,10 +147,12 @@ def test_relevant_head_stops_at_the_last_relevant_row() -> None:
     values, grad = loss.value_and_grad(scores, target)
     assert np.isnan(values).tolist() == [False, True, False]
     np.testing.assert_array_equal(grad[6:9], 0.0)
-    same = losses.ListMLE(2).prepare(relevance, groups, keys=loss.draw(groups, _rng()))
-    other = loss.prepare(relevance, groups, keys=loss.draw(groups, _rng()))
-    expected = losses.ListMLE(2).value_and_grad(scores, same)[0]
-    assert loss.value_and_grad(scores, other)[0][[0, 2]].tolist() == expected[[0, 2]].tolist()
+    keys = loss.draw(groups, np.random.default_rng(11))
+    two, relevant = (
+        one.value_and_grad(scores, one.prepare(relevance, groups, keys=keys))[0]
+        for one in (losses.ListMLE(2), loss)
+    )
+    assert relevant[[0, 2]].tolist() == two[[0, 2]].tolist()
 
 
 @pytest.mark.parametrize("k", [1, 10, 64, 65, 100, 299])
@@ -216,7 +179,6 @@ def test_cosine_of_scores_that_are_all_zero_is_a_half_with_a_way_down() -> None:
     values, grad = run(losses.RankCosine(ties="fixed"), [0.0, 0.0, 0.0], [2, 1, 0])
     assert values[0] == 0.5
     np.testing.assert_allclose(grad, -np.array([2, 1, 0]) / math.sqrt(5) / 2)
-    assert run(losses.RankCosine(), -0.01 * grad, [2, 1, 0])[0] < 0.5 + 1
     assert run(losses.RankCosine(), -0.01 * grad, [2, 1, 0])[0] == pytest.approx(0.0, abs=1e-16)
 
 
@@ -253,29 +215,15 @@ def test_huge_and_close_grades_give_finite_gradients(loss: Any) -> None:
         assert not (values < 0).any()
 
 
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(11)
-
-
 def test_exponentials_of_differences_are_within_one_last_place() -> None:
-    even = np.random.default_rng(0).uniform(-700.0, 0.0, 1_000_000)
-    grid = np.concatenate([even, -np.geomspace(1e-300, 700.0, 100_001), [-700.0, -0.5, 0.0]])
+    even = np.random.default_rng(0).uniform(-700.0, 0.0, 100_000)
+    grid = np.concatenate([even, -np.geomspace(1e-300, 700.0, 10_001), [-700.0, -0.5, 0.0]])
     part, power = grid.copy(), np.empty(grid.size)
     falling_exp(part, power, power.view(np.int64))
     exact = np.exp(grid.astype(np.longdouble))
     if np.finfo(np.longdouble).nmant > 52:  # where it is exact enough to tell
         assert (np.abs(part - exact) <= np.spacing(exact.astype(np.float64))).all()
     assert part[-1] == 1.0
-
-
-NAMES_AT_ANY_SCORE = (
-    "listmle",
-    "listnet",
-    "rankcosine",
-    "softmax",
-    "pairwise-hinge",
-    "pairwise-logistic",
-)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e300, 1e308])
@@ -285,7 +233,7 @@ def test_listnet_at_any_scale_has_a_truth(scale: float) -> None:
     assert np.isclose(target.truth.sum(), 1.0)
 
 
-@pytest.mark.parametrize("name", NAMES_AT_ANY_SCORE)
+@pytest.mark.parametrize("name", [*WITH_K, "softmax", "pairwise-hinge", "pairwise-logistic"])
 def test_a_group_without_weight_has_value_0_whatever_its_scores(name: str) -> None:
     loss = losses.get(name)
     groups = Groups.from_sizes([2, 2])

@@ -1,4 +1,4 @@
-"""Margins: values by hand, bad input, groups without a value."""
+"""Margins: values by hand, bad input, groups without a value, and the guarantees of the page."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 from podium.errors import ArgumentError
 from podium.losses import _margins as theory
 
-
-def one(s: list[float], t: list[float], k: int, **options: Any) -> theory.Margins:
-    return theory.margins([*s, *t], [1] * len(s) + [0] * len(t), k=k, **options)
+ALL = {"risk", *theory.SURROGATES}
 
 
 def test_margins_by_hand() -> None:
-    m = one([5.0, 3.0, 2.5, 1.0], [0.5, 0.0, -1.0], 2)
-    assert m.weak.tolist() == [3.0 - 0.5]
+    scores = [5.0, 3.0, 2.5, 1.0, 0.5, 0.0, -1.0]
+    m = theory.margins(scores, [1] * 4 + [0] * 3, k=2)
+    assert m.weak.tolist() == m.moderate.tolist() == [3.0 - 0.5]
     assert m.plain.tolist() == [(2.5 + 1.0) / 2 - 0.5]
-    assert m.moderate.tolist() == [3.0 - 0.5]
     assert m.strong.tolist() == [1.0 - 0.5]
     assert m.beta.tolist() == [2]
+    enormous = theory.margins([1.5e308, -1.5e308], [1, 0], k=1)
+    assert enormous.strong.tolist() == [np.inf]
 
 
 def test_rows_in_any_order_and_groups_without_a_value() -> None:
@@ -32,35 +32,61 @@ def test_rows_in_any_order_and_groups_without_a_value() -> None:
     assert m.groups.labels.tolist() == ["a", "b", "c", "d"]
     np.testing.assert_array_equal(m.weak, [3.0 - 0.0, 2.0 - 1.0, np.nan, np.nan])
     np.testing.assert_array_equal(m.plain, [(4.0 + 3.0) / 2 - 0.0, 1.0, np.nan, np.nan])
-    assert m.defined.tolist() == [True, True, False, False]
-    assert m.holds("strong").tolist() == [True, True, False, False]
+    assert m.defined.tolist() == m.holds("strong").tolist() == [True, True, False, False]
     assert not any(sure[2:].any() for sure in m.guarantees().values())
     strict = theory.margins(scores, relevance, qid, k=2)
     np.testing.assert_array_equal(strict.weak, [np.nan, 2.0 - 1.0, np.nan, np.nan])
-    assert strict.defined.tolist() == [False, True, False, False]
     graded = theory.margins(scores, relevance, qid, k=1, min_relevance=2)
     np.testing.assert_array_equal(graded.strong, [3.0 - 4.0, np.nan, np.nan, np.nan])
 
 
-def test_enormous_scores_overflow_to_an_infinite_margin() -> None:
-    assert one([1.5e308], [-1.5e308], 1).strong.tolist() == [np.inf]
+@pytest.mark.parametrize(
+    ("margin", "n_pos", "n_neg", "k", "delta", "sure"),
+    [
+        ("weak", 3, 2, 2, 1.0, {"risk", "pap-ramp"}),
+        ("weak", 3, 3, 3, 1.0, ALL),
+        ("plain", 3, 3, 3, 1.0, {"pap-avg"}),
+        ("plain", 5, 3, 3, 1.0, {"risk", "pap-ramp", "pap-avg"}),
+        ("plain", 3, 1, 1, 1.0, ALL),
+        (
+            *("moderate", 3, 2, 2, 1.0),
+            {"risk", "pap-ramp", "pap-tight-struct", "pap-tight-struct-exact"},
+        ),
+        ("moderate", 3, 2, 2, 1.5, ALL - {"pap-max", "pauc-hinge"}),
+        ("moderate", 3, 3, 3, 1.0, ALL),
+        ("strong", 3, 2, 2, 1.0, ALL),
+        ("strong", 4, 2, 2, 0.5, {"risk", "pap-tight-struct-exact"}),
+        # More negatives than k matter to the loose surrogate alone.
+        ("strong", 3, 4, 2, 2.0, ALL),
+        ("strong", 3, 4, 2, 1.75, ALL - {"pap-struct"}),
+        ("moderate", 3, 4, 2, 3.0, ALL - {"pap-max", "pauc-hinge"}),
+        ("moderate", 3, 4, 2, 2.75, ALL - {"pap-max", "pauc-hinge", "pap-struct"}),
+        ("weak", 2, 4, 2, 2.0, ALL),
+    ],
+)
+def test_guarantees_are_those_of_the_page_on_theory(
+    margin: theory.Margin, n_pos: int, n_neg: int, k: int, delta: float, sure: set[str]
+) -> None:
+    scores, relevance = [9.0] * n_pos + [0.0] * n_neg, [1] * n_pos + [0] * n_neg
+    m = theory.margins(scores, relevance, k=k, delta=delta)
+    assert {name for name, actual in m.guarantees(margin).items() if actual[0]} == sure
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    "change",
     [
-        ({"k": 0}, "k must be an integer >= 1"),
-        ({"delta": -1.0}, "delta must be a number >= 0"),
-        ({"delta": np.inf}, "delta must be a number >= 0"),
-        ({"clip": "no"}, "clip must be True or False"),
-        ({"min_relevance": 0}, "min_relevance must be a number > 0"),
-        ({"scores": [1.0, np.nan]}, "first at row 1 .qid 7"),
-        ({"scores": [1.0]}, "scores and relevance must have equal length, got 1 and 2"),
-        ({"qid": [7]}, "scores and qid must have equal length, got 2 and 1"),
-        ({"relevance": [1, -1]}, "relevance must be >= 0"),
+        {"k": 0},
+        {"delta": -1.0},
+        {"delta": np.inf},
+        {"clip": "no"},
+        {"min_relevance": 0},
+        {"scores": [1.0, np.nan]},
+        {"scores": [1.0]},
+        {"qid": [7]},
+        {"relevance": [1, -1]},
     ],
 )
-def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
+def test_bad_argument_is_named(change: dict[str, Any]) -> None:
     arguments = {"scores": [1.0, 0.0], "relevance": [1, 0], "qid": [7, 7], "k": 1, **change}
-    with pytest.raises(ArgumentError, match=text):
+    with pytest.raises(ArgumentError, match=next(iter(change))):
         theory.margins(**arguments)

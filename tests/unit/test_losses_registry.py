@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers import LightGBMRanker, LinearRanker
-from podium.torch import as_torch
 
 
 def test_get_reads_the_cutoff_from_the_name() -> None:
@@ -50,12 +48,7 @@ def test_a_name_may_stand_for_parameters() -> None:
     assert losses.spec(exact) == losses.spec(losses.get("pap-tight-struct-exact", k=7, exact=True))
     assert "exact" not in losses.spec(exact)
     assert losses.from_spec(losses.spec(exact)) == exact
-
-
-def test_a_name_contradicted_says_what_it_stands_for() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"pap-tight-struct-exact stands for exact=True, got exact=False"
-    ):
+    with pytest.raises(ArgumentError):
         losses.get("pap-tight-struct-exact@7", exact=False)
 
 
@@ -67,30 +60,8 @@ def test_spec_survives_json(name: str) -> None:
     given = {param: value for param, value in others.items() if param in known}
     loss = losses.get(name, **given)
     text = ",".join(f"{param}={value}" for param, value in given.items())
-    assert losses.get(f"{name}({text})") == loss
+    assert losses.get(f"{name}({text})") == losses.parse(str(loss)) == loss
     assert losses.from_spec(json.loads(json.dumps(losses.spec(loss)))) == loss
-
-
-def test_spec_of_a_stranger_says_how_to_register_it() -> None:
-    with pytest.raises(ArgumentError, match=r"not in the registry.*losses\.register"):
-        losses.spec(object())
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "logistic",
-        "pap-ramp@10",
-        "listmle(head=relevant,ties=redrawn)@10",
-        "listmle(ties=averaged,n_orders=4)",
-        "listnet(scale=2.5)@3",
-        "pap-logistic",
-        "group-logistic(soft=true)",
-    ],
-)
-def test_text_of_a_loss_reads_back(written: str) -> None:
-    loss = losses.get(written)
-    assert losses.parse(str(loss)) == loss
 
 
 class _NoSubclass:
@@ -104,21 +75,12 @@ class _NoSubclass:
         return np.ones(scores.size)
 
 
-def _fitted(ranker: Any) -> Any:
-    return ranker.fit([[0.0], [1.0]], [0, 1], [0, 0])
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        as_torch,
-        lambda loss: _fitted(LinearRanker(loss)),
-        lambda loss: _fitted(LightGBMRanker(loss)),
-    ],
-)
-def test_a_loss_that_is_no_subclass_is_refused(use: Any) -> None:
+@pytest.mark.parametrize("ranker", [LinearRanker, LightGBMRanker])
+def test_a_loss_that_is_no_subclass_is_refused(ranker: Any) -> None:
     with raises(ArgumentError, "loss"):
-        use(_NoSubclass())
+        ranker(_NoSubclass()).fit([[0.0], [1.0]], [0, 1], [0, 0])
+    with pytest.raises(ArgumentError):
+        losses.spec(object())
 
 
 def test_a_loss_of_three_methods_has_every_declaration() -> None:
@@ -130,13 +92,5 @@ def test_a_loss_of_three_methods_has_every_declaration() -> None:
     target = loss.prepare(np.ones(2), Groups.single(2))
     assert len(loss.value_grad_and_curvature(np.zeros(2), target)) == 3
     assert loss.why_undefined(target).endswith("is defined on no group.")
-
-
-def test_a_required_k_stays_required() -> None:
-    @dataclass(frozen=True)
-    class Own(_NoSubclass, losses.Loss):
-        k: int
-
-    assert Own(3).k == 3
     with pytest.raises(TypeError, match="k"):
-        Own()  # pyright: ignore[reportCallIssue]
+        losses.PApRamp()  # pyright: ignore[reportCallIssue]

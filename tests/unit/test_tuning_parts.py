@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, NeuralRanker
@@ -16,15 +17,10 @@ from podium.tuning.of_rows import Rows
 from podium.tuning.searching import plan
 
 
-def test_grid_is_in_order_and_the_last_name_varies_fastest() -> None:
-    found = candidates({"a": [1, 2], "b": ["x", "y"]}, None, 0)
-    assert found == [{"a": a, "b": b} for a in (1, 2) for b in ("x", "y")]
-    assert [list(params) for params in found] == [["a", "b"]] * 4
-
-
-def test_grids_after_each_other_keep_their_order() -> None:
-    found = candidates([{"a": [1, 2]}, {}, {"b": np.array([3.0])}], None, 0)
-    assert found == [{"a": 1}, {"a": 2}, {}, {"b": 3.0}]
+def test_grids_are_in_order_and_the_last_name_varies_fastest() -> None:
+    found = candidates([{"a": [1, 2], "b": ["x", "y"]}, {}, {"b": np.array([3.0])}], None, 0)
+    assert found == [*({"a": a, "b": b} for a in (1, 2) for b in ("x", "y")), {}, {"b": 3.0}]
+    assert [list(params) for params in found[:4]] == [["a", "b"]] * 4
 
 
 def test_budget_takes_that_many_of_a_grid_once_each_and_in_order() -> None:
@@ -80,21 +76,14 @@ def test_values_are_read_from_text(text: str, values: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("", "values must be A,B,"),
-        ("1,,2", "values must be A,B,"),
-        ("lgo(1,2)", "distribution must be one of .* Did you mean 'log'"),
-        ("log(0,1)", "low must be a number > 0"),
-        ("log(2,1)", "low must be <= high, got 2 and 1"),
-        ("uniform(a,1)", "low and high must be numbers, got 'a' and 1"),
-        ("uniform(none,1)", "low and high must be numbers"),
-        ("int(0.5,2)", "low and high must be integers"),
-        ("uniform(0,inf)", "low and high must be numbers"),
+        *("", "1,,2", "lgo(1,2)", "log(0,1)", "log(2,1)", "uniform(a,1)"),
+        *("uniform(none,1)", "int(0.5,2)", "uniform(0,inf)"),
     ],
 )
-def test_bad_values_are_refused(text: str, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
+def test_bad_values_are_refused(text: str) -> None:
+    with pytest.raises(ArgumentError):
         parse_values(text)
 
 
@@ -124,22 +113,14 @@ def test_folds_measure_every_user_once_and_never_train_on_them() -> None:
     )
 
 
-def test_split_by_users_sets_whole_users_aside() -> None:
+def test_splits_set_users_or_rows_or_the_last_rows_aside() -> None:
     given = rows()
+    times = np.random.default_rng(1).permutation(70)
     train, valid = parts(of_rows.of_split(given, "users", 0.3, None, 0)[0])
     assert np.unique(given.qid[valid]).size == 2  # 0.3 of 7, rounded down
     assert not np.intersect1d(given.qid[train], given.qid[valid]).size
-
-
-def test_split_by_rows_sets_a_share_of_each_user_aside() -> None:
-    given = rows()
     _, valid = parts(of_rows.of_split(given, "rows", 0.3, None, 0)[0])
     assert np.bincount(given.qid[valid]).tolist() == [3] * 7
-
-
-def test_splits_by_time_set_the_last_rows_aside() -> None:
-    given = rows()
-    times = np.random.default_rng(1).permutation(70)
     train, valid = parts(of_rows.of_split(given, "time", 0.3, times, 0)[0])
     assert valid.size == 21
     assert times[train].max() < times[valid].min()
@@ -149,33 +130,29 @@ def test_splits_by_time_set_the_last_rows_aside() -> None:
         assert (after.size, before.max() < after.min()) == (3, True)
 
 
-def test_default_grid_is_one_that_the_estimator_takes() -> None:
-    for loss in (None, "logistic", "pap-avg@7", "pap-tight-struct@3"):
-        for solver in ("auto", "subgradient", "stochastic", "lbfgs"):
-            model = LinearRanker(loss, solver=solver)
-            assert len(plan(model)) == np.prod([len(v) for v in default_grid(model)[0].values()])
-    model = NeuralRanker("listmle@3")
-    assert len(plan(model)) == np.prod([len(v) for v in default_grid(model)[0].values()]) > 1
-    assert default_grid(LinearRanker("pap-avg@7"))[0]["loss__k"] == [7, 21, 70]
-    assert "learning_rate" not in default_grid(LinearRanker("logistic"))[0]  # L-BFGS has no steps
-    assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))[0]
-    # A smooth loss has steps that its curvature tells.
-    assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))[0]
-
-
 @pytest.mark.parametrize(
-    "loss", [None, "logistic", "pap-logistic", "pap-avg@7", "pap-tight-struct@3"]
+    ("loss", "has_steps"),
+    [
+        (None, False),
+        ("logistic", False),
+        ("pap-logistic", False),
+        ("listmle(ties=redrawn)@7", False),
+        ("pap-avg@7", True),
+        ("pap-tight-struct@3", True),
+    ],
 )
 @pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
-@pytest.mark.parametrize("radius", [None, 2.0])
 def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
-    loss: str | None, solver: str, radius: float | None
+    loss: str | None, has_steps: bool, solver: str
 ) -> None:
-    grid = default_grid(LinearRanker(loss, solver=solver, radius=radius))[0]
-    smooth = loss in (None, "logistic", "pap-logistic")
-    assert ("learning_rate" in grid) == (solver != "lbfgs" and not smooth)
+    model = LinearRanker(loss, solver=solver)
+    grid = default_grid(model)[0]
+    assert ("learning_rate" in grid) == (solver != "lbfgs" and has_steps)
+    assert len(plan(model)) == np.prod([len(values) for values in grid.values()])
 
 
-def test_default_grid_refuses_a_solver_that_is_none() -> None:
-    with pytest.raises(ArgumentError, match="solver must be one of"):
-        default_grid(LinearRanker("pap-avg@7", solver="newton"))[0]
+def test_default_grid_has_cutoffs_of_the_loss_and_refuses_a_solver_that_is_none() -> None:
+    assert default_grid(LinearRanker("pap-avg@7"))[0]["loss__k"] == [7, 21, 70]
+    assert len(plan(NeuralRanker("listmle@3"))) > 1
+    with raises(ArgumentError, "solver"):
+        default_grid(LinearRanker("pap-avg@7", solver="newton"))

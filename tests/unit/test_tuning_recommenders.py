@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from podium.errors import (
     PodiumWarning,
 )
 from podium.evaluation import evaluate
-from podium.executors import Threads
 from podium.recommenders import (
     EASE,
     REGISTRY,
@@ -36,7 +34,7 @@ from podium.recommenders import (
     MatrixRecommender,
     Popularity,
 )
-from podium.tuning import Interrupted, LogUniform, Uniform, default_grid
+from podium.tuning import Interrupted, LogUniform, Uniform
 from podium.tuning import of_pairs as pairs
 from podium.tuning.candidates import checked_parts, drawn
 
@@ -137,25 +135,6 @@ def test_draws_differ_stay_in_their_limits_and_begin_alike() -> None:
     assert all(draw["u"] == float(f"{draw['u']:.3g}") for draw in few)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_recommender_has_a_space_of_its_parameters(name: str) -> None:
-    model = REGISTRY[name]()
-    grid = default_grid(model)
-    assert all(set(part) <= set(model.get_params()) for part in grid)
-    for params, _ in zip(drawn(checked_parts(grid, "grid"), {}, 0), range(5), strict=False):
-        model.set_params(**params)
-
-
-class Declaring(Popularity):
-    """A recommender of another package, with values to search."""
-
-    default_space = ({"a": "log(1,10)", "b": [2, None]},)
-
-
-def test_space_is_the_one_that_the_class_declares() -> None:
-    assert default_grid(Declaring()) == [{"a": LogUniform(1, 10), "b": [2, None]}]
-
-
 NEURAL = ("multi-vae", "neumf")
 EACH = [pytest.param(name, marks=pytest.mark.long if name in NEURAL else ()) for name in REGISTRY]
 
@@ -172,11 +151,6 @@ def test_every_recommender_is_searched(name: str) -> None:
     assert [trial.error for trial in found.trials] == [""] * (1 if name == "popularity" else 3)
     best = type(model)(**(model.get_params() | found.best_params)).fit(LIKES)
     assert np.array_equal(best.scores(), found.estimator.scores())
-
-
-def test_a_new_recommender_needs_a_space() -> None:
-    with pytest.raises(ArgumentError, match=r"^Planted has no default grid\. Pass grid="):
-        search(grid=None)
 
 
 # --- Validation pairs ---------------------------------------------------------------------------
@@ -208,10 +182,6 @@ def test_mean_is_the_measure_of_a_fit_to_the_training_pairs() -> None:
     assert trial.n_groups == users.size
 
 
-def as_it_is(matrix: Any) -> Any:
-    return matrix
-
-
 def table(matrix: Any) -> dict[str, Any]:
     coo = matrix.tocoo()
     return {"user": np.char.add("u", (100 + coo.row).astype(str)), "item": 1000 + coo.col}
@@ -222,15 +192,13 @@ def test_tables_and_matrices_give_the_same() -> None:
     space = {"n_factors": [4, 8]}
     base = Factorization(4, n_epochs=9, gain="one")
     results: list[tuning.Search] = []
-    for form in (table, as_it_is):
-        train: Any = form(parts.train)
-        valid: Any = form(parts.valid)
+    for train, valid in ((table(parts.train), table(parts.valid)), (parts.train, parts.valid)):
         results.append(tuning.search(base, train, eval_set=valid, grid=space))
     one, two = results
     assert without_seconds(one) == without_seconds(two)
     assert np.array_equal(one.estimator.item_factors_, two.estimator.item_factors_)
     assert one.estimator.item_labels_.min() == 1000
-    with pytest.raises(ArgumentError, match=r"^user of eval_set .* is unknown to the model"):
+    with pytest.raises(ArgumentError, match="user of eval_set"):
         tuning.search(base, table(LIKES), eval_set={"user": ["x"], "item": [1000]})
 
 
@@ -249,24 +217,15 @@ def test_seen_pairs_are_not_ranked() -> None:
 # --- Results ------------------------------------------------------------------------------------
 
 
-def test_number_of_threads_changes_nothing() -> None:
-    space = {"n_factors": [4, 8], "l2": LogUniform(0.01, 0.1)}
-    one, three = (
-        search(Factorization(4, n_epochs=9), grid=space, executor=Threads(n)) for n in (1, 3)
-    )
-    assert without_seconds(one) == without_seconds(three)
-    assert np.array_equal(one.estimator.user_factors_, three.estimator.user_factors_)
-
-
-def test_failures_are_listed_with_their_reasons() -> None:
-    found = search(grid={"fails": [True], "l2": [1.0]})
+def test_failures_and_warnings_are_listed_with_their_reasons(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"grid": {"fails": [True], "l2": [1.0]}}
+    found = search(**options, checkpoint=tmp_path / "fits")
+    again = search(**options, checkpoint=tmp_path / "fits", resume=True)
+    assert json.dumps(again.table) == json.dumps(found.table)
     assert [trial.error for trial in found.trials] == ["", "RuntimeError: no luck", ""]
     assert found.best.number == 0
-    with pytest.raises(ArgumentError, match=r"^All 2 candidates failed, .*RuntimeError: no luck"):
+    with pytest.raises(ArgumentError, match="RuntimeError: no luck"):
         search(Planted(fails=True), grid={"l2": [1.0]})
-
-
-def test_a_warning_of_a_fit_is_in_its_row() -> None:
     with pytest.warns(ConvergenceWarning, match="diverged"):  # of the last fit
         found = search(Planted(diverges=True), grid={}, n_trials=1)
     assert found.table["warning"] == ["Steps diverged."] * 2
@@ -288,24 +247,25 @@ def test_progress_ends_at_its_total() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"grid": {"l3": [1]}}, r"^grid\['l3'\] is not a parameter of Planted\. The par"),
-        ({"grid": {"l2": 1.0}}, r"^grid\['l2'\] must be a list of values or a distribution"),
-        ({"grid": []}, r"^grid must have at least one mapping"),
-        ({"valid": 0.0}, r"^valid must be a number > 0 and < 1"),
-        ({"budget": 0.0}, r"^budget must be a number > 0"),
-        ({"n_trials": 0}, r"^n_trials must be an integer >= 1"),
-        ({"measure": "pap@40"}, r"^pap@40 is defined on no user of the validation pairs"),
-        ({"valid": 0.001}, r"^ndcg@10 is defined on no user of the validation pairs"),
-        ({"resume": True}, r"^resume=True requires a checkpoint"),
-        ({"eval_set": sparse.csr_array((2, 2))}, r"^eval_set must have the shape of user_items"),
-        ({"eval_set": {"user": [1], "item": [2]}}, r"^eval_set must be a sparse matrix"),
+        ({"grid": {"l3": [1]}}, "l3"),
+        ({"grid": {"l2": 1.0}}, "l2"),
+        ({"grid": []}, "grid"),
+        ({"grid": None}, "grid"),
+        ({"valid": 0.0}, "valid"),
+        ({"budget": 0.0}, "budget"),
+        ({"n_trials": 0}, "n_trials"),
+        ({"measure": "pap@40"}, "validation pairs"),
+        ({"valid": 0.001}, "validation pairs"),
+        ({"resume": True}, "checkpoint"),
+        ({"eval_set": sparse.csr_array((2, 2))}, "eval_set"),
+        ({"eval_set": {"user": [1], "item": [2]}}, "eval_set"),
     ],
 )
-def test_bad_argument_is_refused_before_a_fit(options: dict[str, Any], message: str) -> None:
+def test_bad_argument_is_refused_before_a_fit(options: dict[str, Any], named: str) -> None:
     before = Planted.n_fits
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises(ArgumentError, match=named):
         search(**options)
     assert Planted.n_fits == before
 
@@ -313,7 +273,7 @@ def test_bad_argument_is_refused_before_a_fit(options: dict[str, Any], message: 
 # --- The file -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_fits", [1, 7, 10, 12])
+@pytest.mark.parametrize("n_fits", [1, 10])
 def test_resumed_search_is_the_uninterrupted_one(tmp_path: Path, n_fits: int) -> None:
     path, whole = tmp_path / "fits", search()
     with pytest.raises(Interrupted) as stop:
@@ -337,43 +297,21 @@ def test_larger_search_continues_a_finished_one(tmp_path: Path) -> None:
     assert Planted.n_fits - before < 2 * len(found.trials)
 
 
-def test_failure_is_kept_in_the_file(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"grid": {"fails": [True]}, "checkpoint": tmp_path / "fits"}
-    one, two = search(**options), search(**options, resume=True)
-    assert json.dumps(one.table) == json.dumps(two.table)
-
-
 def test_file_of_another_search_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fits"
     search(checkpoint=path, n_trials=2)
-    for options, reason in (
-        ({"seed": 1}, "other interactions or validation pairs"),
-        ({"valid": 0.2}, "other interactions or validation pairs"),
-        ({"model": Planted(l2=2.0)}, "another recommender or other parameters"),
-        ({"grid": {"l2": [1.0]}}, "another grid"),
-        ({"measure": "ap"}, "another measure"),
+    for options in (
+        {"seed": 1},
+        {"valid": 0.2},
+        {"model": Planted(l2=2.0)},
+        {"grid": {"l2": [1.0]}},
+        {"measure": "ap"},
     ):
-        with pytest.raises(DataError, match=f"belongs to a search (with|by) {reason}"):
+        with pytest.raises(DataError):
             search(**{"checkpoint": path, "resume": True, **options})
     for text in ("", "{}", "no", path.read_text().replace('"mean"', '"men"')):
         path.write_text(text)
         with raises(DataError, "resume"):
             search(checkpoint=path, resume=True)
-
-
-def test_missing_file_starts_anew_with_a_warning(tmp_path: Path) -> None:
-    with pytest.warns(PodiumWarning, match="The search starts from the first fit"):
-        search(checkpoint=tmp_path / "fits", resume=True, n_trials=1)
-
-
-def test_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text(encoding="utf-8")
-    _, section = page.split("## Recommenders\n")
-    (block,) = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
-    names: dict[str, Any] = {"user_items": LIKES}
-    exec(compile(block, "tuning.md", "exec"), names)
-    assert names["items"].shape == (N_USERS, 10)
-    assert {trial.number for trial in names["found"].trials} == set(range(6))
-    assert len(names["rival"].trials) == 6
-    assert (tmp_path / "fits.jsonl").exists()
+    with pytest.warns(PodiumWarning):
+        search(checkpoint=tmp_path / "none", resume=True, n_trials=1)

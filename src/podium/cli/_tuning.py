@@ -104,7 +104,7 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     if tuning.grid is not None:
         grid = _given_grid(model, grid[0], estimator)
         names = tuning.grid_texts().keys()
-        if model.model == "linear" and not names & {"loss", "solver", "radius"}:
+        if model.model == "linear" and not names & {"loss", "solver"}:
             refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
     plan(estimator, grid, limits.get("n_trials"), tuning.seed)
     return grid

@@ -74,14 +74,14 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
     return target
 
 
-def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
+def solver_name(solver: Any, loss: Loss) -> str:
     """Return the solver's name in `SOLVERS`; "auto" becomes the solver that suits the loss."""
     name = _check.choice(solver, "solver", ["auto", *SOLVERS])
     if name != "auto":
         return name
     if loss.redraws:
         return "stochastic"
-    return "lbfgs" if loss.smooth and radius is None else "subgradient"
+    return "lbfgs" if loss.smooth else "subgradient"
 
 
 def start_point(

@@ -39,8 +39,7 @@ class LinearRanker(LinearScores):
         The solver. "stochastic" uses mini-batches of groups. "bundle" uses cutting planes and stops
         at a small duality gap; it requires a convex loss, l2 > 0 and the extra ``podium[qp]``.
         "auto" is "stochastic" for a loss that draws a new order of ties in each pass. For other
-        losses, it is "lbfgs" if the loss declares `smooth` and there is no radius, and otherwise
-        "subgradient".
+        losses, it is "lbfgs" if the loss declares `smooth`, and otherwise "subgradient".
     learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
@@ -54,9 +53,6 @@ class LinearRanker(LinearScores):
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
         ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
         objective, and "lbfgs" once no component of the gradient is larger.
-    radius : float, optional
-        The radius of a Euclidean ball that the coefficients are kept in, for "subgradient" and
-        "stochastic"; the other solvers refuse it.
     start : {"auto", "zero", "normal", "logistic"} or array of (n_features,)
         The first iterate: zero (as in the paper), standard normal numbers drawn with
         `random_state` (as in the reference implementation), logistic regression on the same rows
@@ -155,7 +151,6 @@ class LinearRanker(LinearScores):
     learning_rate: float | None = None
     max_iter: int = 500
     tol: float = 1e-4
-    radius: float | None = None
     start: str | ArrayLike = "auto"
     keep: str = "best"
     batch_size: int = 16
@@ -242,7 +237,7 @@ class LinearRanker(LinearScores):
 
     def solver_in_use(self) -> str:
         """Return the solver that `fit` runs: `solver`, or the choice of "auto"."""
-        return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()), self.radius)
+        return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()))
 
     def has_free_steps(self) -> bool:
         """Return whether `learning_rate` is a step length that the loss does not determine."""
@@ -251,14 +246,13 @@ class LinearRanker(LinearScores):
 
     def _settings(self) -> Settings:
         _check.number(self.l2, "l2", low=0.0)
-        radius, patience = self.radius, self.patience
+        patience = self.patience
         return Settings(
             learning_rate=fitting.LONGEST_STEP
             if self.learning_rate is None
             else _check.positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
-            radius=None if radius is None else _check.positive(radius, "radius"),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             keep=_check.choice(self.keep, "keep", KEEP),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),

@@ -232,8 +232,7 @@ def search(
             reader=reader,
         )
         task = OfRows(base, parsed, rows, parts, low, eval_set is not None or not refit)
-        if eval_set is None:
-            task.check_measured()
+        task.check_measured()
         param_sets, file = plan(estimator, grid, n_trials, seed), FitFile(None, {})
     trials = Trials(task, file, budget=budget, n_jobs=_workers(n_jobs), report=or_silent(progress))
     return trials.run(param_sets)

@@ -497,10 +497,6 @@ def _measured(
         model = task.fitted(params, fold, stop.progress)
         outcome.fit_seconds = task.clock() - start
         values = task.values(model, fold)
-        if np.isnan(values).all():
-            raise ArgumentError(
-                f"{task.measure} is defined on no user of the rows set aside. Set more rows aside."
-            )
         outcome.iterations, outcome.stop_reason = task.course(model, params)
         outcome.values, outcome.model = values, model if task.keeps_best else None
     except MissingExtraError:

@@ -21,7 +21,6 @@ from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
-from podium.rankers.boosting._lists import check_labels
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -29,6 +28,7 @@ from podium.rankers.boosting._training import (
     Part,
     Plan,
     Training,
+    check_labels,
     grow,
     score_space,
 )

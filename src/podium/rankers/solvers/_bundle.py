@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
 from podium.rankers.solvers._common import Run, Settings, Solution, StopReason, Validate, require
-from podium.rankers.solvers._line import Line, Place, lowest
 from podium.rankers.solvers.planes import Model, Planes
-from podium.types import Progress
+from podium.types import PerRow, Progress
 
 _CAPACITY = 200  # maximum number of planes
+_MAX_EVALUATIONS = 12  # of a line search
+_FLAT = 1e-3  # slopes below this share of the slope at the start count as 0
 _CUT = 0.1  # the second cut, as a share of the way from the best point to the model's minimiser
 _ROUNDING = 1e-14  # gaps below this share of the first objective count as closed
 _PATIENCE = 20  # iterations without progress of either bound, after which the solver has stalled
@@ -41,8 +44,8 @@ def bundle(
     Raises
     ------
     ArgumentError
-        If the loss does not declare `convex` or draws anew in each pass, l2 is 0, there is a
-        radius, or the loss falls without end in the intercept.
+        If the loss does not declare `convex` or draws anew in each pass, l2 is 0, or
+        the loss falls without end in the intercept.
     MissingExtraError
         If the extra ``podium[qp]`` is not installed.
 
@@ -50,7 +53,7 @@ def bundle(
     ----------
     teo2010, algorithm 1; franc2009, section 3 for the line search.
     """
-    require(objective, settings, "bundle", "convex")
+    require(objective, "bundle", "convex")
     if objective.l2 <= 0.0:  # the dual is then unbounded
         raise ArgumentError(
             f"{arg.solver('bundle')} needs l2 > 0, got {objective.l2:g}. Its duality gap is "
@@ -156,3 +159,90 @@ class _Run(Run):
     def _place(self, parameters: Parameters) -> Place:
         scores = self.objective.scores(parameters)
         return Line(self.objective, parameters, parameters, scores, scores).at(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A point and a direction, with the scores of both."""
+
+    objective: LinearObjective
+    point: Parameters
+    direction: Parameters
+    scores: PerRow
+    score_direction: PerRow
+
+    def at(self, step: float) -> Place:
+        """Return the place at a step, with its objective and slope."""
+        scores = self.scores + step * self.score_direction
+        parameters = self.point + step * self.direction
+        loss, by_row = self.objective.loss_at(scores)
+        return self._place(step, parameters, scores, loss, by_row)
+
+    def begin(self, known: Place) -> Place:
+        """Return the line's start as a place, from the same point on the line before."""
+        return self._place(0.0, known.parameters, known.scores, known.loss, known.by_row)
+
+    def _place(
+        self,
+        step: float,
+        parameters: Parameters,
+        scores: PerRow,
+        loss: float,
+        by_row: PerRow | None,
+    ) -> Place:
+        penalty, penalty_grad = self.objective.penalty(parameters)
+        if by_row is None:
+            return Place(step, parameters, scores, loss, penalty, None, float("inf"))
+        slope = dot(by_row, self.score_direction) + dot(penalty_grad, self.direction)
+        return Place(step, parameters, scores, loss, penalty, by_row, slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point on a line, with its objective and the slope along the line."""
+
+    step: float
+    parameters: Parameters
+    scores: PerRow
+    loss: float
+    penalty: float
+    by_row: PerRow | None
+    slope: float
+
+    @property
+    def value(self) -> float:
+        return self.loss + self.penalty
+
+
+def lowest(line: Line, start: Place) -> Place:
+    """Return the best of the places that doubling and secant steps visit, from step 0 on.
+
+    The objective is convex, so its slope rises along the line: the zero of the slope lies between
+    a place of negative and a place of positive slope.
+    """
+    low = best = line.begin(start)
+    flat_slope, high, step = _FLAT * abs(low.slope), None, 1.0
+    for _ in range(_MAX_EVALUATIONS):
+        place = line.at(step)
+        if place.value < best.value:
+            best = place
+        if abs(place.slope) <= flat_slope:
+            break
+        if place.slope > 0.0:
+            high = place
+        else:
+            low = place
+        # Step further out until a slope is positive; afterwards stay inside the bracket.
+        step = 2.0 * step if high is None else _between(low, high)
+    return best
+
+
+def _between(low: Place, high: Place) -> float:
+    """Return the secant's step, kept away from the ends of the bracket so that the bracket shrinks.
+
+    The slope of a piecewise linear loss jumps: a pure secant step could stay beside a kink.
+    """
+    width = high.step - low.step
+    total = high.slope - low.slope
+    share = -low.slope / total if 0.0 < total < float("inf") else 0.5
+    return low.step + min(max(share, 0.1), 0.9) * width

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, arg
-from podium.rankers.objective import LinearObjective, Parameters, Point, dot
+from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.types import Progress
 
 StopReason: TypeAlias = Literal["converged", "patience", "max_iter", "stalled", "diverged"]
@@ -38,8 +38,6 @@ class Settings:
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
         ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
         objective, and "lbfgs" once no component of the gradient is larger.
-    radius : float or None
-        The radius of a Euclidean ball that coefficients stay in. "bundle" and "lbfgs" refuse it.
     patience : int or None
         The number of iterations without a better validation after which the solver stops.
     start : float64, (n_parameters,), or None
@@ -56,7 +54,6 @@ class Settings:
     learning_rate: float
     max_iter: int
     tol: float
-    radius: float | None = None
     patience: int | None = None
     start: Parameters | None = None
     keep: Keep = "best"
@@ -239,15 +236,9 @@ class Run:
 
 
 def require(
-    objective: LinearObjective,
-    settings: Settings,
-    solver: str,
-    declared: Literal["convex", "smooth"] | None = None,
+    objective: LinearObjective, solver: str, declared: Literal["convex", "smooth"] | None = None
 ) -> None:
-    """Raise unless the loss is one objective and declares what the solver needs.
-
-    A solver that needs a declaration does not support a radius.
-    """
+    """Raise unless the loss is one objective and declares what the solver needs."""
     loss, others = objective.loss, arg.solver("subgradient", "stochastic")
     if loss.redraws:
         name = loss.name
@@ -255,17 +246,10 @@ def require(
             f"{arg.solver(solver)} needs one objective, but {name}(ties=redrawn) has another one "
             f"in each pass. Use {arg.solver('stochastic')} (or 'auto'), or {name}(ties=fixed)."
         )
-    if declared is None:
-        return
-    if not {"convex": loss.convex, "smooth": loss.smooth}[declared]:
+    if declared is not None and not {"convex": loss.convex, "smooth": loss.smooth}[declared]:
         raise ArgumentError(
             f"{arg.solver(solver)} needs a {declared} loss, which {loss.name!r} is not. Use "
             f"another loss, or {others}, which accept any loss."
-        )
-    if settings.radius is not None:
-        raise ArgumentError(
-            f"{arg.solver(solver)} does not support radius, got {settings.radius:g}. Use l2, or "
-            f"{others}."
         )
 
 
@@ -274,20 +258,3 @@ def rising_mean(mean: Parameters | None, new: Parameters, index: int) -> Paramet
     if mean is None:
         return new.copy()
     return mean + 2.0 / (index + 2.0) * (new - mean)
-
-
-def projected(
-    parameters: Parameters, objective: LinearObjective, radius: float | None
-) -> Parameters:
-    """Return the parameters, with the coefficients scaled to a length of at most radius."""
-    if radius is None:
-        return parameters
-    coef = objective.split(parameters)[0]
-    largest = float(np.abs(coef).max(initial=0.0))
-    if largest == 0.0 or not np.isfinite(largest):
-        return parameters
-    scaled = coef / largest  # the squares of large coefficients would overflow
-    length = largest * float(np.sqrt(dot(scaled, scaled)))
-    if length > radius:
-        coef *= radius / length
-    return parameters

@@ -14,7 +14,6 @@ from podium.rankers.solvers._common import (
     Settings,
     Solution,
     Validate,
-    projected,
     require,
     rising_mean,
 )
@@ -27,7 +26,7 @@ def subgradient(
     validate: Validate | None,
     progress: Progress,
 ) -> Solution:
-    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, …, projected to a ball of `radius`.
+    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, ….
 
     The loss needs to be neither smooth nor convex. `settings.keep` selects the iterate that is
     returned; the paper returns the last, its reference implementation "best_loss". An iteration
@@ -42,16 +41,16 @@ def subgradient(
     ----------
     hiranandani2020, algorithm 1.
     """
-    require(objective, settings, "subgradient")
+    require(objective, "subgradient")
     run, reason = Run(objective, settings, validate, progress), None
-    parameters = projected(run.start, objective, settings.radius)
+    parameters = run.start
     while reason is None:
         point = objective.evaluate(parameters)
         reason = run.record(point, settles=True)
         with np.errstate(over="ignore", invalid="ignore"):  # the next objective shows overflow
-            # Algorithm 1: w <- the projection of w - eta / sqrt(t + 1) times the subgradient.
+            # Algorithm 1, without its projection: w <- w - eta / sqrt(t + 1) times the subgradient.
             step = settings.learning_rate / np.sqrt(len(run.history.objectives))
-            parameters = projected(parameters - step * point.grad, objective, settings.radius)
+            parameters = parameters - step * point.grad
     return run.solution(reason, run.history.range_text(settings.tol))
 
 
@@ -73,7 +72,7 @@ def stochastic(
     two products with the features for its updates and two to measure it.
     """
     run = Run(objective, settings, validate, progress)
-    updates = _Updates(objective, settings, projected(run.start, objective, settings.radius))
+    updates = _Updates(objective, settings, run.start)
     if settings.keep == "average":  # of the means, the last is that of all iterates
         run.history.keep = "last"
     reason = run.record(objective.evaluate(updates.parameters), settles=True)
@@ -115,7 +114,7 @@ class _Updates:
         batch_objective = replace(objective, rows=rows, target=batch.target, scale=batch.scale)
         step = self.settings.learning_rate / np.sqrt(self.n_updates + 1)
         with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective shows overflow
-            parameters = self.parameters - step * batch_objective.evaluate(self.parameters).grad
-        self.parameters = projected(parameters, batch_objective, self.settings.radius)
+            grad = batch_objective.evaluate(self.parameters).grad
+            self.parameters = self.parameters - step * grad
         self.mean = rising_mean(self.mean, self.parameters, self.n_updates)
         self.n_updates += 1

@@ -43,9 +43,9 @@ def lbfgs(
     Raises
     ------
     ArgumentError
-        If the loss does not declare `smooth` or draws anew in each pass, or there is a radius.
+        If the loss does not declare `smooth` or draws anew in each pass.
     """
-    require(objective, settings, "lbfgs", "smooth")
+    require(objective, "lbfgs", "smooth")
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     steepest = float(np.abs(run.last.grad).max(initial=0.0))

@@ -1,0 +1,432 @@
+"""Lists, ranks and the best items of a catalogue: conventions, forms of input, and every error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, csr_array
+from threadpoolctl import threadpool_limits
+
+from podium.catalogue import (
+    ScoreFunction,
+    rank_all,
+    rank_blocks,
+    target_ranks,
+    top_k,
+)
+from podium.catalogue.source import Source, read_matrix
+from podium.errors import ArgumentError
+from podium.ranking import Ranking
+
+SCORES = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+TRUTH = csr_array([[0, 2, 0, 1], [1, 0, 0, 0]])
+SEEN = csr_array([[1, 0, 0, 0], [0, 0, 1, 1]])
+OVERLAPPING = csr_array([[0, 1, 0, 0], [0, 1, 1, 0]])
+
+
+def changed(value: float, user: int, item: int, shape: tuple[int, int] = (2, 4)) -> Any:
+    scores = np.random.default_rng(0).random(shape)
+    scores[user, item] = value
+    return scores
+
+
+# Truth
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        csc_array(TRUTH),
+        coo_array(TRUTH),
+        csr_array((np.array([1.0, 2.0, 1.0]), np.array([3, 1, 0]), np.array([0, 2, 3]))),
+        csr_array((np.array([0.0, 1.0, 2.0, 1.0]), ([0, 0, 0, 1], [0, 3, 1, 0])), shape=(2, 4)),
+    ],
+)
+def test_truth_of_any_form_is_read_and_left_alone(truth: Any) -> None:
+    before = truth.data.tolist()
+    r = rank_all(SCORES, truth)
+    assert r.relevance.tolist() == [0, 2, 0, 1, 0, 0, 0, 1]
+    assert r.n_relevant.tolist() == [2, 1]
+    assert truth.data.tolist() == before
+
+
+def test_depth_cuts_lists_and_keeps_the_counts() -> None:
+    r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2, low_grades="keep")
+    assert (r.relevance.tolist(), r.n_items.tolist()) == ([0, 0], [4, 4])
+    assert (r.ideal.tolist(), r.n_pos.tolist()) == ([2, 1, 1], [1, 0])
+    assert not r.whole.any()
+    everything = csr_array([[1, 1, 1, 1], [0, 0, 0, 0]])
+    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [1, 0, 0, 0]]), exclude=everything)
+    assert r.groups.sizes.tolist() == r.n_items.tolist() == [0, 4]
+
+
+def test_dropped_overlap_is_neither_ranked_nor_relevant() -> None:
+    r = rank_all(SCORES, OVERLAPPING, exclude=SEEN, overlap="drop")
+    assert r.relevance.tolist() == [1, 0, 0, 1, 0]
+    assert r.n_pos.tolist() == [1, 1]
+    found = target_ranks(SCORES, OVERLAPPING, exclude=SEEN, overlap="drop")
+    np.testing.assert_array_equal(found, [1.0, 1.0, np.nan])
+    assert OVERLAPPING.nnz == 3
+
+
+def test_ranks_come_in_the_order_of_the_stored_targets() -> None:
+    targets = csr_array((np.ones(3), np.array([3, 0, 1]), np.array([0, 2, 3])), shape=(2, 4))
+    assert target_ranks(SCORES, targets).tolist() == [4, 1, 3]
+
+
+def test_random_ties_are_fair_and_follow_the_seed_and_not_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n = 4000
+    truth = csr_array(np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)))
+    first, other = (
+        target_ranks(np.zeros((n, 4)), truth, ties="random", seed=seed) for seed in (3, 4)
+    )
+    counts = np.bincount(first.astype(int), minlength=5)[1:]
+    assert abs(counts - n / 4).max() < 5 * np.sqrt(n * (1 / 4) * (3 / 4))
+    assert first.tolist() != other.tolist()
+    monkeypatch.setattr(Source, "block_size", 7)
+    again = target_ranks(np.zeros((n, 4)), truth, ties="random", seed=3)
+    assert first.tolist() == again.tolist()
+
+
+N = 40_000  # more users than are looked at in one go
+LAST: Any = csr_array((np.ones(1), ([N - 1], [1])), shape=(N, 2))
+DENSE: Any = np.zeros((2, 4))
+ROUNDED = np.array([[2**53 + 1, -(2**60)], [0, 1]])
+REPEATED = csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 4))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: rank_all(SCORES, OVERLAPPING, exclude=SEEN), "user 1 and item 2"),
+        (lambda: target_ranks(SCORES, OVERLAPPING, exclude=SEEN), "user 1 and item 2"),
+        (lambda: rank_blocks(np.zeros((N, 2)), LAST, exclude=LAST), f"user {N - 1} and item 1"),
+        *(
+            (lambda bad=bad, call=call: call(changed(bad, 1, 2), TRUTH), "user 1 and item 2")
+            for bad in (np.nan, np.inf, -np.inf)
+            for call in (rank_all, target_ranks)
+        ),
+        (lambda: rank_blocks(SCORES, DENSE), "truth"),
+        (lambda: rank_blocks(SCORES, csr_array((2, 3))), "truth"),
+        (lambda: rank_blocks(SCORES, csr_array(changed(-2, 1, 2))), "user 1 and item 2"),
+        (lambda: rank_blocks(SCORES, csr_array(changed(np.nan, 1, 2))), "user 1 and item 2"),
+        (lambda: rank_blocks(SCORES, REPEATED), "got 1 repeated"),
+        (
+            lambda: rank_blocks(SCORES, coo_array(([1, 1], ([0, 0], [2, 2])), shape=(2, 4))),
+            "got 1 repeated",
+        ),
+        (
+            lambda: target_ranks(ROUNDED, csr_array(np.eye(2))),
+            "2 integers",
+        ),
+    ],
+)
+def test_bad_scores_and_truth_are_refused_before_anything_is_ranked(call: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"depth": 0},
+        {"ties": "wrost"},
+        {"min_relevance": 0},
+        {"overlap": "keep"},
+        {"seed": -1},
+        {"block_size": 0},
+    ],
+)
+def test_bad_option_is_refused_at_once(option: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=next(iter(option))):
+        rank_blocks(SCORES, TRUTH, **option)
+
+
+def test_bad_score_is_named_by_the_user_of_the_whole_matrix() -> None:
+    scores = changed(np.nan, 8, 3, (10, 4))
+    blocks = rank_blocks(scores, csr_array((10, 4)), depth=1, block_size=3)
+    assert [next(blocks).n_groups, next(blocks).n_groups] == [3, 3]
+    with pytest.raises(ArgumentError, match="user 8 and item 3"):
+        list(blocks)
+
+
+# The best items
+
+
+@pytest.mark.parametrize(
+    ("seen", "k", "expected"),
+    [
+        # Entries count whatever their value, and once.
+        (csr_array((np.array([0.0, -1.0]), ([0, 1], [0, 3])), shape=(2, 4)), 1, [[1], [2]]),
+        (
+            csr_array((np.ones(3), np.array([0, 3, 0]), np.array([0, 3, 3])), shape=(2, 4)),
+            *(3, [[1, 2, -1], [3, 2, 1]]),
+        ),
+        (coo_array(([1, 1], ([0, 0], [0, 0])), shape=(2, 4)), 1, [[1], [3]]),
+    ],
+)
+def test_excluded_entries_are_left_out(seen: Any, k: int, expected: list[list[int]]) -> None:
+    n_stored = seen.nnz
+    assert top_k(SCORES, k, exclude=seen)[0].tolist() == expected
+    assert seen.nnz == n_stored  # the caller's matrix is left as it was
+
+
+def _frozen() -> Any:
+    frozen = SCORES.copy()
+    frozen.flags.writeable = False
+    return frozen
+
+
+@pytest.mark.parametrize(
+    ("matrix", "dtype"),
+    [
+        (np.asfortranarray(SCORES), np.float64),
+        (np.repeat(SCORES, 2, axis=1)[:, ::2], np.float64),
+        (np.repeat(SCORES, 2, axis=0)[::2], np.float64),
+        (SCORES.tolist(), np.float64),
+        (_frozen(), np.float64),
+        (SCORES.astype(np.int64), np.float64),
+        (SCORES.astype(np.int64) + 2**40, np.float64),
+        (SCORES.astype(np.int8), np.float32),
+        (SCORES.astype(np.float16), np.float32),
+        (SCORES.astype(np.float32), np.float32),
+    ],
+)
+def test_any_matrix_of_numbers_will_do(matrix: Any, dtype: Any) -> None:
+    items, best = top_k(matrix, 2)
+    assert items.tolist() == [[0, 1], [3, 2]]
+    assert best.dtype == dtype
+
+
+def test_equal_scores_stand_by_item_and_the_greatest_are_ranked() -> None:
+    assert top_k([[-0.0, 1.0, 0.0, -0.0, 1.0]], 5)[0].tolist() == [[1, 4, 0, 2, 3]]
+    most = np.finfo(np.float32).max
+    items, best = top_k(np.array([[-most, most, 0]], np.float32), 3)
+    assert (items.tolist(), best.tolist()) == ([[1, 2, 0]], [[most, 0, -most]])
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (2, 0), (0, 0)])
+def test_no_users_or_no_items_is_no_error(shape: tuple[int, int]) -> None:
+    items, best = top_k(np.empty(shape), 2)
+    assert items.shape == best.shape == (shape[0], 2)
+    assert (items == -1).all()
+    r = rank_all(np.empty(shape), csr_array(shape))
+    assert (r.n_groups, r.groups.n_rows) == (shape[0], 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_score_that_is_not_finite_is_named_unless_it_is_excluded(bad: float) -> None:
+    for user, item in ((0, 0), (1, 70), (2, 199), (1, 63), (1, 192)):
+        for k in (1, 150, 200):
+            with pytest.raises(ArgumentError, match=f"user {user} and item {item}"):
+                top_k(changed(bad, user, item, (3, 200)).astype(np.float32), k)
+    with pytest.raises(ArgumentError, match="user 0 and item 0"):
+        top_k(changed(bad, 0, 0, (1, 10_000)), 10)  # the guess of a floor reads item 0
+    scores, seen = SCORES.copy(), np.zeros(SCORES.shape)
+    scores[0, 1], seen[0, 1] = bad, 1
+    assert top_k(scores, 2, exclude=csr_array(seen))[0].tolist() == [[0, 2], [3, 2]]
+
+
+LARGE = np.full((1, 1), 1e30, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "named"),
+    [
+        *((SCORES, {"k": k}, "k") for k in (0, -1, 2.5, True, None)),
+        ([1.0, 2.0], {}, "scores"),
+        ([["a"]], {}, "scores"),
+        (csr_array(SCORES), {}, "scores"),
+        ([[1j]], {}, "scores"),
+        (SCORES, {"exclude": np.zeros(SCORES.shape)}, "exclude"),
+        (SCORES, {"exclude": csr_array((2, 5))}, "exclude"),
+        ((np.ones((4, 2)), np.ones((5, 3))), {}, "columns"),
+        ((changed(np.nan, 3, 1, (4, 2)), np.ones((5, 2))), {}, "user_factors .* row 3"),
+        ((np.ones((4, 2)), changed(np.nan, 3, 1, (5, 2))), {}, "item_factors .* row 3"),
+        ((LARGE, LARGE), {}, "finite"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(scores: Any, options: Any, named: str) -> None:
+    with np.errstate(over="ignore"), pytest.raises(ArgumentError, match=named):
+        top_k(scores, **{"k": 1, **options})
+
+
+@pytest.mark.parametrize("n_items", [1, 100, 20_000, 10**6, 10**7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_block_stays_within_64_mib_or_one_user(n_items: int, dtype: Any) -> None:
+    users = np.broadcast_to(np.zeros(1, dtype), (10**6, n_items))
+    size = read_matrix(users).block_size
+    assert size == 1 or size * n_items * np.dtype(dtype).itemsize <= 2**26
+
+
+RNG = np.random.default_rng(0)
+GRID = RNG.integers(0, 9, (23, 31)) / 4.0
+LIKED = csr_array((RNG.random(GRID.shape) < 0.1).astype(float))
+HIDDEN = csr_array(((RNG.random(GRID.shape) < 0.2) & (LIKED.toarray() == 0)).astype(float))
+
+
+def function(scores: NDArray[Any] = GRID, **options: Any) -> ScoreFunction:
+    return ScoreFunction(lambda users: scores[users], *scores.shape, **options)
+
+
+def same_ranking(left: Ranking, right: Ranking) -> bool:
+    fields = ("relevance", "ideal", "n_items", "tied", "ideal_offsets")
+    return all(np.array_equal(getattr(left, name), getattr(right, name)) for name in fields)
+
+
+@pytest.mark.parametrize("block_size", [1, 5, 23, None])
+@pytest.mark.parametrize("ties", ["worst", "id", "random", "average"])
+def test_function_ranks_as_its_matrix_does(
+    block_size: int | None, ties: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"exclude": HIDDEN, "ties": ties}
+    left = rank_blocks(function(), LIKED, depth=7, block_size=block_size, **options)
+    right = rank_blocks(GRID, LIKED, depth=7, block_size=block_size, **options)
+    assert all(same_ranking(mine, theirs) for mine, theirs in zip(left, right, strict=True))
+    if block_size is not None:
+        monkeypatch.setattr(Source, "block_size", block_size)
+    found = target_ranks(function(), LIKED, **options)
+    assert found.tolist() == target_ranks(GRID, LIKED, **options).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_function_has_the_top_of_its_matrix(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "block_size", 6)
+    scores = GRID.astype(np.float32)
+    items, best = top_k(function(scores, dtype=dtype), 4, exclude=HIDDEN)
+    wanted, values = top_k(scores, 4, exclude=HIDDEN)
+    assert items.tolist() == wanted.tolist()
+    assert best.tolist() == values.tolist()
+    assert best.dtype == dtype
+
+
+def test_function_is_called_with_consecutive_users_once_and_never_with_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Source, "block_size", 9)
+    asked: list[list[int]] = []
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        asked.append(users.tolist())
+        return GRID[users]
+
+    top_k(ScoreFunction(scores, *GRID.shape), 1)
+    assert asked == [list(range(9)), list(range(9, 18)), list(range(18, 23))]
+    asked.clear()
+    items, _ = top_k(ScoreFunction(scores, 0, 31), 2)
+    assert items.shape == (0, 2)
+    assert asked == []
+
+
+def test_function_may_write_into_one_array_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "block_size", 6)
+    buffer = np.empty((6, GRID.shape[1]))
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.take(GRID, users, axis=0, out=buffer[: users.size])
+
+    again = ScoreFunction(scores, *GRID.shape)
+    assert target_ranks(again, LIKED).tolist() == target_ranks(GRID, LIKED).tolist()
+
+
+def test_score_that_is_not_finite_is_named() -> None:
+    scores = GRID.copy()
+    scores[20, 3] = np.nan
+    with pytest.raises(ArgumentError, match="got nan for user 20 and item 3"):
+        rank_all(function(scores), LIKED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"function": GRID},
+        {"n_users": -1},
+        {"n_items": 2.5},
+        {"n_items": 30},
+        {"dtype": np.float32},
+        {"dtype": np.int64},
+        {"function": lambda users: GRID[0]},
+        {"function": lambda users: GRID[users[:1]]},
+        {"function": lambda users: HIDDEN[users]},
+    ],
+)
+def test_what_a_function_may_not_be_is_told(
+    change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "block_size", 2)
+    with pytest.raises(ArgumentError):
+        top_k(replace(function(), **change), 2)
+
+
+Floats = NDArray[np.float32]
+
+
+def drawn(n_users: int, n_items: int, width: int = 33, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    users = rng.standard_normal((n_users, width), dtype=np.float32)
+    return users, rng.standard_normal((n_items, width), dtype=np.float32)
+
+
+def seen_by(n_users: int, n_items: int, share: float) -> csr_array[Any]:
+    rng = np.random.default_rng(7)
+    return csr_array((rng.random((n_users, n_items)) < share).astype(np.int8))
+
+
+def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("n_items", [90, 20_000])
+def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
+    users, items = drawn(40, n_items)
+    seen = seen_by(40, n_items, 0.1)
+    ranked, best = top_k((users, items), 10, exclude=seen)
+    for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
+        alone = top_k((users[part], items), 10, exclude=seen[part])
+        assert same(alone, (ranked[part], best[part]))
+
+
+def test_threads_of_the_matrix_product_change_nothing() -> None:
+    users, items = drawn(300, 2_000)
+    with threadpool_limits(1):
+        expected = top_k((users, items), 10)
+    for threads in (2, 4):
+        with threadpool_limits(threads):
+            assert same(top_k((users, items), 10), expected)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 60, 61])
+def test_equal_items_stand_by_number_wherever_they_lie(k: int) -> None:
+    users, items = drawn(9, 6)
+    copies = np.tile(items, (10, 1))  # item i equals item i - 6: more equal ones than are proposed
+    ranked, best = top_k((users, copies), k)
+    order = top_k((users, items), 6)[0]
+    for u in range(9):
+        expected = [int(i) + 6 * n for i in order[u] for n in range(10)][:k]
+        assert ranked[u, :60].tolist() == expected
+        assert (ranked[u, 60:] == -1).all()
+        assert (best[u, 60:] == -np.inf).all()
+
+
+def test_items_whose_scores_differ_by_rounding_are_all_scored() -> None:
+    users, items = drawn(1, 1)
+    rng = np.random.default_rng(3)
+    close = (items + 1e-7 * rng.standard_normal((3_000, 33))).astype(np.float32)
+    every = top_k((users, close), 3_000)
+    assert np.unique(every[1]).size > 1
+    for k in (1, 10, 100):
+        assert same(top_k((users, close), k), tuple(x[:, :k].copy() for x in every))
+
+
+def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items = drawn(9, 6)
+    copies, seen = np.tile(items, (10, 1)), seen_by(9, 60, 0.3)
+    whole = top_k((users, copies), 3, exclude=seen)
+    monkeypatch.setattr("podium.catalogue.counting._MOST", 12)
+    assert same(top_k((users, copies), 3, exclude=seen), whole)
