@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,35 @@ def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
         return found
 
     return run
+
+
+def contents() -> dict[Path, bytes | None]:
+    """Return the files of the working folder with what they hold."""
+    return {path: path.read_bytes() if path.is_file() else None for path in Path().iterdir()}
+
+
+@pytest.fixture
+def refuses(podium: Callable[..., Done]) -> Callable[[str, str], None]:
+    """Return `refuses("measure a.csv", rows)`, with a call in each row: `options | named`.
+
+    Each call has status 2, prints nothing, leaves all files as they are, and its error names the
+    words after the bar. Warnings may come before the error.
+    """
+
+    def check(command: str, rows: str) -> None:
+        before, wrong = contents(), dict[str, str]()
+        for row in filter(str.strip, rows.splitlines()):
+            options, _, named = row.partition(" | ")
+            done = podium(*shlex.split(command), *shlex.split(options))
+            *others, error = done.err.splitlines()
+            is_refusal = (done.status, done.out, error[:15]) == (2, "", "podium: error: ")
+            is_told = all(word in error for word in shlex.split(named))
+            is_plain = all(line.startswith("podium: ") for line in others)
+            if not (is_refusal and is_told and is_plain and contents() == before):
+                wrong[row] = done.err
+        assert wrong == {}
+
+    return check
 
 
 @pytest.fixture(autouse=True)

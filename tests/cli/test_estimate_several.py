@@ -79,59 +79,20 @@ def test_users_are_paired_by_their_labels(compared: Callable[..., dict[str, Any]
     assert means["differences"][0]["difference"] == -found["difference"]
 
 
-def test_users_are_one_whether_text_or_numbers(
-    compared: Callable[..., dict[str, Any]], files: Path
-) -> None:
-    """Text sorts otherwise than numbers: 10 before 2."""
-    from podium.data import to_frame
-
-    table = sampled.read_ranks("b.csv", n_items=200, n_negatives=9)
-    assert table.user is not None
-    columns = {"user": table.user.astype(str), "rank": table.ranks}
-    to_frame(columns).write_parquet(files / "b.parquet")
-    argv = (*BV, "-m", "auc")
-    expected = compared("a.csv", "b.csv", *argv)["measures"]["auc"]["differences"][0]
-    found = compared("a.csv", "b.parquet", *argv)["measures"]["auc"]["differences"][0]
-    assert found["std_error"] == pytest.approx(expected["std_error"], rel=1e-12)
-
-
 def test_files_without_users_are_paired_by_rows(
-    podium: Callable[..., Any], compared: Callable[..., dict[str, Any]], files: Path
+    compared: Callable[..., dict[str, Any]], files: Path
 ) -> None:
     write_ranks(files / "x.csv", [1, 2, 3, 4])
     write_ranks(files / "y.csv", [1, 1, 2, 3])
     found = compared("x.csv", "y.csv", *BV, "-m", "rr")
     assert found["measures"]["rr"]["differences"][0]["n_groups"] == 4
-    argv = ("estimate", "x.csv", "y.csv", *BV, "-m", "rr")
-    assert "row by row: there are no users" in " ".join(podium(*argv).out.split())
-    labelled = " ".join(podium("estimate", "a.csv", "b.csv", *BV).out.split())
-    assert "Differences are from a, on the same users." in labelled
 
 
-def test_designs_may_differ(podium: Callable[..., Any], files: Path) -> None:
-    (files / "more.csv").write_text(
-        "user,rank,n_negatives\n" + "".join(f"{u},{1 + u % 5},19\n" for u in range(60))
-    )
-    text = (files / "a.csv").read_text().replace("\n", ",9\n")
-    (files / "less.csv").write_text(text.replace("rank,9", "rank,n_negatives"))
-    done = podium("estimate", "less.csv", "more.csv", "--items", "200", "--no-bounds", "-m", "rr")
-    assert done.status == 0
-    assert done.out.endswith(
-        "Samples have 9\nto 19 items beside the target.\n--method smooth --items 200\n"
-    )
-
-
-def test_histories_are_of_all_files_or_of_none_that_reads_them(
-    podium: Callable[..., Any], compared: Callable[..., dict[str, Any]], files: Path
+def test_history_of_one_file_changes_no_method_that_does_not_read_it(
+    compared: Callable[..., dict[str, Any]], files: Path
 ) -> None:
     text = (files / "c.csv").read_text().replace("\n", ",4\n")
     (files / "past.csv").write_text(text.replace("rank,4", "rank,history"))
-    done = podium("estimate", "a.csv", "past.csv", "b.csv", *DESIGN)
-    assert (done.status, done.out) == (2, "")
-    assert done.message == (
-        "a.csv, b.csv: no column of users' history, but other files have one, and smooth "
-        "reads it. Add the column, or leave it out of all files."
-    )
     found, plain = (compared("a.csv", file, *BV)["measures"] for file in ("past.csv", "c.csv"))
     assert [m["means"]["past"] for m in found.values()] == [m["means"]["c"] for m in plain.values()]
 
@@ -161,40 +122,27 @@ def test_csv_has_a_row_for_each_measure_and_model(
         assert row["either_sign"] == str(test["either_sign"])
 
 
-def test_scores_and_ranks_can_be_compared(
-    compared: Callable[..., dict[str, Any]], files: Path
-) -> None:
-    write_ranks(files / "r.csv", [2, 1], ["u", "v"])
-    rows = ["user,item,score,target", "u,1,1,1", "u,2,2,0", "u,3,0,0", "v,1,3,1", "v,2,2,0"]
-    (files / "s.csv").write_text("\n".join([*rows, "v,3,0,0"]) + "\n")
-    argv = ("--items", "50", "--negatives", "2", "--no-bounds", "--method", "naive", "-m", "rr")
-    test = compared("r.csv", "s.csv", *argv)["measures"]["rr"]["differences"][0]
-    assert (test["difference"], test["std_error"]) == (0, 0)
+REFUSED = """
+a.csv less.csv | less.csv '1 of the 60 users' a.csv
+less.csv a.csv | less.csv '1 of the 60 users' a.csv
+a.csv b.csv less.csv | less.csv a.csv
+a.csv bare.csv | bare.csv
+bare.csv a.csv | bare.csv
+bare.csv short.csv | 'short.csv has 2' 'bare.csv has 3'
+a.csv wrong.csv | wrong.csv --negatives
+a.csv none.csv | none.csv
+a.csv b.csv --method mel | mle
+a.csv b.csv -m rr -m mrr | --measure mrr
+a.csv past.csv b.csv | a.csv b.csv history
+"""
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (("a.csv", "less.csv"), "less.csv lacks 1 of the 60 users of a.csv, first 0. Models"),
-        (("less.csv", "a.csv"), "less.csv lacks 1 of the 60 users of a.csv, first 0. Models"),
-        (("a.csv", "b.csv", "less.csv"), "less.csv lacks 1 of the 60 users of a.csv"),
-        (("a.csv", "bare.csv"), "bare.csv has no column of users, but another file has one"),
-        (("bare.csv", "a.csv"), "bare.csv has no column of users, but another file has one"),
-        (("bare.csv", "short.csv"), "short.csv has 2 ranks and bare.csv has 3, without a column"),
-        (("a.csv", "wrong.csv"), "wrong.csv: ranks must lie from 1 to --negatives + 1 = 10"),
-        (("a.csv", "none.csv"), "none.csv does not exist"),
-        (("a.csv", "b.csv", "--method", "mel"), "Did you mean 'mle'?"),
-        (("a.csv", "b.csv", "-m", "rr", "-m", "mrr"), "--measure names mrr twice"),
-    ],
-)
-def test_refused_in_one_line(
-    podium: Callable[..., Any], files: Path, argv: tuple[str, ...], message: str
-) -> None:
+def test_refusals(refuses: Callable[[str, str], None], files: Path) -> None:
     lines = (files / "a.csv").read_text().splitlines()
     (files / "less.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     write_ranks(files / "bare.csv", [1, 2, 3])
     write_ranks(files / "short.csv", [1, 2])
     (files / "wrong.csv").write_text((files / "a.csv").read_text() + "60,11\n")
-    done = podium("estimate", *argv, *DESIGN)
-    assert (done.status, done.out) == (2, "")
-    assert message in done.message
+    text = (files / "c.csv").read_text().replace("\n", ",4\n")
+    (files / "past.csv").write_text(text.replace("rank,4", "rank,history"))
+    refuses(f"estimate {' '.join(DESIGN)}", REFUSED)

@@ -149,16 +149,6 @@ def test_two_results_do_not_go_to_one_place(podium: Run) -> None:
     assert not list(Path().glob("x.*"))
 
 
-@pytest.mark.usefixtures("files")
-def test_old_result_is_replaced(podium: Run) -> None:
-    Path("run.csv").write_text("old")
-    assert podium("rank", "ranker", "rows.csv", "--out", "run.csv").status == 0
-    whole = Path("run.csv").read_bytes()
-    assert whole.startswith(b"user,item,score\n")
-    assert podium("recommend", "factors", "--users", "users.csv", "-o", "run.csv").status == 0
-    assert Path("run.csv").read_bytes() != whole
-
-
 @pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
 def test_model_may_go_to_a_pipe(podium: Run) -> None:
     assert podium(*FACTORIZE, "m").status == 0

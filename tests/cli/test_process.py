@@ -110,16 +110,6 @@ def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
 
 
 @pytest.mark.long
-def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[int], str]) -> None:
-    Path("rows.svmlight").write_text(learnable(0))
-    argv = ("train", "rows.svmlight", "--loss", "pap-avg", "-k", "2", "--max-iter", "2")
-    done = run(*argv, "--set", "tol=0", "-o", "model")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert [line.partition(": ")[0] for line in done.stderr.splitlines()] == ["podium"] * 3
-    assert not {"\x1b", "\r", "…"} & set(done.stderr)
-
-
-@pytest.mark.long
 def test_version_and_help_are_results() -> None:
     for argv in (("--version",), ("--help",), ("measure", "-h"), ()):
         done = run(*argv)

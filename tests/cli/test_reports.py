@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -98,17 +97,6 @@ def test_folder_that_is_missing_or_a_file_is_refused(podium: Run, argv: str, ver
         assert done.status == 2
         assert done.message.startswith("--report")
     assert not Path("none").exists()
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_folder_that_cannot_be_written_is_refused(podium: Run, name: str) -> None:
-    Path("locked").mkdir(mode=0o500)
-    argv, _ = COMMANDS[name]
-    done = podium(*argv.split(), "--report", "locked/page.html")
-    assert done.status == 2
-    assert "page.html" in done.message
-    assert list(Path("locked").iterdir()) == []
 
 
 def test_full_disk_leaves_the_older_page(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
