@@ -98,15 +98,6 @@ def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
     )
 
 
-@pytest.mark.usefixtures("leak")
-def test_parts_are_audited_without_runs(podium: Run) -> None:
-    done = podium("audit", "train.csv", "test.csv", "--format", "json", "--fail-on", "never")
-    result = json.loads(done.out)
-    assert checks(result, "error") == ["train-test-overlap"]
-    runs = {effect["run"] for finding in result["findings"] for effect in finding["effects"]}
-    assert runs == {"a popularity list with seen items"}
-
-
 REFUSED = """
 a.csv -m ndgc@10 | ndgc ndcg
 a.csv --fail-on note | --fail-on error

@@ -162,7 +162,7 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
     Path("idle.csv").write_text("user,item,relevance,x\n0,1,0,2\n0,2,0,2\n")
     Path("other.csv").write_text("user,item,relevance,y\n0,1,0,2\n")
     Path("nan.csv").write_text("user,item,relevance,x\n0,1,0,3\n0,2,1,nan\n")
-    refuses(MEASURE, OPTIONS)
+    refuses("measure truth.csv a.csv", OPTIONS)
     refuses("", CALLS)
     refuses(TRAIN, TRAINING)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from podium import sampled
@@ -88,38 +88,14 @@ def test_files_without_users_are_paired_by_rows(
     assert found["measures"]["rr"]["differences"][0]["n_groups"] == 4
 
 
-def test_history_of_one_file_changes_no_method_that_does_not_read_it(
-    compared: Callable[..., dict[str, Any]], files: Path
-) -> None:
-    text = (files / "c.csv").read_text().replace("\n", ",4\n")
-    (files / "past.csv").write_text(text.replace("rank,4", "rank,history"))
-    found, plain = (compared("a.csv", file, *BV)["measures"] for file in ("past.csv", "c.csv"))
-    assert [m["means"]["past"] for m in found.values()] == [m["means"]["c"] for m in plain.values()]
-
-
-def test_csv_has_a_row_for_each_measure_and_model(
-    podium: Callable[..., Any], compared: Callable[..., dict[str, Any]]
-) -> None:
+def test_csv_is_the_frame_of_the_library(podium: Callable[..., Any]) -> None:
     done = podium("estimate", "a.csv", "b.csv", *DESIGN, "--format", "csv")
-    expected = compared("a.csv", "b.csv", *DESIGN)["measures"]
-    rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert [(row["measure"], row["run"]) for row in rows] == [
-        (measure, run) for measure in expected for run in "ab"
-    ]
-    for row in rows:
-        found = expected[row["measure"]]
-        mean, test = found["means"][row["run"]], found["differences"][0]
-        assert float(row["mean"]) == mean["mean"]
-        assert [float(row["low"]), float(row["high"])] == mean["interval"]
-        assert [float(row["lowest"]), float(row["highest"])] == mean["bounds"]
-        if row["run"] == "a":
-            assert {row["difference"], row["sign_probability"], row["difference_low"]} == {""}
-            continue
-        assert float(row["difference"]) == test["difference"]
-        assert float(row["difference_std_error"]) == test["std_error"]
-        ends = [float(row[f"difference_{end}"]) for end in ("low", "high", "lowest", "highest")]
-        assert ends == [*test["interval"], *test["bounds"]]
-        assert row["either_sign"] == str(test["either_sign"])
+    ranks = {name: sampled.read_ranks(f"{name}.csv", n_items=200, n_negatives=9) for name in "ab"}
+    expected = sampled.compare_all(ranks, ["ndcg@10", "recall@10"]).to_frame()
+    found = pl.read_csv(io.StringIO(done.out))
+    assert found.columns == expected.columns
+    for name in expected.columns:
+        assert found[name].to_list() == expected[name].to_list(), name
 
 
 REFUSED = """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.conftest import interrupted
 
 from podium.recommenders import Factorization
 from podium.recommenders.factorization._descent import Descent
@@ -31,6 +30,7 @@ def train(*argv: str, table: str = "pairs.csv", **params: object) -> tuple[str, 
 
 
 FIT = train("--out", "model")
+PLAIN = "train pairs.csv --model factorization --threads 1 --out model"
 
 
 @pytest.fixture(autouse=True)
@@ -68,29 +68,6 @@ def test_model_is_that_of_the_library(podium: Run, pairs: pl.DataFrame) -> None:
     library.set_params(loss="type2", n_negatives=3, gain="exp2", xi_rate=0.5, decay="none")
     assert same(model, library.fit(pairs))
     assert model.get_params() == library.get_params()
-
-
-def test_columns_are_named_and_times_not_looked_at(podium: Run, pairs: pl.DataFrame) -> None:
-    own = pairs.select(
-        pl.col("user").alias("who"),
-        pl.col("item").alias("what"),
-        pl.lit("31/12/99").alias("time"),
-        pl.lit(0.0).alias("value"),
-        pl.col("value").alias("stars"),
-    )
-    own.write_csv("own.csv")
-    names = ("--column", "user=who", "--column", "item=what", "--column", "value=stars")
-    assert same(
-        fitted(podium, *FIT),
-        fitted(podium, *train(*names, table="own.csv")),
-    )
-
-
-def test_without_values_a_pair_weighs_one(podium: Run, pairs: pl.DataFrame) -> None:
-    pairs.select("user", "item").write_csv("bare.csv")
-    bare = fitted(podium, *train(table="bare.csv"))
-    assert same(bare, fitted(podium, *FIT, "--gain", "one"))
-    assert not same(bare, fitted(podium, *FIT))
 
 
 def test_patience_stops(podium: Run) -> None:
@@ -157,12 +134,12 @@ def test_interrupted_fit_keeps_its_last_pass_and_resumes_with_the_same_bits(
 @pytest.mark.usefixtures("stopped")
 def test_checkpoint_is_of_one_fit(podium: Run, refuses: Callable[[str, str], None]) -> None:
     rows = """
-    --learning-rate 0.3 | --learning-rate 0.1 0.3
-    --set n_epochs=9 --set n_blocks=2 | n_epochs n_blocks
-    --gain one | model.checkpoint
-    --valid valid.csv | --valid
+    --set n_factors=4 --set n_epochs=6 --learning-rate 0.3 | --learning-rate 0.1 0.3
+    --set n_factors=4 --set n_epochs=9 --set n_blocks=2 | n_epochs n_blocks
+    --set n_factors=4 --set n_epochs=6 --gain one | model.checkpoint
+    --set n_factors=4 --set n_epochs=6 --valid valid.csv | --valid
     """
-    refuses(shlex.join((*FIT, "--resume")), rows)
+    refuses(f"{PLAIN} --resume", rows)
     whole = Path("model.checkpoint").read_bytes()
     Path("model.checkpoint").write_bytes(whole[: len(whole) // 2])
     refuses(shlex.join((*FIT, "--resume")), " | model.checkpoint")
@@ -187,36 +164,12 @@ def test_interrupt_in_the_first_pass_writes_nothing(
     assert sorted(Path().iterdir()) == there
 
 
-# Says on stdout when a pass is done, and takes signals whoever started it.
-ENDLESS = """
-import contextlib, signal, sys
-from podium.cli import main
-
-@contextlib.contextmanager
-def progress(what):
-    yield lambda done, total, note: print(done, flush=True) if done == 3 else None
-
-sys.modules["podium.cli._recommending"].progress = progress
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main(["train", "--model", "factorization", "pairs.csv", "--set", "n_factors=4", "--set",
-      "n_epochs=1000000", "--out", "model", "--threads", sys.argv[1]])
-"""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, threads],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "3\n"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=600)
-    assert process.returncode == 130
+    line = "train --model factorization pairs.csv --set n_factors=4 --set n_epochs=1000000"
+    status, said = interrupted("_recommending", 3, f"{line} --out model --threads {threads}")
+    assert status == 130
     found = re.fullmatch(
         r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume continues from "
         r"model\.checkpoint\.\npodium: interrupted\.\n",
@@ -246,33 +199,6 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
     assert "; 0 passes in " in podium(*FIT, "--resume").err
     fitted(podium, *FIT, out="whole")
     assert Path("model").read_bytes() == Path("whole").read_bytes()
-
-
-@pytest.fixture
-def rated() -> None:
-    """Write ratings from 1 to 5, and held-out ones."""
-    rng = np.random.default_rng(2)
-    user, item = (each.ravel() for each in np.indices((30, 20)))
-    frame = pl.DataFrame({"user": user, "item": item, "rating": rng.integers(1, 6, 600)})
-    place = pl.Series(rng.random(600))
-    frame.filter(place < 0.5).write_csv("ratings.csv")
-    frame.filter(place > 0.8).write_csv("later.csv")
-
-
-@pytest.mark.usefixtures("rated")
-def test_model_of_ratings_from_a_threshold_is_that_of_their_pairs(podium: Run) -> None:
-    high = pl.read_csv("ratings.csv").filter(pl.col("rating") >= 4)
-    high.select("user", "item").write_csv("high.csv")
-    argv = ("--min-relevance", "4")
-    rated = fitted(podium, *train(*argv, table="ratings.csv"))
-    assert same(fitted(podium, *train(table="high.csv")), rated)
-    pl.read_csv("later.csv").filter(pl.col("rating") >= 4).write_csv("true.csv")
-    one, two = (
-        fitted(podium, *train(*argv, "--valid", file, table="ratings.csv"))
-        for file in ("later.csv", "true.csv")
-    )
-    np.testing.assert_array_equal(one.history_["validation"], two.history_["validation"])
-    assert same(one, two)
 
 
 REFUSED = """
@@ -311,7 +237,7 @@ TABLES = {
 
 def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
     pl.DataFrame({"user": [5], "item": [99]}).write_csv("truth.csv")
-    refuses(shlex.join(FIT), REFUSED)
+    refuses(PLAIN, REFUSED)
     for named, text in TABLES.items():
         Path("bad.csv").write_text(text)
         refuses(shlex.join(train("--gain", "exp2", "--out", "m", table="bad.csv")), f" | {named}")
@@ -325,10 +251,10 @@ def test_what_the_machine_lacks_is_refused_before_the_fit(
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "podium.executors.ray", raising=False)
     ray = "train pairs.csv --model factorization --ray local --out model"
-    refuses(ray, " | \"pip install 'podium[ray]'\"")
+    refuses(ray, " | podium[ray]")
     # No machine holds 400 TB, even one that would not tell how much memory it has.
     monkeypatch.setattr(sys.modules["podium.cli._recommending"], "_memory", lambda: 2**62)
-    refuses(shlex.join(FIT), "--set n_factors=1000000000000 | memory")
+    refuses(PLAIN, "--set n_factors=1000000000000 | memory")
 
     def full(**kwargs: Any) -> None:
         raise OSError(28, "No space left on device")

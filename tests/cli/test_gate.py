@@ -89,29 +89,9 @@ def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["table", "json", "markdown", "junit"])
-def test_runs_with_the_same_lists_are_equal_in_each_format(podium: Run, format: str) -> None:
-    done = podium("gate", *EQUAL, "--format", format, "--report", "gate.html")
-    assert (done.status, done.err) == (0, "")
-    assert "the runs are equal" in done.out
-    assert "the runs are equal" in Path("gate.html").read_text()
-
-
 def test_out_has_the_format_of_its_suffix(podium: Run) -> None:
     files = ("a.json", "b.MD", "c.xml", ".json")
     done = podium("gate", *PASS, *(word for name in files for word in ("--out", name)))
     assert (done.status, done.err) == (0, "")
     for name, format in zip(files, ("json", "markdown", "junit", "json"), strict=True):
         assert Path(name).read_text() == podium("gate", *PASS, "--format", format).out
-
-
-def test_column_names_hold_for_all_tables(podium: Run) -> None:
-    for name in ("truth", "best", "worst", "users", "past"):
-        text = Path(f"{name}.csv").read_text()
-        Path(f"{name}.csv").write_text(text.replace("user", "who").replace("item", "what"))
-    done = podium(
-        *("gate", *PASS, "--column", "user=who", "--column", "item=what", "--users", "users.csv"),
-        *("--by", "country", "--weight", "visits", "--catalogue", "past.csv"),
-        *("--guard", "novelty@1:-9"),
-    )
-    assert (done.status, done.err) == (0, "")

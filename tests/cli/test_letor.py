@@ -64,7 +64,7 @@ def mean(podium: Run, truth: str, run: str, measure: str = NDCG) -> float:
     return value["mean"]
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".svm", ".txt.gz", ".svm.gz", ".dat"])
+@pytest.mark.parametrize("suffix", [".txt", ".svm.gz", ".dat"])
 def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
     for name in ("train", "vali", "test"):
         text = Path(f"{name}.txt").read_bytes()
@@ -83,40 +83,22 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "k", "measure"),
+    ("loss", "cutoff", "eval_metric", "k", "measure"),
     [
-        (("--loss", "listmle", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "listnet", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "rankcosine", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "listmle"), None, "ndcg@10"),
-        (("--loss", "listmle@2"), 2, "ndcg@2"),
-        (("--loss", "listmle@2", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "listmle(head=relevant)@2", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "listmle(k=2)", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "pap-avg", "-k", "3"), 3, "pap@3"),
-        (("--loss", "pap-avg"), 10, "pap@10"),
-        (("--loss", "pap-logistic", "-k", "3"), None, "pap@3"),
-        (("--loss", "listmle", "-k", "3", "--eval-metric", "rr"), 3, "rr"),
+        ("listmle", 3, None, 3, "ndcg@3"),
+        ("listmle", None, None, None, "ndcg@10"),
+        ("listmle@2", None, None, 2, "ndcg@2"),
+        ("listmle(head=relevant)@2", 5, None, 2, "ndcg@5"),
+        ("pap-avg", None, None, 10, "pap@10"),
+        ("pap-logistic", 3, None, None, "pap@3"),
+        ("listmle", 3, "rr", 3, "rr"),
     ],
 )
 def test_k_cuts_the_measure_and_the_loss(
-    options: tuple[str, ...], k: int | None, measure: str
+    loss: str, cutoff: int | None, eval_metric: str | None, k: int | None, measure: str
 ) -> None:
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    cutoff = int(given["-k"]) if "-k" in given else None
-    model = Model(loss=given["--loss"], k=cutoff)
-    made = _models.make(model, Solver(), given.get("--eval-metric"), 0)
-    assert made.loss.k == k
-    assert made.eval_metric == measure
-
-
-def test_several_files_are_one(podium: Run) -> None:
-    blocks = rows_of(0)
-    for name, part in (("S1", blocks[:7]), ("S2", blocks[7:9]), ("S3", blocks[9:])):
-        Path(f"{name}.txt").write_text("".join(part))
-    assert podium(*TRAIN, "-o", "whole").status == 0
-    assert podium("train", "S1.txt", "S2.txt", "S3.txt", *TRAIN[2:], "-o", "parts").status == 0
-    assert Path("whole").read_bytes() == Path("parts").read_bytes()
+    made = _models.make(Model(loss=loss, k=cutoff), Solver(), eval_metric, 0)
+    assert (made.loss.k, made.eval_metric) == (k, measure)
 
 
 @pytest.mark.parametrize("norm", [(), ("--query-norm",)])
@@ -174,24 +156,6 @@ def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
     assert done.message.startswith("rows.csv: X has 1 infinite value, which can't be")
 
 
-def test_trees_without_sparse_features_read_a_sparse_file(podium: Run) -> None:
-    pytest.importorskip("xgboost")
-    lines = [f"{i % 3 % 2} qid:{i // 6} {1 + i % 3}:{i} 40:1" for i in range(60)]
-    Path("sparse.svmlight").write_text("\n".join(lines))
-    every = [
-        f"{i % 3 % 2} qid:{i // 6} "
-        + " ".join(f"{n}:{(i if n == 1 + i % 3 else 0) if n < 40 else 1}" for n in range(1, 41))
-        for i in range(60)
-    ]
-    Path("dense.svmlight").write_text("\n".join(every))
-    for name in ("sparse", "dense"):
-        argv = ("train", f"{name}.svmlight", "--model", "xgboost", "--set", "n_trees=3", "-o", name)
-        assert podium(*argv).status == 0
-    run = read(podium, "rank", "sparse", "sparse.svmlight")
-    assert run.equals(read(podium, "rank", "dense", "dense.svmlight"))
-    assert run.equals(read(podium, "rank", "dense", "sparse.svmlight"))
-
-
 def test_files_may_lack_the_last_features(podium: Run) -> None:
     assert podium(*TRAIN, "-o", "model").status == 0
     short = [line.rpartition(" ")[0] for line in Path("test.txt").read_text().splitlines()]
@@ -201,20 +165,6 @@ def test_files_may_lack_the_last_features(podium: Run) -> None:
     assert run.equals(read(podium, "rank", "model", "zero.txt"))
     assert podium(*TRAIN, "--valid", "short.txt", "-o", "again").status == 0
     assert load("again").n_features_in_ == 4
-
-
-@pytest.mark.parametrize(
-    "loss", ["listmle", "listnet", "rankcosine", "softmax", "pairwise-logistic"]
-)
-def test_queries_that_teach_nothing_leave_the_model_as_it_is(podium: Run, loss: str) -> None:
-    """One document, one grade only: left out, and never a weight that is not a number."""
-    odd = "1 qid:91 1:9 2:9\n0 qid:92 1:3\n0 qid:92 1:5\n2 qid:93 1:1\n2 qid:93 1:2 4:8\n"
-    Path("odd.txt").write_text(Path("train.txt").read_text() + odd)
-    options = ("--loss", loss, "--no-scale")
-    for name, out in (("train.txt", "plain"), ("odd.txt", "with")):
-        assert podium("train", name, *options, "-o", out).status == 0
-    np.testing.assert_allclose(load("with").coef_, load("plain").coef_, rtol=1e-6)
-    assert np.isfinite(load("with").coef_).all()
 
 
 def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> None:
@@ -272,7 +222,7 @@ def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
     refuses("", "rank model nan.txt -o run.csv | 'nan.txt, line 2'")
     for text in ("1 qid:1 1:9\n", "1 qid:1 1:3\n1 qid:1 1:5\n0 qid:2 1:5\n"):
         Path("odd.txt").write_text(text)
-        refuses("", f"{train.format('odd.txt')} | odd.txt listmle 'two grades'")
+        refuses("", f"{train.format('odd.txt')} | listmle 'two grades' --min-relevance")
     Path("below.txt").write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
     refuses("", f"{train.format('below.txt')} | 'below.txt, line 2' -1")
     refuses("", f"{train.format('train.txt test.txt')} | train.txt test.txt 'query 1'")

@@ -60,14 +60,6 @@ def test_search_tries_both_weights_and_can_be_repeated(
         assert recommenders.load("model").get_params()["gain"] == fixed
 
 
-def test_min_relevance_fixes_the_weight(podium: Run) -> None:
-    pl.read_csv("events.csv").with_columns(rating=pl.col("item") % 5 + 1).write_csv("ratings.csv")
-    argv = ("train", "ratings.csv", "--model", "ease", "--min-relevance", "3", "--tune")
-    assert podium(*argv, "--budget", "2", "--out", "model", "--tune-table", "t.csv").status == 0
-    assert "gain" not in pl.read_csv("t.csv").columns
-    assert recommenders.load("model").get_params()["gain"] == "one"
-
-
 def test_search_says_why_candidates_failed(podium: Run) -> None:
     argv = ("train", "events.csv", "--model", "ease", "--tune", "--out", "model")
     done = podium(*argv, "--grid", "l2=5,-1,-2")

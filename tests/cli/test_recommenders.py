@@ -130,20 +130,6 @@ def test_command_to_repeat_names_each_parameter_once(podium: Run) -> None:
 ZEROS = "user,item,rating\n1,10,0\n1,20,9\n2,10,8\n2,20,9\n2,30,7\n3,30,9\n3,20,0\n4,30,6\n"
 
 
-@pytest.mark.parametrize("name", ["popularity", "ease", "factorization"])
-def test_rows_of_value_0_mean_the_same_for_each_model(podium: Run, name: str) -> None:
-    Path("zeros.csv").write_text(ZEROS)
-    argv = ("train", "zeros.csv", "--model", name, "--out", "model")
-    done = podium(*argv)
-    assert "2 of 8 rows have rating 0 and are neither learned nor recommended" in done.err
-    assert "4 users, 3 items, 6 pairs" in done.err
-    assert recommenders.load("model").recommend([1], k=2)[0].tolist() == [[30, -1]]
-    done = podium(*argv, "--gain", "one")
-    assert "4 users, 3 items, 8 pairs" in done.err
-    assert "rating 0" not in done.err
-    assert set(recommenders.load("model").seen_weights_.tolist()) == {1.0}
-
-
 def test_validation_rows_of_value_0_are_no_positives(podium: Run) -> None:
     Path("zeros.csv").write_text(ZEROS)
     Path("later.csv").write_text("user,item,rating\n1,30,0\n4,20,7\n")

@@ -68,34 +68,17 @@ def test_segments_are_named_and_counted(measured: Callable[..., dict[str, Any]])
 
 def test_bounds_are_in_json_tables_and_files(podium: Callable[..., Any]) -> None:
     argv = ("measure", "truth.csv", "a.csv", "-m", "recall@2", "--unjudged", "bounds")
-    found = parsed(podium(*argv, "--format", "json", "--by", "n_pos", "--report", "page.html"))
+    found = parsed(podium(*argv, "--format", "json", "--by", "n_pos"))
     validator("evaluation").validate(found)
     # Items 2 to 7 are unjudged. All of them lower recall@2 as relevant items below rank 2.
     ends = found["measures"]["recall@2"]["unjudged"]
     assert ends["low"] == pytest.approx((2 / (2 + 6) + 1 / (2 + 5) + 0 + 0) / 4)
     assert ends["high"] == pytest.approx((2 / 2 + (1 + 1) / (2 + 1) + 2 / (2 + 2) * 2) / 4)
     assert found["segments"][0]["measures"]["recall@2"]["unjudged"] == ends
-    span = f"[{ends['low']:.4f}, {ends['high']:.4f}]"
-    assert span in podium(*argv).out
+    assert f"[{ends['low']:.4f}, {ends['high']:.4f}]" in podium(*argv).out
     assert "unjudged_low,unjudged_high" in podium(*argv, "--format", "csv").out
-    assert "unjudged" in Path("page.html").read_text()
     podium(*argv, "--per-user", "users.tsv")
     assert "recall@2 low\trecall@2 high" in Path("users.tsv").read_text()
-
-
-def test_measures_of_the_items_shown_are_rows(measured: Callable[..., dict[str, Any]]) -> None:
-    Path("items.csv").write_text("item,kind,x\n" + "".join(f"{i},k{i % 3},1\n" for i in range(9)))
-    shown = ("coverage@1", "gini@1", "arp@1", "diversity(column=kind)@2")
-    options = [option for measure in shown for option in ("-m", measure)]
-    found = measured(*options, "--catalogue", "past.csv", "--items", "items.csv", "--by", "n_pos")
-    # The catalogue is items 0 to 7 of the run and 9 of the past; lists start with 0, 2, 2, 4.
-    assert found["measures"]["coverage@1"]["mean"] == pytest.approx(3 / 9)
-    # Three items have counts 2, 1, 1, and six have none.
-    assert found["measures"]["gini@1"]["mean"] == pytest.approx((1 + 1 + 6 * 4) / (9 * 4))
-    assert all(found["measures"][m]["std_error"] > 0 for m in ("coverage@1", "gini@1"))
-    of_segment = found["segments"][0]["measures"]
-    assert "gini@1" not in of_segment
-    assert {"arp@1", "diversity(column=kind)@2"} <= set(of_segment)
 
 
 @pytest.fixture
@@ -159,7 +142,7 @@ def test_csv_has_every_digit(podium: Callable[..., Any]) -> None:
     assert len(rows) == 3
 
 
-@pytest.mark.parametrize("name", ["each.parquet", "each.csv", "each.tsv", "each.csv.gz"])
+@pytest.mark.parametrize("name", ["each.parquet", "each.tsv"])
 def test_per_user_file_has_a_row_per_user(podium: Callable[..., Any], name: str) -> None:
     assert podium("measure", "truth.csv", "a.csv", *MEASURES, "--per-user", name).status == 0
     frame = (
@@ -170,16 +153,6 @@ def test_per_user_file_has_a_row_per_user(podium: Callable[..., Any], name: str)
     assert frame.columns == ["user", "n_pos", "recall@2", "pap@1"]
     assert frame["user"].to_list() == [0, 1, 2, 3]
     assert frame["recall@2"].to_list() == RECALL
-
-
-def test_rating_needs_and_takes_a_threshold(podium: Callable[..., Any]) -> None:
-    Path("truth.csv").write_text(
-        "user,item,rating\n" + "".join(f"{u},{i},{5 - i}\n" for u in range(4) for i in range(5))
-    )
-    argv = ("measure", "truth.csv", "a.csv", *MEASURES, "--format", "json")
-    assert podium(*argv).status == 2
-    found = parsed(podium(*argv, "--min-relevance", "4"))
-    assert found["measures"]["recall@2"]["mean"] == sum(RECALL) / 4
 
 
 @pytest.fixture
@@ -211,16 +184,3 @@ def test_gate_has_its_schema_in_every_verdict(
     result = gated(*options)
     assert (result["verdict"], result["decision"]) == (verdict, decision)
     assert bool(result["reasons"]) == (decision != "pass")
-
-
-def test_gate_with_guards_segments_and_looks_has_its_schema(
-    gated: Callable[..., dict[str, Any]],
-) -> None:
-    options = ("--guard=pap@1:-1", "--by=country", "--users=users.csv")
-    result = gated("a.csv", "b.csv", *options, "--sequential", "--horizon=9", "--state=gate.state")
-    assert [(claim["role"], claim["segment"]) for claim in result["claims"]] == [
-        ("primary", ""),
-        ("guard", ""),
-        *[("segment", country) for country in ("FR", "FR", "UK", "UK")],
-    ]
-    assert result["look"] == {"number": 1, "n_users": 4, "n_new": 4, "horizon": 9}

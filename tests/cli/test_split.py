@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable
@@ -31,17 +30,6 @@ def test_ten_commands_lead_to_a_decision(podium: Run) -> None:
     assert done["gate"].out.startswith("Pass: candidate is superior to base in ndcg@10.")
     assert Path("gate.md").read_text().startswith("### ")
     assert recommenders.load("model").n_users_ == recommenders.load("candidate").n_users_
-
-
-def test_numbers_of_the_page_are_those_of_the_split(podium: Run, ratings: pl.DataFrame) -> None:
-    done = podium(*COMMANDS[0])
-    record = json.loads(Path("parts/split.json").read_text())
-    rows = re.findall(r"^(train|test) +(\d+) +(\d+) +(\d+)$", done.out, re.M)
-    assert {part: tuple(map(int, counts)) for part, *counts in rows} == {
-        part: tuple(counts.values()) for part, counts in record["parts"].items()
-    }
-    assert sum(int(row[1]) for row in rows) == ratings.height
-    assert done.err == "podium: wrote parts\n"
 
 
 def test_split_counts_what_it_leaves_out(podium: Run, ratings: pl.DataFrame) -> None:

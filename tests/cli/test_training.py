@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -116,13 +115,3 @@ def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[...,
     frame = pl.read_csv("test.csv").select("third", "user", "first", "item")
     frame.write_csv("shuffled.csv")
     assert podium("rank", "model", "shuffled.csv") == whole
-
-
-@pytest.mark.usefixtures("rows")
-def test_cutoff_keeps_the_best_of_each_user(podium: Callable[..., Any]) -> None:
-    podium("train", "train.csv", *LOSS)
-    whole = pl.read_csv(io.StringIO(podium("rank", "model", "test.csv").out))
-    top = pl.read_csv(io.StringIO(podium("rank", "model", "test.csv", "-k", "3").out))
-    assert top.equals(whole.group_by("user", maintain_order=True).head(3))
-    long = podium("rank", "model", "test.csv", "-k", "99")
-    assert pl.read_csv(io.StringIO(long.out)).equals(whole)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.conftest import interrupted
 
 from podium import data, evaluation, tuning
 from podium.rankers import REGISTRY, LinearRanker, load
-from podium.rankers.boosting import LightGBMRanker
 from podium.rankers.scaling import folded, standardized
 
 TRAIN = ("train", "train.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
@@ -80,15 +76,6 @@ def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
     assert drawn.is_between(1e-6, 1.0).all()
 
 
-def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> None:
-    argv = (*TRAIN, "--tune", "--valid", "valid.csv", "--ignore", "day", "--patience", "5")
-    assert podium(*argv, "--set", "tol=0", "--tune-table", "t.csv").status == 0
-    model, table = load("model"), pl.read_csv("t.csv")
-    best = table.filter("chosen")
-    assert model.history_["validation"].max() == pytest.approx(best["mean"].item())
-    assert best["users"].item() == 12
-
-
 @pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("how", ["time", "time-per-user"])
 def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -> None:
@@ -126,69 +113,19 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
     assert found.mean > 0.6  # of 3 in 10 at random: about 0.45
 
 
-_SLOW = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
-from podium.cli import main
-import podium.cli.train as train
-from contextlib import contextmanager
-
-@contextmanager
-def progress(what):
-    def show(done, total, note):
-        print(what, done, flush=True)
-    yield show
-
-sys.modules["podium.cli._searching"].progress = progress
-main(["train", "train.csv", "-o", "model", "--loss", "pap-avg", "-k", "2", "--tune",
-      "--grid", "max_iter=5,1000000000", "--grid", "tol=0", "--tune-table", "t.csv",
-      "--jobs", sys.argv[1], "--set", "patience=none"])
-"""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_leaves_the_table_of_what_was_tried(jobs: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SLOW, jobs],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "tuning 1\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
+    grid = "--grid max_iter=5,1000000000 --grid tol=0 --set patience=none"
+    options = f"--tune {grid} --tune-table t.csv --jobs {jobs}"
+    status, err = interrupted("_searching", 1, f"{shlex.join(TRAIN)} {options}")
+    assert status == 130
     lines = err.splitlines()
     assert lines[0] == "podium: wrote t.csv, 1 trial"
     assert lines[1].startswith("podium: interrupted; tried 1 candidate; best max_iter=5, tol=0: ")
     assert lines[2:] == ["podium: interrupted."]
     assert pl.read_csv("t.csv")["max_iter"].to_list() == [5]
     assert not Path("model").exists()
-
-
-def test_trees_pool_items_for_the_losses_that_take_them(podium: Callable[..., Any]) -> None:
-    settings = {"n_trees": 3, "min_rows_in_leaf": 5}
-    options = [word for name in settings for word in ("--set", f"{name}={settings[name]}")]
-    names = ["pap-logistic", "group-logistic", "lambdarank", "binary"]
-    grid = ("--grid", f"loss={','.join(names)}", "--grid", "k=2", "--eval-metric", "ap")
-    done = podium(
-        *("train", "train.csv", "--model", "lightgbm", "--ignore", "day", *options),
-        *("--tune", *grid, "--tune-table", "t.csv", "--out", "model"),
-    )
-    table = pl.read_csv("t.csv")
-    assert done.status == 0, done.err
-    assert table["loss"].to_list() == names
-    read = data.read_features("train.csv")
-    rows = {"item": read.item, "grid": {}, "measure": "ap"}
-    expected = [
-        tuning.search(LightGBMRanker(loss, **settings), read.X, read.y, read.qid, **rows).best.mean
-        for loss in ("pap-logistic@2", *names[1:])
-    ]
-    assert table["mean"].to_list() == expected
-    assert ("; labels pooled over 10 items" in done.err) == ("best loss=group" in done.err)
 
 
 def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..., Any]) -> None:
