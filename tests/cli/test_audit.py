@@ -99,9 +99,7 @@ def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
 
 
 REFUSED = """
-a.csv -m ndgc@10 | ndgc ndcg
 a.csv --fail-on note | --fail-on error
-a.csv --format csv | --format table
 a.csv --out found.txt | --out .json found.txt
 a.csv --candidates popular | --candidates uniform
 a.csv --negatives 0 | --negatives

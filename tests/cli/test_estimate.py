@@ -126,10 +126,8 @@ zero.csv --negatives 9 | zero.csv 'row 1'
 none.csv --negatives 9 | none.csv
 ranks.csv --negatives 9 --items 9 | --negatives --items
 ranks.csv | --negatives
-ranks.csv --negatives 9 --method mel | mle
 ranks.csv --negatives 9 --method "bv(gama=1)" | gamma
 ranks.csv --negatives 9 -m topk_loss@10 | topk_loss@10
-ranks.csv --negatives 9 -m ndgc@10 | ndcg
 ranks.csv --negatives 9 --ties best | --ties
 ranks.csv --negatives 9 --method mes --resamples 1 | --resamples
 ranks.csv --negatives 9 --resamples 9 | --resamples
@@ -142,12 +140,10 @@ ranks.csv --negatives 9 --level 2 | --level
 ranks.csv --negatives 9 --column score=x | --scores
 ranks.csv --negatives 9 --column history=x | 'x'
 ranks.csv --negatives 9 --stages '5;9' | --stages
-ranks.csv --negatives 9 --format tabel | table
 scores.csv --negatives 99 | '9 candidates'
 scores.csv --negatives 9 --stages 5,9 | --stages
 mixed.csv | --mixed
 lost.csv | --mixed
-absent.csv --negatives 9 | absent.csv
 """
 
 

@@ -106,9 +106,6 @@ a.csv bare.csv | bare.csv
 bare.csv a.csv | bare.csv
 bare.csv short.csv | 'short.csv has 2' 'bare.csv has 3'
 a.csv wrong.csv | wrong.csv --negatives
-a.csv none.csv | none.csv
-a.csv b.csv --method mel | mle
-a.csv b.csv -m rr -m mrr | --measure mrr
 a.csv past.csv b.csv | a.csv b.csv history
 """
 

@@ -207,8 +207,6 @@ REFUSED = """
 --loss robirnak | --loss robirank
 --set dcay=none | dcay
 --set xi=exat | xi exact
---patience 3 | --patience --valid
---eval-metric rr | --eval-metric --valid
 --valid pairs.csv | --valid
 --valid truth.csv | truth.csv
 --column user=item | item user
@@ -219,7 +217,6 @@ REFUSED = """
 --ray local | --threads --ray
 --learning-rate 1e6 | --learning-rate
 --min-relevance 6 | --min-relevance 3
---min-relevance 0 | --min-relevance
 --out none/model | none
 --out . | --out
 --out pairs.csv | --out pairs.csv

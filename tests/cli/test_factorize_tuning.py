@@ -165,24 +165,12 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
 
 
 REFUSED = """
---budget 3 | --budget --tune
---grid l2=1 | --grid --tune
---valid-share 0.2 | --valid-share --tune
---tune-table t.csv | --tune-table --tune
---tune --tune-table t.txt | --tune-table
---tune --budget 0 | --budget
 --tune --budget 0m | --budget
 --tune --budget 1.5 | --budget
 --tune --budget '10 days' | --budget
 --tune --valid-share 1 | --valid-share
 --tune --valid valid.csv --valid-share 0.1 | --valid --valid-share
---tune --grid l2 | --grid 'l2'
---tune --grid l3=1 | --grid l3
---tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
 --tune --grid n_factors=8 | --grid n_factors
---tune --patience 3 | --patience --valid
---eval-metric ap | --eval-metric --valid
---tune --eval-metric ndgc | ndgc ndcg
 """
 
 

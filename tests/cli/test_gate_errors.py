@@ -50,11 +50,9 @@ def test_state_counts_users_once(podium: Run) -> None:
 
 
 REFUSED = """
---format csv | --format json
 --fail-on never | --fail-on inferior
 --out a.txt | --out a.txt
 --out none/a.md | --out none/a.md
--m ndgc@5 | ndgc ndcg
 -m coverage@5 | --measure
 -m hit_rate@1 -m rr | --measure hit_rate@1 rr
 --margin -1 | --margin
@@ -62,11 +60,8 @@ REFUSED = """
 --guard rr | --guard rr
 --guard rr:0 --guard rr:1 | --guard rr
 --guard ndcg@10:0 | --measure --guard ndcg@10
---level 95 | --level
---seed -1 | --seed
 --by country | --by --users
 --users users.csv | --users --by
---by x --users none.csv | none.csv
 --users users.csv --by contry | contry country
 --cluster home | --cluster --users
 --weight visits | --weight --users

@@ -95,7 +95,7 @@ def _bytes() -> dict[str, bytes]:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("argv", "option"), COMMANDS.values(), ids=COMMANDS)
 def test_input_is_not_written_over(podium: Run, argv: str, option: str) -> None:
-    inputs = [word for word in argv.split() if Path(word).is_file()]
+    inputs = dict.fromkeys(word for word in argv.split() if Path(word).is_file())
     assert inputs
     for name in inputs:
         others = [name, f"./../{Path.cwd().name}/{name}", str(Path(name).absolute())]

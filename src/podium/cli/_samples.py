@@ -171,51 +171,22 @@ def largest_cutoff(names: Sequence[str]) -> int:
     return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
 
 
-def read_scans(
+def read_strata(
     paths: Sequence[Path],
     samples: Samples,
     columns: SampleColumns,
     *,
-    k: int,
-    ties: str | None,
+    k: int | None = None,
+    ties: str | None = None,
     refused: Mapping[str, Any],
-) -> list[ScannedRanks] | None:
+) -> list[ScannedRanks] | list[SharedRanks] | None:
     """Read files of scores with strata; return None if no file has a column of strata.
 
-    `refused` are options of the command that have no effect on strata, with their values.
+    Targets are followed to rank k; without k, whole rankings are read. `refused` are options of the
+    command that have no effect on strata, with their values.
     """
-    from podium.sampled.reading.strata import read_scan
-
-    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
-    return None if options is None else [read_scan(path, k=k, **options) for path in paths]
-
-
-def read_shared_strata(
-    paths: Sequence[Path],
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    ties: str | None,
-    refused: Mapping[str, Any],
-) -> list[SharedRanks] | None:
-    """Read the same files for whole rankings."""
-    from podium.sampled.reading.strata import read_shared
-
-    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
-    return None if options is None else [read_shared(path, **options) for path in paths]
-
-
-def _strata_options(
-    paths: Sequence[Path],
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    ties: str | None,
-    refused: Mapping[str, Any],
-) -> dict[str, Any] | None:
-    """Return the options of readers, or None if no file has a column of strata."""
     from podium._arrays import holds_arrays
-    from podium.sampled.reading.strata import has_strata
+    from podium.sampled.reading.strata import has_strata, read_scan, read_shared
 
     names = columns.names_by_role()
     lacking = [path for path in paths if holds_arrays(path) or not has_strata(path, names)]
@@ -243,8 +214,11 @@ def _strata_options(
                 "and have one method. Leave it out."
             )
     columns.refuse(("rank", "history"), "on scores with strata")
-    options = {"n_items": samples.items, "seen": samples.seen, "columns": names}
-    return {**options, "ties": ties or "worst"}
+    options: dict[str, Any] = {"n_items": samples.items, "seen": samples.seen, "columns": names}
+    options["ties"] = ties or "worst"
+    if k is None:
+        return [read_shared(path, **options) for path in paths]
+    return [read_scan(path, k=k, **options) for path in paths]
 
 
 def _read(path: Path, reader: SampleReader) -> SampledRanks:

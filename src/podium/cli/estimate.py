@@ -122,7 +122,7 @@ def estimate(
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import largest_cutoff, read_all, read_scans, read_shared_strata, reader
+    from podium.cli._samples import largest_cutoff, read_all, read_strata, reader
     from podium.report import estimates
     from podium.sampled.matching import comparable
 
@@ -130,14 +130,13 @@ def estimate(
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
     options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
     names = measures or _DEFAULT
-    reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
-    if shared:
-        models = read_shared_strata(files, samples, columns, **reading)
-        if models is None:
-            _refuse_unshared(samples, columns, ties)
-    else:
-        reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
-        models = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
+    refused = {"--resamples": resamples is not None}
+    if not shared:
+        refused |= {"--method": method != "auto", "--no-bounds": not bounds}
+    k = None if shared else largest_cutoff(names)
+    models: Any = read_strata(files, samples, columns, k=k, ties=ties, refused=refused)
+    if shared and models is None:
+        _refuse_unshared(samples, columns, ties)
     by_row = False
     if models is None:
         ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))

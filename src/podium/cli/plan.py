@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from podium.sampled import Estimator, Plan, SampledRanks, ScannedRanks
+    from podium.sampled import Estimator, Plan, SampledRanks
 
 _EXPECTED = "Expected ranks"
 
@@ -111,16 +110,18 @@ def plan(
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     from podium import sampled
-    from podium.cli._samples import read_numbers
+    from podium.cli._samples import largest_cutoff, read_numbers, read_strata
 
     refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
     refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
-    scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
     options: dict[str, Any] = {"seed": seed}
-    if scans is not None:
-        with _messages.progress("planning"):
-            _show(sampled.plan_scan(scans, users, measure, error, **options), format)
-        return
+    if pilot is not None:
+        k = largest_cutoff([measure])
+        scans: Any = read_strata([pilot], samples, columns, k=k, refused=refused)
+        if scans is not None:
+            with _messages.progress("planning"):
+                _show(sampled.plan_scan(scans, users, measure, error, **options), format)
+            return
     options |= {} if repeats is None else {"n_repeats": repeats}
     options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
     options |= {"replacement": not samples.no_replacement}
@@ -139,20 +140,6 @@ def _show(result: Plan, format: str) -> None:
 
     view, flat = plan_view(result), plan_table(result)
     _render.print_result(result.as_json(), format, view=view, flat=flat)
-
-
-def _read_scans(
-    path: Path,
-    samples: Samples,
-    columns: SampleColumns,
-    measure: str,
-    refused: Mapping[str, Any],
-) -> list[ScannedRanks] | None:
-    """Return the pilot if it has strata; otherwise None."""
-    from podium.cli._samples import largest_cutoff, read_scans
-
-    k = largest_cutoff([measure])
-    return read_scans([path], samples, columns, k=k, ties=None, refused=refused)
 
 
 def _read_pilot(
