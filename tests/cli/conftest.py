@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +39,35 @@ def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
         return found
 
     return run
+
+
+def contents() -> dict[Path, bytes | None]:
+    """Return the files of the working folder with what they hold."""
+    return {path: path.read_bytes() if path.is_file() else None for path in Path().iterdir()}
+
+
+@pytest.fixture
+def refuses(podium: Callable[..., Done]) -> Callable[[str, str], None]:
+    """Return `refuses("measure a.csv", rows)`, with a call in each row: `options | named`.
+
+    Each call has status 2, prints nothing, leaves all files as they are, and its error names the
+    words after the bar. Warnings may come before the error.
+    """
+
+    def check(command: str, rows: str) -> None:
+        before, wrong = contents(), dict[str, str]()
+        for row in filter(str.strip, rows.splitlines()):
+            options, _, named = row.partition(" | ")
+            done = podium(*shlex.split(command), *shlex.split(options))
+            *others, error = done.err.splitlines() or [""]
+            is_refusal = (done.status, done.out, error[:15]) == (2, "", "podium: error: ")
+            is_told = all(word in error for word in shlex.split(named))
+            is_plain = all(line.startswith("podium: ") for line in others)
+            if not (is_refusal and is_told and is_plain and contents() == before):
+                wrong[row] = done.err
+        assert wrong == {}
+
+    return check
 
 
 @pytest.fixture(autouse=True)
@@ -93,3 +126,35 @@ def gate_lists(folder: Path) -> None:
     rows = "".join(f"{u},{'FR' if u % 2 else 'a|b'},{u // 2},{1 + u % 3}\n" for u in range(40))
     Path("users.csv").write_text(f"user,country,home,visits\n{rows}")
     Path("past.csv").write_text("user,item\n0,0\n1,1\n1,2\n")
+
+
+# Runs a command that says on stdout when so many steps of one of its modules are done.
+_STEPPING = """
+import contextlib, signal, sys
+import podium.cli
+from podium.__main__ import main
+
+module, n_steps, *argv = sys.argv[1:]
+
+@contextlib.contextmanager
+def progress(what):
+    yield lambda done, total, note: print(flush=True) if done == int(n_steps) else None
+
+sys.modules[f"podium.cli.{module}"].progress = progress
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+sys.argv[1:] = argv
+main()
+"""
+
+
+def interrupted(module: str, n_steps: int, line: str, by: int = signal.SIGINT) -> tuple[int, str]:
+    """Return the status and stderr of a command's process that gets a signal after some steps."""
+    words = (sys.executable, "-c", _STEPPING, module, str(n_steps), *shlex.split(line))
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "\n"
+        process.send_signal(by)
+        _, said = process.communicate(timeout=600)
+    return process.returncode, said

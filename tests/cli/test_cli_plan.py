@@ -62,14 +62,6 @@ def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any
     assert found["designs"][-1]["errors"].keys() == {"pilot"}
 
 
-def test_pilot_that_grew(planned: Callable[..., dict[str, Any]], files: Path) -> None:
-    (files / "grown.csv").write_text("rank,n_negatives\n" + "1,20\n3,10\n2,10\n4,20\n" * 9)
-    found = planned(*ASKED, "--pilot", "grown.csv", "--stages", "10,20", *FAST)
-    known = sampled.read("grown.csv", n_items=2000, stages=[10, 20])
-    again = sampled.plan(2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80])
-    assert found == rounded(again)
-
-
 def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> None:
     argv = ("--ignore-bias", "--expect", "0.2", "--metric", "recall@10")
     found = planned(*ASKED, *argv, *FAST, "--no-replacement", "--seed", "3")
@@ -97,44 +89,29 @@ def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
     assert "no sample that doubles while the target ranks first is enough." in fixed
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ((*ASKED[:4], "--error", "0"), "--error must be a number > 0, got 0"),
-        (("--items", "1", *ASKED[2:]), "--items must be >= 2 (the target and other items), got 1."),
-        ((*ASKED[:2], "--users", "0", *ASKED[4:]), "--users must be an integer >= 1, got 0."),
-        ((*ASKED, "-m", "topk_loss@10"), "its value is 1 if the only relevant item has rank 11"),
-        ((*ASKED, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
-        ((*ASKED, "-m", "recall@2000"), "recall@2000 is 1 for every ranking of 2000 items"),
-        ((*ASKED, "--method", "mel"), "Did you mean 'mle'?"),
-        ((*ASKED, "--expect", "3"), "--expect must lie between 0 and 1"),
-        ((*ASKED, "--expect", "0.1", *PILOT), "--expect is only for plans without a pilot"),
-        ((*ASKED, "--sizes", "5;9"), "--sizes must be numbers with commas"),
-        ((*ASKED, "--sizes", "2000"), "--sizes must be numbers of sampled items below --items"),
-        ((*ASKED, "--repeats", "9"), "--repeats is for plans with a pilot and for methods"),
-        (
-            (*ASKED, "--repeats", "9", "--method", "cls"),
-            "no pilot, and the error of cls is computed. Leave",
-        ),
-        ((*ASKED, *PILOT, "--repeats", "1"), "--repeats must be >= 2, got 1."),
-        ((*ASKED, "--seed", "-1"), "--seed must be an integer >= 0"),
-        ((*ASKED, "--format", "tabel"), "Did you mean 'table'?"),
-        ((*ASKED, "--negatives", "9"), "--negatives is an option of the pilot"),
-        ((*ASKED, "--negatives", "0"), "--negatives is an option of the pilot"),
-        ((*ASKED, "--column", "rank=r"), "--column is an option of the pilot"),
-        ((*ASKED, "--mixed"), "--mixed is an option of the pilot"),
-        ((*ASKED, "--pilot", "ranks.csv"), "--negatives must be given once"),
-        ((*ASKED, "--pilot", "ranks.csv", "--negatives", "4"), "1 to --negatives + 1 = 5"),
-        ((*ASKED, "--pilot", "absent.csv"), "absent.csv does not exist"),
-        (ASKED[2:], "Missing option '--items'"),
-        (ASKED[:2], "Missing option '--users'"),
-        (ASKED[:4], "Missing option '--error'"),
-    ],
-)
-def test_refused_in_one_line(
-    podium: Callable[..., Any], argv: tuple[str, ...], message: str
-) -> None:
-    done = podium("plan", *argv)
-    assert done.status == 2
-    assert done.out == ""
-    assert message in done.message
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    refuses(
+        "plan --items 2000 --users 3000 --error 0.01",
+        """
+        --error 0 | --error
+        --items 1 | --items
+        --users 0 | --users
+        -m topk_loss@10 | topk_loss@10
+        -m recall@2000 | recall@2000
+        --expect 3 | --expect
+        --expect 0.1 --pilot ranks.csv --negatives 9 | --expect
+        --sizes '5;9' | --sizes
+        --sizes 2000 | --sizes --items
+        --repeats 9 | --repeats
+        --repeats 9 --method cls | --repeats cls
+        --pilot ranks.csv --negatives 9 --repeats 1 | --repeats
+        --negatives 0 | --negatives
+        --column rank=r | --column
+        --mixed | --mixed
+        --pilot ranks.csv | --negatives
+        --pilot ranks.csv --negatives 4 | --negatives
+        """,
+    )
+    refuses("plan", "--users 9 --error 0.1 | --items")
+    refuses("plan", "--items 9 --error 0.1 | --users")
+    refuses("plan", "--items 9 --users 9 | --error")

@@ -38,56 +38,30 @@ def models() -> dict[str, SharedRanks]:
     }
 
 
-def test_results_are_those_of_python(json_of: Callable[..., dict[str, Any]]) -> None:
+def test_results_are_those_of_python(
+    podium: Callable[..., Any], json_of: Callable[..., dict[str, Any]]
+) -> None:
     measures = ["pap@5", "recall@20"]
     found = json_of("estimate.json", "estimate", "a.csv", *OPTIONS)
     assert found == evaluate(models()["a"], measures).as_json()
     assert found["conventions"]["n_items"] == 500
     both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *OPTIONS)
     assert both == compare(models(), measures).as_json()
-
-
-def test_other_measures_than_of_separate_targets(json_of: Callable[..., dict[str, Any]]) -> None:
-    values = [
-        json_of("estimate.json", "estimate", "a.csv", *options, "--method", "naive", "-m", "rr@5")
-        for options in (OPTIONS, tuple(o for o in OPTIONS if o != "--shared"))
-    ]
-    shared, separate = (found["measures"]["rr@5"]["mean"] for found in values)
-    assert shared > separate + 0.01
-
-
-def test_text_names_the_option_that_repeats_it(podium: Callable[..., Any]) -> None:
     text = podium("estimate", "a.csv", *OPTIONS).out
-    assert "with all targets of a user" in text.replace("\n", " ")
     assert "--items 500 --shared --no-replacement" in text
-    assert "Samples have 20 items beside the target." in text.replace("\n", " ")
-    separate = podium("estimate", "a.csv", "--items", "500").out
-    assert "--shared" not in separate
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (("-m", "err@5"), "err@5 is not a sum over the relevant items of a list"),
-        (("--ties", "average"), "between two items"),
-        (("--column", "history=score"), "has no effect with --shared"),
-    ],
-)
-def test_what_is_not_defined_is_refused(
-    podium: Callable[..., Any], options: tuple[str, ...], text: str
-) -> None:
-    done = podium("estimate", "a.csv", "--items", "500", "--shared", *options)
-    assert done.status == 2
-    assert text in done.err
+REFUSED = """
+a.csv -m err@5 | err@5
+a.csv --ties average | --ties average
+a.csv --column history=score | --column --shared
+scores.csv --negatives-file negatives.txt | --shared --negatives-file
+"""
 
 
-def test_candidates_of_each_target_are_refused(podium: Callable[..., Any]) -> None:
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
     Path("negatives.txt").write_text("(0,1)\t2\t3\n(0,4)\t5\t6\n")
     Path("scores.csv").write_text(
         "user,item,score\n" + "".join(f"0,{item},{item}\n" for item in range(1, 7))
     )
-    done = podium(
-        "estimate", "scores.csv", "--items", "50", "--shared", "--negatives-file", "negatives.txt"
-    )
-    assert done.status == 2
-    assert "each target has its own sampled items" in done.err
+    refuses("estimate --items 500 --shared", REFUSED)

@@ -64,12 +64,8 @@ def test_search_is_that_of_the_library(podium: Run) -> None:
     model = Factorization.load("model")
     assert np.array_equal(model.item_factors_, found.estimator.item_factors_)
     assert model.get_params() == found.estimator.get_params()
-    best, n_fits = found.best, len(found.trials)
-    assert f"podium: wrote t.parquet, {n_fits} trials\n" in done.err
-    assert f"podium: tried 3 candidates in {n_fits} fits (" in done.err
-    values = f"l2={best.params['l2']}, learning_rate={best.params['learning_rate']}, n_epochs=9"
-    assert f" best {values}: ndcg@10 {best.mean:.4f} (standard error " in done.err
-    assert done.err.endswith("; wrote model\n")
+    n_fits = len(found.trials)
+    assert f"tried 3 candidates in {n_fits} fits" in done.err
     assert sorted(path.name for path in Path().glob("model*")) == ["model"]
 
 
@@ -136,11 +132,8 @@ def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPa
         interrupt(patch, "podium.cli._searching", 2)
         done = podium(*TUNE, "--tune-table", "t.csv")
     assert (done.status, done.out) == (130, "")
-    table, first, *others = done.err.splitlines()
-    assert table == "podium: wrote t.csv, 2 trials"
-    assert first.startswith("podium: interrupted; tried 2 candidates in 2 fits (")
-    assert first.endswith("; --resume continues from model.search.")
-    assert others == ["podium: interrupted."]
+    assert "--resume continues from model.search" in done.err
+    assert pl.read_csv("t.csv").height == 2
     saved = Path("model.search").read_bytes()
     resumed = podium(*TUNE, "--resume")
     assert resumed.status == 0, resumed.err
@@ -148,9 +141,10 @@ def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPa
     assert Path("model").read_bytes() == before
     assert not Path("model.search").exists()
     Path("model.search").write_bytes(saved)
-    assert "podium: starting a new search; --resume would have continued from " in podium(*TUNE).err
+    assert "--resume would have continued from model.search" in podium(*TUNE).err
+    assert "There is no checkpoint model.search" in podium(*TUNE, "--resume").err
     Path("model.search").write_text("")
-    assert "is damaged, or is not a file of a search" in podium(*TUNE, "--resume").message
+    assert "model.search is damaged" in podium(*TUNE, "--resume").message
 
 
 def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,60 +164,16 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
     assert not list(Path().glob("model.*"))
 
 
-def test_ids_may_be_text_and_ratings_low(podium: Run) -> None:
-    for name in ("all pairs.csv", "valid.csv"):
-        frame = pl.read_csv(name)
-        frame.with_columns(user=pl.format("u{}", "user"), value=1.0 + frame["item"] % 2).write_csv(
-            name
-        )
-    done = podium(*TUNE, "--min-relevance", "2", "--valid", "valid.csv")
-    assert done.status == 0, done.err
-    before = Path("model").read_bytes()
-    assert podium(*command(done.err)).status == 0
-    assert Path("model").read_bytes() == before
+REFUSED = """
+--tune --budget 0m | --budget
+--tune --budget 1.5 | --budget
+--tune --budget '10 days' | --budget
+--tune --valid-share 1 | --valid-share
+--tune --valid valid.csv --valid-share 0.1 | --valid --valid-share
+--tune --grid n_factors=8 | --grid n_factors
+"""
 
 
-def test_missing_search_file_starts_anew_with_a_warning(podium: Run) -> None:
-    done = podium(*TUNE, "--resume")
-    assert done.status == 0
-    assert "warning: There is no checkpoint model.search. The search starts" in done.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--budget", "3"), "--budget needs --tune."),
-        (("--grid", "l2=1"), "--grid needs --tune."),
-        (("--valid-share", "0.2"), "--valid-share needs --tune."),
-        (("--tune-table", "t.csv"), "--tune-table needs --tune."),
-        (("--tune", "--tune-table", "t.txt"), "--tune-table must end in "),
-        (("--tune", "--budget", "0"), "--budget must be an integer >= 1, got 0."),
-        (("--tune", "--budget", "0m"), "--budget must be a number > 0"),
-        (("--tune", "--budget", "1.5"), "--budget must be a time such as 90s, 10m or 2h, or a "),
-        (("--tune", "--budget", "10 days"), "--budget must be a time such as 90s, 10m or 2h, or"),
-        (("--tune", "--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
-        (("--tune", "--valid", "valid.csv", "--valid-share", "0.1"), "--valid and --valid-share"),
-        (("--tune", "--grid", "l2"), "--grid must be NAME=VALUES, each name once, got 'l2'."),
-        (("--tune", "--grid", "l3=1"), "--grid l3 is not a parameter of Factorization."),
-        (("--tune", "--grid", "l2=log(0,1)"), "--grid 'l2=log(0,1)': low must be a number > 0"),
-        (("--tune", "--grid", "n_factors=8"), "--grid names 'n_factors', but another option "),
-        (("--tune", "--patience", "3"), "--patience needs --valid"),
-        (("--eval-metric", "ap"), "--eval-metric needs --valid"),
-        (("--tune", "--eval-metric", "ndgc"), "measure 'ndgc' is not known. Did you mean 'ndcg'?"),
-    ],
-)
-def test_bad_option_is_refused_before_the_file_is_read(
-    podium: Run, options: tuple[str, ...], message: str
-) -> None:
+def test_refusals_come_before_the_file_is_read(refuses: Callable[[str, str], None]) -> None:
     Path("all pairs.csv").write_text("neither users,nor items\n1,2\n")
-    done = podium(*TRAIN, *options)
-    assert done.status == 2
-    assert done.message.startswith(message)
-    assert not Path("model").exists()
-
-
-def test_losses_are_divided_outside_parentheses(podium: Run) -> None:
-    grid = ("--grid", "loss=softmax,bpr", "--tune-table", "t.csv", "--budget", "2")
-    argv = (*TRAIN, "--tune")
-    assert podium(*argv, *grid).status == 0
-    assert set(pl.read_csv("t.csv")["loss"]) == {"softmax", "bpr"}
+    refuses(shlex.join(TRAIN), REFUSED)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,63 +89,9 @@ def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["table", "json", "markdown", "junit"])
-def test_runs_with_the_same_lists_are_equal_in_each_format(podium: Run, format: str) -> None:
-    done = podium("gate", *EQUAL, "--format", format, "--report", "gate.html")
-    assert (done.status, done.err) == (0, "")
-    assert "the runs are equal" in done.out
-    assert "the runs are equal" in Path("gate.html").read_text()
-
-
-def test_second_measure_is_a_guard(podium: Run) -> None:
-    done = podium("gate", *FAIL, "-m", "rr")
-    assert done.status == 2
-    assert "--measure names one primary measure, got hit_rate@1, rr." in done.err
-
-
-def test_junit_of_strange_names_can_be_parsed(podium: Run) -> None:
-    Path("best.csv").rename("<b>&\x01.csv")
-    done = podium("gate", "truth.csv", "worst.csv", "<b>&\x01.csv", "--format", "junit")
-    assert junit(done.out)[0]["tests"] == "1"
-
-
 def test_out_has_the_format_of_its_suffix(podium: Run) -> None:
     files = ("a.json", "b.MD", "c.xml", ".json")
     done = podium("gate", *PASS, *(word for name in files for word in ("--out", name)))
     assert (done.status, done.err) == (0, "")
     for name, format in zip(files, ("json", "markdown", "junit", "json"), strict=True):
         assert Path(name).read_text() == podium("gate", *PASS, "--format", format).out
-
-
-def test_column_names_hold_for_all_tables(podium: Run) -> None:
-    for name in ("truth", "best", "worst", "users", "past"):
-        text = Path(f"{name}.csv").read_text()
-        Path(f"{name}.csv").write_text(text.replace("user", "who").replace("item", "what"))
-    done = podium(
-        *("gate", *PASS, "--column", "user=who", "--column", "item=what", "--users", "users.csv"),
-        *("--by", "country", "--weight", "visits", "--catalogue", "past.csv"),
-        *("--guard", "novelty@1:-9"),
-    )
-    assert (done.status, done.err) == (0, "")
-
-
-@pytest.mark.long
-def test_reader_that_leaves_is_no_error() -> None:
-    """The result is longer than a pipe holds, so the writer waits when the reader leaves."""
-    Path("many.csv").write_text("user,x\n" + "".join(f"{u},{u}{'x' * 4000}\n" for u in range(N)))
-    argv = ("gate", *PASS, "--users", "many.csv", "--by", "x", "--format", "json")
-    # Unbuffered, Python itself drops the rest of a write that was cut short, and says nothing.
-    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "podium", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=usual,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline().startswith("{")
-        process.stdout.close()
-        assert process.stderr.read() == ""
-    assert process.returncode == 1

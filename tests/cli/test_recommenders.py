@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
 
 from podium import recommenders, tuning
 from podium.errors import warn
@@ -83,18 +82,6 @@ def test_low_values_are_neither_learned_nor_recommended(
     assert shown.isdisjoint(known.select("userId", "movieId").rows())
 
 
-def test_weight_one_counts_a_pair_once(podium: Run, pairs: pl.DataFrame) -> None:
-    once = pairs.select("userId", "movieId")
-    twice = pl.concat([once, once.head(50)])
-    twice.write_csv("pairs.csv")
-    train(podium, "--gain", "one", model="ease")
-    library = recommenders.EASE().fit(once)
-    np.testing.assert_array_equal(recommenders.load("model").scores(), library.scores())
-    train(podium, model="ease")
-    library = recommenders.EASE().fit(twice)
-    np.testing.assert_array_equal(recommenders.load("model").scores(), library.scores())
-
-
 def test_factorize_names_the_command_that_took_its_place(podium: Run) -> None:
     done = podium("factorize", "pairs.csv", "--factors", "4", "--out", "model")
     assert (done.status, Path("model").exists()) == (2, False)
@@ -140,42 +127,7 @@ def test_command_to_repeat_names_each_parameter_once(podium: Run) -> None:
     assert Path("model").read_bytes() == before
 
 
-def test_files_without_names_are_read(podium: Run, pairs: pl.DataFrame) -> None:
-    pairs.write_csv("bare", separator="|", include_header=False)
-    train(podium, model="ease")
-    argv = ("train", "bare", "--columns", "user,item,value", "--model", "ease", "--out", "bare-m")
-    assert podium(*argv).status == 0
-    assert Path("model").read_bytes() == Path("bare-m").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
-def test_seen_pairs_change_no_score(name: str) -> None:
-    rng = np.random.default_rng(0)
-    likes = sparse.csr_array((rng.random((20, 12)) < 0.3).astype(float))
-    others = sparse.csr_array((rng.random((20, 12)) < 0.2).astype(float))
-    plain = recommenders.get(name).fit(likes)
-    with_seen = recommenders.get(name).fit(likes, seen=others)
-    np.testing.assert_array_equal(with_seen.scores(), plain.scores())
-    items, _ = with_seen.recommend(k=3)
-    for user, row in enumerate(items):
-        assert not (set(row.tolist()) - {-1}) & set((likes + others)[[user]].indices.tolist())
-
-
 ZEROS = "user,item,rating\n1,10,0\n1,20,9\n2,10,8\n2,20,9\n2,30,7\n3,30,9\n3,20,0\n4,30,6\n"
-
-
-@pytest.mark.parametrize("name", ["popularity", "ease", "factorization"])
-def test_rows_of_value_0_mean_the_same_for_each_model(podium: Run, name: str) -> None:
-    Path("zeros.csv").write_text(ZEROS)
-    argv = ("train", "zeros.csv", "--model", name, "--out", "model")
-    done = podium(*argv)
-    assert "2 of 8 rows have rating 0 and are neither learned nor recommended" in done.err
-    assert "4 users, 3 items, 6 pairs" in done.err
-    assert recommenders.load("model").recommend([1], k=2)[0].tolist() == [[30, -1]]
-    done = podium(*argv, "--gain", "one")
-    assert "4 users, 3 items, 8 pairs" in done.err
-    assert "rating 0" not in done.err
-    assert set(recommenders.load("model").seen_weights_.tolist()) == {1.0}
 
 
 def test_validation_rows_of_value_0_are_no_positives(podium: Run) -> None:
@@ -187,58 +139,6 @@ def test_validation_rows_of_value_0_are_no_positives(podium: Run) -> None:
     assert "later.csv: every other rating is a positive." in done.err
 
 
-BAD = {
-    "model": (("--model", "eese"), r"^--model must be one of 'linear', .* Did you mean 'ease'\?"),
-    "k": (("-k", "3"), r"^-k has no effect with --model ease, which learns from events"),
-    "features": (("--features", "a"), r"^--features has no effect with --model ease"),
-    "loss": (("--loss", "bpr"), r"^--model ease does not accept --loss\."),
-    "set": (("--set", "l3=1"), r"^--model ease does not accept --set l3\."),
-    "twice": (("--l2", "1", "--set", "l2=2"), r"^--l2 and --set l2 were both given"),
-    "seed": (("--set", "random_state=2"), r"^--set does not accept 'random_state'\. Use --seed\."),
-    "value": (("--l2", "-1"), r"^--l2 must be a number > 0"),
-    "gain": (("--model", "popularity", "--gain", "exp2"), r"^--gain exp2 has no effect with --mod"),
-    "no gain": (("--gain", "two"), r"^--gain must be one of"),
-    "valid": (("--valid", "valid.csv"), r"^--valid needs --tune with --model ease"),
-    "measure": (("--eval-metric", "ap"), r"^--eval-metric needs --valid or --tune"),
-    "resume": (("--resume",), r"^--resume needs --tune with this model"),
-    "patience": (("--patience", "3"), r"^--patience needs --valid"),
-    "budget": (("--budget", "3"), r"^--budget needs --tune"),
-    "share": (("--valid-share", "0.1"), r"^--valid-share needs --tune"),
-    "grid": (("--tune", "--grid", "l2=log(0,1)"), r"^--grid 'l2=log\(0,1\)': low must be"),
-    "own option": (("--tune", "--grid", "gain=one"), r"^--grid does not accept 'gain'\. Use --g"),
-    "fixed": (("--tune", "--l2", "3", "--grid", "l2=1,2"), r"^--grid names 'l2', but another opt"),
-    "no parameter": (("--model", "popularity", "--tune"), r"^--tune has nothing to search: Pop"),
-    "none left": (("--tune", "--l2", "3", "--gain", "one"), r"^--tune has nothing to search: EASE"),
-    "rating": (("--min-relevance", "9"), r"^pairs\.csv: value is below --min-relevance 9 in every"),
-    "of rankers": (("--model", "linear", "--gain", "one"), r"^--gain has no effect with --mod"),
-    "time": (("--model", "linear", "--tune", "--budget", "3m"), r"^--budget must be a number"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("options", "pattern"), BAD.values(), ids=BAD)
-def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: str) -> None:
-    there = sorted(Path().iterdir())
-    done = podium("train", "pairs.csv", "--model", "ease", "--out", "model", *options)
-    assert re.search(pattern, done.message), done.message
-    assert (done.status, done.out) == (2, "")
-    assert sorted(Path().iterdir()) == there
-
-
-def test_several_files_of_events_are_refused(podium: Run) -> None:
-    done = podium("train", "pairs.csv", "valid.csv", "--model", "ease", "--out", "model")
-    assert "is trained on one file of events, got 2" in done.message
-
-
-def test_interrupt_writes_no_model(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(self: Any, user_items: Any, **_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(recommenders.EASE, "fit", stop)
-    done = podium("train", "pairs.csv", "--model", "ease", "--out", "model")
-    assert (done.status, done.err) == (130, "podium: interrupted.\n")
-    assert not list(Path().glob("model*"))
-
-
 def test_warning_is_shown_before_the_fit_ends(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(self: Any, user_items: Any, **_: Any) -> Any:
         warn("n_factors is large.")
@@ -247,3 +147,36 @@ def test_warning_is_shown_before_the_fit_ends(podium: Run, monkeypatch: pytest.M
     monkeypatch.setattr(recommenders.EASE, "fit", stop)
     done = podium("train", "pairs.csv", "--model", "ease", "--out", "model")
     assert done.err == "podium: warning: n_factors is large.\npodium: interrupted.\n"
+
+
+REFUSED = """
+--model eese | --model ease
+-k 3 | -k '--model ease'
+--features a | --features '--model ease'
+--loss bpr | '--model ease' --loss
+--set l3=1 | '--model ease' '--set l3'
+--l2 1 --set l2=2 | --l2 '--set l2'
+--set random_state=2 | --set random_state --seed
+--l2 -1 | --l2
+--model popularity --gain exp2 | '--gain exp2' '--model popularity'
+--gain two | --gain
+--valid valid.csv | --valid --tune
+--eval-metric ap | --eval-metric --valid
+--resume | --resume --tune
+--patience 3 | --patience --valid
+--budget 3 | --budget --tune
+--valid-share 0.1 | --valid-share --tune
+--tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
+--tune --grid gain=one | --grid gain --gain
+--tune --l2 3 --grid l2=1,2 | --grid l2
+--model popularity --tune | --tune
+--tune --l2 3 --gain one | --tune
+--min-relevance 9 | pairs.csv '--min-relevance 9'
+--model linear --gain one | --gain '--model linear'
+--model linear --tune --budget 3m | --budget
+valid.csv | 2
+"""
+
+
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    refuses("train pairs.csv --model ease --out model", REFUSED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -54,61 +53,32 @@ def test_report_has_the_verdict_and_the_origin(podium: Run, argv: str, verdict: 
         assert fact in text
 
 
-@pytest.mark.parametrize("name", ["measure", "compare"])
-def test_report_shows_lists_with_titles_and_ids(podium: Run, name: str) -> None:
-    Path("items.csv").write_text("item,title\n0,Heat <b>\n2,Alien\n")
-    argv, _ = COMMANDS[name]
-    assert podium(*argv.split(), "--items", "items.csv", "--report", "page.html").status == 0
-    text = text_of("page.html")
-    assert "Worst-served users" in text
-    assert "Heat <b>" in text
-    assert re.search(r"\b[4-7]\b", text)  # an item without a title is shown by its id
-
-
-def test_items_without_titles_are_refused(podium: Run) -> None:
+def test_items_without_titles_are_refused(refuses: Callable[[str, str], None]) -> None:
     Path("items.csv").write_text("item,price\n0,3\n2,4\n")
     argv, _ = COMMANDS["compare"]
-    done = podium(*argv.split(), "--items", "items.csv", "--report", "page.html")
-    assert done.status == 2
-    assert "title" in done.message
-    assert not Path("page.html").exists()
+    refuses(argv, "--items items.csv --report page.html | title")
 
 
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
-@pytest.mark.parametrize(("argv", "verdict"), COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_missing_extra_is_named_before_anything_is_read(
-    podium: Run, monkeypatch: pytest.MonkeyPatch, argv: str, verdict: str, module: str
+    refuses: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch, name: str, module: str
 ) -> None:
-    del verdict
     monkeypatch.setitem(sys.modules, module, None)
     _page._template.cache_clear()  # pyright: ignore[reportPrivateUsage]
     Path("truth.csv").unlink()
-    done = podium(*argv.split(), "--report", "page.html")
-    assert done.status == 2
-    assert re.search(r"pip install 'podium\[(report|plots)\]'", done.message)
-    assert module in done.message
-    assert not Path("page.html").exists()
-
-
-@pytest.mark.parametrize(("argv", "verdict"), COMMANDS.values(), ids=COMMANDS)
-def test_folder_that_is_missing_or_a_file_is_refused(podium: Run, argv: str, verdict: str) -> None:
-    del verdict
-    for folder in ("none", "past.csv"):
-        done = podium(*argv.split(), "--report", f"{folder}/page.html")
-        assert done.status == 2
-        assert done.message.startswith("--report")
-    assert not Path("none").exists()
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_folder_that_cannot_be_written_is_refused(podium: Run, name: str) -> None:
-    Path("locked").mkdir(mode=0o500)
     argv, _ = COMMANDS[name]
-    done = podium(*argv.split(), "--report", "locked/page.html")
-    assert done.status == 2
-    assert "page.html" in done.message
-    assert list(Path("locked").iterdir()) == []
+    extra = {"jinja2": "podium[report]", "matplotlib": "podium[plots]"}[module]
+    refuses(argv, f"--report page.html | {module} {extra}")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_folder_that_is_missing_or_a_file_is_refused(
+    refuses: Callable[[str, str], None], name: str
+) -> None:
+    argv, _ = COMMANDS[name]
+    refuses(argv, "--report none/page.html | --report none/page.html")
+    refuses(argv, "--report past.csv/page.html | --report past.csv/page.html")
 
 
 def test_full_disk_leaves_the_older_page(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:

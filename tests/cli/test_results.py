@@ -14,7 +14,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import podium as library
-from podium.cli.compare import run_names
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 MEASURES = ("-m", "recall@2", "-m", "pap@1")
@@ -49,14 +48,12 @@ RECALL = [2 / 2, 1 / 2, 0 / 2, 0 / 2]
 PAP = [1.0, 0.0, 0.0, 0.0]
 
 
-def test_json_is_that_of_the_library(measured: Callable[..., dict[str, Any]]) -> None:
-    evaluation = library.measure("truth.csv", "a.csv", ["recall@2", "pap@1"], by="engagement")
-    validator("evaluation").validate(evaluation.as_json())
-    assert measured("--by", "engagement") == evaluation.as_json()
-
-
 def test_segments_are_named_and_counted(measured: Callable[..., dict[str, Any]]) -> None:
     found = measured("--by", "engagement", "--by", "n_pos", "--by", "country", "--users=users.csv")
+    by = ["engagement", "n_pos", "country"]
+    options: dict[str, Any] = {"by": by, "users": "users.csv"}
+    evaluation = library.measure("truth.csv", "a.csv", ["recall@2", "pap@1"], **options)
+    assert found == evaluation.as_json()
     segments = [(s["by"], s["name"], s["n_groups"]) for s in found["segments"]]
     assert segments == [
         ("engagement", "n_pos <= 1", 0),
@@ -71,52 +68,17 @@ def test_segments_are_named_and_counted(measured: Callable[..., dict[str, Any]])
 
 def test_bounds_are_in_json_tables_and_files(podium: Callable[..., Any]) -> None:
     argv = ("measure", "truth.csv", "a.csv", "-m", "recall@2", "--unjudged", "bounds")
-    found = parsed(podium(*argv, "--format", "json", "--by", "n_pos", "--report", "page.html"))
+    found = parsed(podium(*argv, "--format", "json", "--by", "n_pos"))
     validator("evaluation").validate(found)
     # Items 2 to 7 are unjudged. All of them lower recall@2 as relevant items below rank 2.
     ends = found["measures"]["recall@2"]["unjudged"]
     assert ends["low"] == pytest.approx((2 / (2 + 6) + 1 / (2 + 5) + 0 + 0) / 4)
     assert ends["high"] == pytest.approx((2 / 2 + (1 + 1) / (2 + 1) + 2 / (2 + 2) * 2) / 4)
     assert found["segments"][0]["measures"]["recall@2"]["unjudged"] == ends
-    span = f"[{ends['low']:.4f}, {ends['high']:.4f}]"
-    assert span in podium(*argv).out
+    assert f"[{ends['low']:.4f}, {ends['high']:.4f}]" in podium(*argv).out
     assert "unjudged_low,unjudged_high" in podium(*argv, "--format", "csv").out
-    assert "unjudged" in Path("page.html").read_text()
     podium(*argv, "--per-user", "users.tsv")
     assert "recall@2 low\trecall@2 high" in Path("users.tsv").read_text()
-
-
-def test_measures_of_the_items_shown_are_rows(measured: Callable[..., dict[str, Any]]) -> None:
-    Path("items.csv").write_text("item,kind,x\n" + "".join(f"{i},k{i % 3},1\n" for i in range(9)))
-    shown = ("coverage@1", "gini@1", "arp@1", "diversity(column=kind)@2")
-    options = [option for measure in shown for option in ("-m", measure)]
-    found = measured(*options, "--catalogue", "past.csv", "--items", "items.csv", "--by", "n_pos")
-    # The catalogue is items 0 to 7 of the run and 9 of the past; lists start with 0, 2, 2, 4.
-    assert found["measures"]["coverage@1"]["mean"] == pytest.approx(3 / 9)
-    # Three items have counts 2, 1, 1, and six have none.
-    assert found["measures"]["gini@1"]["mean"] == pytest.approx((1 + 1 + 6 * 4) / (9 * 4))
-    assert all(found["measures"][m]["std_error"] > 0 for m in ("coverage@1", "gini@1"))
-    of_segment = found["segments"][0]["measures"]
-    assert "gini@1" not in of_segment
-    assert {"arp@1", "diversity(column=kind)@2"} <= set(of_segment)
-
-
-def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
-    found = measured("--ties", "best", "--n-items", "10", "--undefined", "zero", "--missing=zero")
-    assert found["conventions"] == {
-        "ties": "best",
-        "min_relevance": 1.0,
-        "low_grades": "keep",
-        "undefined": "zero",
-        "interval": "t",
-        "seed": 0,
-        "missing": "zero",
-        "unjudged": "negative",
-        "unretrieved": "count",
-        "single_precision": False,
-        "score_above": None,
-        "n_items": 10,
-    }
 
 
 @pytest.fixture
@@ -136,6 +98,8 @@ RECALL_B = [2 / 2, 2 / 2, 1 / 2, 0 / 2]
 
 def test_differences_are_from_the_first_run(compared: Callable[..., dict[str, Any]]) -> None:
     found = compared(*MEASURES)
+    runs = {"a": "a.csv", "b": "b.csv"}
+    assert found == library.compare("truth.csv", runs, ["recall@2", "pap@1"]).as_json()
     recall = found["measures"]["recall@2"]
     [test] = recall["differences"]
     assert (found["baseline"], test["run"], recall["higher_is_better"]) == ("a", "b", True)
@@ -144,19 +108,10 @@ def test_differences_are_from_the_first_run(compared: Callable[..., dict[str, An
     assert (test["wins"], test["losses"], test["equal"]) == (2, 0, 2)
 
 
-def test_comparison_is_that_of_the_library(compared: Callable[..., dict[str, Any]]) -> None:
-    comparison = library.compare("truth.csv", {"a": "a.csv", "b": "b.csv"}, ["recall@2", "pap@1"])
-    validator("comparison").validate(comparison.as_json())
-    assert compared(*MEASURES) == comparison.as_json()
-
-
 def test_undefined_everywhere_is_null_and_the_reason_told_once(podium: Callable[..., Any]) -> None:
     argv = ("compare", "truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--min-relevance", "5")
     done = podium(*argv, "--format", "json")
-    assert done.err == (
-        "podium: warning: No relevance reaches --min-relevance 5: the largest is 1, so recall@2 is "
-        "undefined. Pass --min-relevance 1 or less.\n"
-    )
+    assert done.err.count("--min-relevance 1 or less") == done.err.count("\n") == 1
     found = json.loads(done.out)["measures"]["recall@2"]
     assert found["means"]["a"]["mean"] is None
     assert found["differences"][0]["difference"] is None
@@ -187,7 +142,7 @@ def test_csv_has_every_digit(podium: Callable[..., Any]) -> None:
     assert len(rows) == 3
 
 
-@pytest.mark.parametrize("name", ["each.parquet", "each.csv", "each.tsv", "each.csv.gz"])
+@pytest.mark.parametrize("name", ["each.parquet", "each.tsv"])
 def test_per_user_file_has_a_row_per_user(podium: Callable[..., Any], name: str) -> None:
     assert podium("measure", "truth.csv", "a.csv", *MEASURES, "--per-user", name).status == 0
     frame = (
@@ -198,55 +153,6 @@ def test_per_user_file_has_a_row_per_user(podium: Callable[..., Any], name: str)
     assert frame.columns == ["user", "n_pos", "recall@2", "pap@1"]
     assert frame["user"].to_list() == [0, 1, 2, 3]
     assert frame["recall@2"].to_list() == RECALL
-
-
-def test_per_user_file_of_a_comparison_names_the_runs(podium: Callable[..., Any]) -> None:
-    argv = ("compare", "truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--per-user", "each.csv")
-    assert podium(*argv).status == 0
-    frame = pl.read_csv("each.csv")
-    assert frame["run"].to_list() == ["a"] * 4 + ["b"] * 4
-    assert frame["recall@2"].to_list() == RECALL + RECALL_B
-
-
-@pytest.mark.parametrize("runs", [("a.csv",), ("a.csv", "b.csv")])
-def test_report_is_a_page_that_needs_no_network(
-    podium: Callable[..., Any], runs: tuple[str, ...]
-) -> None:
-    command = "measure" if len(runs) == 1 else "compare"
-    done = podium(command, "truth.csv", *runs, *MEASURES, "--report", "page.html")
-    page = Path("page.html").read_text()
-    assert done.status == 0
-    assert page.lower().startswith("<!doctype html>")
-    assert "recall@2" in page
-    assert "<svg" in page
-    assert 'src="http' not in page
-    assert 'href="http' not in page
-
-
-def test_columns_can_be_named(podium: Callable[..., Any]) -> None:
-    plain = podium("measure", "truth.csv", "a.csv", *MEASURES)
-    for name, old, new in (
-        ("truth.csv", "user,item,relevance", "u,i,worth"),
-        ("a.csv", "user,item,score", "u,i,s"),
-    ):
-        Path(name).write_text(Path(name).read_text().replace(old, new))
-    names = ("--column=user=u", "--column=item=i", "--column=score=s", "--column=relevance=worth")
-    assert podium("measure", "truth.csv", "a.csv", *MEASURES, *names) == plain
-
-
-def test_rating_needs_and_takes_a_threshold(podium: Callable[..., Any]) -> None:
-    Path("truth.csv").write_text(
-        "user,item,rating\n" + "".join(f"{u},{i},{5 - i}\n" for u in range(4) for i in range(5))
-    )
-    argv = ("measure", "truth.csv", "a.csv", *MEASURES, "--format", "json")
-    assert podium(*argv).status == 2
-    found = parsed(podium(*argv, "--min-relevance", "4"))
-    assert found["measures"]["recall@2"]["mean"] == sum(RECALL) / 4
-
-
-def test_runs_of_one_name_are_told_apart() -> None:
-    paths = [Path("x/als.csv"), Path("y/als.tsv.gz"), Path("y/als.csv"), Path("pop.run")]
-    assert run_names(paths) == ["x/als", "y/als#1", "y/als#2", "pop"]
 
 
 @pytest.fixture
@@ -278,43 +184,3 @@ def test_gate_has_its_schema_in_every_verdict(
     result = gated(*options)
     assert (result["verdict"], result["decision"]) == (verdict, decision)
     assert bool(result["reasons"]) == (decision != "pass")
-
-
-def test_gate_with_guards_segments_and_looks_has_its_schema(
-    gated: Callable[..., dict[str, Any]],
-) -> None:
-    options = ("--guard=pap@1:-1", "--by=country", "--users=users.csv")
-    result = gated("a.csv", "b.csv", *options, "--sequential", "--horizon=9", "--state=gate.state")
-    assert [(claim["role"], claim["segment"]) for claim in result["claims"]] == [
-        ("primary", ""),
-        ("guard", ""),
-        *[("segment", country) for country in ("FR", "FR", "UK", "UK")],
-    ]
-    assert result["look"] == {"number": 1, "n_users": 4, "n_new": 4, "horizon": 9}
-
-
-def test_gate_without_a_defined_value_has_its_schema(
-    podium: Callable[..., Any],
-) -> None:
-    argv = ("gate", "truth.csv", "a.csv", "b.csv", "-mrecall@2", "--format=json")
-    result = json.loads(podium(*argv, "--min-relevance", "5").out)
-    validator("gate").validate(result)
-    assert result["claims"][0]["difference"] is None
-    assert result["claims"][0]["n_undefined"] == 4
-
-
-def test_set_gives_conventions_without_an_option(
-    podium: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("user,item,relevance\n1,1,1\n1,2,1\n")
-    Path("a.csv").write_text("user,item,score\n1,1,0.9\n1,3,0.5\n")
-    argv = ("measure", "t.csv", "a.csv", "-m", "recall@2")
-    done = podium(*argv, "--set", "unretrieved=drop", "--set", "score_above=0.7")
-    line = " ".join(done.out.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert "--set unretrieved=drop --set score_above=0.7" in line
-    assert json.loads(podium(*argv, "--set", "unretrieved=drop", "--format", "json").out)[
-        "measures"
-    ]["recall@2"]["mean"] == pytest.approx(1.0)
-    for text in ("unretreived=drop", "score_above=x", "single_precision=1", "unretrieved"):
-        assert podium(*argv, "--set", text).status == 2

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,16 +54,6 @@ def test_table_is_learned_ranked_and_measured(podium: Callable[..., Any]) -> Non
 
 
 @pytest.mark.usefixtures("rows")
-def test_svmlight_is_learned_ranked_and_measured(podium: Callable[..., Any]) -> None:
-    assert podium("train", "train.svmlight", *LOSS).status == 0
-    assert podium("rank", "model", "test.svmlight", "-o", "run.csv").status == 0
-    test = data.read_features("test.svmlight")
-    data.write_table({"user": test.qid, "item": test.item, "relevance": test.y}, "judged.csv")
-    assert score(podium, "judged.csv", "run.csv") > 0.9
-    assert score(podium, "test.svmlight", "run.csv") == score(podium, "judged.csv", "run.csv")
-
-
-@pytest.mark.usefixtures("rows")
 def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--set", "tol=0")
     options += ("--no-scale",)
@@ -111,22 +99,6 @@ def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("rows")
-def test_loss_without_a_cutoff_takes_none(podium: Callable[..., Any]) -> None:
-    done = podium(
-        "train", "train.csv", "--loss", "logistic", "-o", "model", "--set", "fit_intercept=false"
-    )
-    assert done.status == 0
-    assert load("model").intercept_ == 0.0
-
-
-@pytest.mark.usefixtures("rows")
-def test_clip_trains_on_groups_with_few_negatives(podium: Callable[..., Any]) -> None:
-    argv = ("train", "train.csv", "--loss", "pap-avg", "-k", "8", "--out", "model")
-    assert podium(*argv).status == 2  # each group has 7 negatives
-    assert podium(*argv, "--clip").status == 0
-
-
-@pytest.mark.usefixtures("rows")
 def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[..., Any]) -> None:
     assert podium("train", "train.csv", *LOSS, "--features", "third, first").status == 0
     assert list(load("model").feature_names_in_) == ["third", "first"]
@@ -143,39 +115,3 @@ def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[...,
     frame = pl.read_csv("test.csv").select("third", "user", "first", "item")
     frame.write_csv("shuffled.csv")
     assert podium("rank", "model", "shuffled.csv") == whole
-
-
-@pytest.mark.usefixtures("rows")
-def test_run_is_best_first_within_each_user(podium: Callable[..., Any]) -> None:
-    podium("train", "train.csv", *LOSS)
-    done = podium("rank", "model", "test.csv")
-    run = pl.read_csv(io.StringIO(done.out))
-    assert run["user"].is_sorted()
-    for _, scores in run.group_by("user"):
-        assert scores["score"].is_sorted(descending=True)
-    rows = data.read_features("test.csv")
-    scored = pl.DataFrame({"user": rows.qid, "item": rows.item, "s": rows.X @ load("model").coef_})
-    both = run.join(scored, on=["user", "item"], validate="1:1")
-    assert both.height == 120
-    assert np.allclose(both["score"] - both["s"], both["score"][0] - both["s"][0])
-
-
-@pytest.mark.usefixtures("rows")
-def test_cutoff_keeps_the_best_of_each_user(podium: Callable[..., Any]) -> None:
-    podium("train", "train.csv", *LOSS)
-    whole = pl.read_csv(io.StringIO(podium("rank", "model", "test.csv").out))
-    top = pl.read_csv(io.StringIO(podium("rank", "model", "test.csv", "-k", "3").out))
-    assert top.equals(whole.group_by("user", maintain_order=True).head(3))
-    long = podium("rank", "model", "test.csv", "-k", "99")
-    assert pl.read_csv(io.StringIO(long.out)).equals(whole)
-
-
-@pytest.mark.usefixtures("rows")
-def test_model_of_another_width_is_refused(podium: Callable[..., Any]) -> None:
-    podium("train", "train.svmlight", *LOSS)
-    Path("wide.svmlight").write_text("1 qid:1 1:1 7:2\n0 qid:1 2:1\n")
-    done = podium("rank", "model", "wide.svmlight", "--out", "run.csv")
-    assert re.search(
-        r"wide\.svmlight has feature 7 at line 1, but 3 features are required\.", done.message
-    )
-    assert (done.status, Path("run.csv").exists()) == (2, False)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.conftest import interrupted
 
 from podium import data, evaluation, tuning
 from podium.rankers import REGISTRY, LinearRanker, load
-from podium.rankers.boosting import LightGBMRanker
 from podium.rankers.scaling import folded, standardized
 
 TRAIN = ("train", "train.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
@@ -54,33 +51,7 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert np.array_equal(load("model").coef_, folded(found.estimator).coef_)
     table = pl.read_parquet("trials.parquet")
     assert table.drop("seconds").equals(pl.DataFrame(found.table).drop("seconds"))
-    best = found.best
-    assert "podium: wrote trials.parquet, 4 trials\n" in done.err
-    assert f"tried 4 candidates; best l2={best.params['l2']:.4g}, k=" in done.err
-    assert f"pap@2 {best.mean:.4f} (standard error {best.std_error:.4f}, 12 users)" in done.err
-    assert "iterations, as chosen by validation" in done.err
-
-
-@pytest.mark.long
-def test_number_of_jobs_changes_nothing(podium: Callable[..., Any]) -> None:
-    errors: list[str] = []
-    for jobs in ("1", "2"):
-        done = podium(*TRAIN, "--tune", "--jobs", jobs, "--tune-table", f"{jobs}.csv")
-        assert done.status == 0
-        errors.append(done.err.replace(f"{jobs}.csv", "table"))
-    assert errors[0] == errors[1]
-    one, two = (pl.read_csv(f"{jobs}.csv").drop("seconds") for jobs in "12")
-    assert one.equals(two)
-    assert one["users"].to_list() == [2] * one.height  # a fifth of 12, rounded down
-
-
-def test_options_that_are_given_are_not_tuned(podium: Callable[..., Any]) -> None:
-    argv = (*TRAIN, "--tune", "--l2", "0.02", "--learning-rate", "0.3", "--tune-table", "t.csv")
-    assert podium(*argv).status == 0
-    table = pl.read_csv("t.csv")
-    assert {"l2", "learning_rate"}.isdisjoint(table.columns)
-    assert table["loss__k"].to_list() == [2, 6, 20]
-    assert load("model").l2 == 0.02
+    assert f"tried 4 candidates; best l2={found.best.params['l2']:.4g}, k=" in done.err
 
 
 def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> None:
@@ -95,8 +66,6 @@ def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> No
     assert table["loss__k"].to_list() == [None, 2, 3]
     assert table["loss__min_relevance"].to_list() == [None, 0.5, 0.5]
     assert table["error"].to_list() == [""] * 3
-    done = podium("train", "none.csv", "-o", "model", "--tune", "--grid", "loss=pap-agv")
-    assert done.message.startswith("--loss must be one of ")
 
 
 def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
@@ -105,17 +74,6 @@ def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
     drawn = pl.read_csv("t.csv")["l2"]
     assert drawn.n_unique() == 7
     assert drawn.is_between(1e-6, 1.0).all()
-    assert podium(*TRAIN, "--tune", *grid, "--seed", "1").status == 0
-    assert not pl.read_csv("t.csv")["l2"].equals(drawn)
-
-
-def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> None:
-    argv = (*TRAIN, "--tune", "--valid", "valid.csv", "--ignore", "day", "--patience", "5")
-    assert podium(*argv, "--set", "tol=0", "--tune-table", "t.csv").status == 0
-    model, table = load("model"), pl.read_csv("t.csv")
-    best = table.filter("chosen")
-    assert model.history_["validation"].max() == pytest.approx(best["mean"].item())
-    assert best["users"].item() == 12
 
 
 @pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
@@ -137,122 +95,6 @@ def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -
     assert list(load("model").feature_names_in_) == ["first", "second", "third"]
 
 
-def test_times_that_are_numbers_are_no_feature(podium: Callable[..., Any]) -> None:
-    frame = pl.read_csv("train.csv", try_parse_dates=True)
-    frame.with_columns(pl.col("day").dt.ordinal_day()).write_csv("train.csv")
-    argv = ("--split", "time", "--column", "timestamp=day", "--valid-share", "0.4")
-    assert podium(*TRAIN, *argv).status == 0
-    assert "day" not in load("model").feature_names_in_
-
-
-def test_share_without_tuning_only_says_when_to_stop(podium: Callable[..., Any]) -> None:
-    done = podium(*TRAIN, "--valid-share", "0.4", "--patience", "5", "--set", "tol=0")
-    assert done.status == 0
-    assert "tried 1 candidate; best with the given options: pap@2 " in done.err
-    assert load("model").keep == "last"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--grid", "l2=1"), "--grid needs --tune."),
-        (("--budget", "3"), "--budget needs --tune."),
-        (("--tune-table", "t.csv"), "--tune-table needs --tune."),
-        (("--tune", "--tune-table", "t.txt"), "--tune-table must end in "),
-        (("--tune", "--tune-table", "no/t.csv"), "--tune-table no/t.csv can't be written: there"),
-        (("--tune", "--grid", "l2"), "--grid must be NAME=VALUES, each name once, got 'l2'."),
-        (("--tune", "--grid", "l3=1"), "--grid l3 is not a parameter of LinearRanker."),
-        (("--tune", "--grid", "l2=log(0,1)"), "--grid 'l2=log(0,1)': low must be a number > 0"),
-        (("--tune", "--grid", "l2=log(1,2)"), "--budget is required if the grid has"),
-        (("--tune", "--grid", "loss=pap-ramp"), "--grid names 'loss', but another option fixes"),
-        (
-            ("--tune", "--l2", "5", "--grid", "l2=1,2"),
-            "--grid names 'l2', but another option fixes",
-        ),
-        (("--tune", "--set", "tol=1", "--grid", "tol=0,1"), "--grid names 'tol', but another opti"),
-        (("--tune", "--clip", "--grid", "clip=true"), "--grid names 'clip', but another option "),
-        (("--tune", "--grid", "random_state=1"), "--grid does not accept 'random_state'. Use --s"),
-        (("--tune", "--budget", "0"), "--budget must be an integer >= 1, got 0."),
-        (("--tune", "--jobs", "0"), "--jobs must be an integer >= 1, got 0."),
-        (("--seed", "-1"), "--seed must be an integer >= 0"),
-        (("--folds", "1"), "--folds must be an integer >= 2, got 1."),
-        (("--valid", "v.csv", "--folds", "3"), "--valid and --folds were given, and each"),
-        (("--folds", "3", "--split", "rows"), "--folds and --split were given, and each"),
-        (("--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
-        (("--split", "user"), "--split must be one of "),
-        (("--split", "time"), "--split time needs --column timestamp=NAME."),
-        (
-            ("--column", "timestamp=day"),
-            "--column timestamp=NAME needs --split time or time-per-user.",
-        ),
-        (("--eval-metric", "ap"), "--eval-metric needs --valid, --valid-share or --folds."),
-        (("--valid-share", "0.2", "--eval-metric", "app"), "measure 'app' is not known."),
-        (("--model", "forest"), "--model must be one of "),
-        (("--solver", "newton"), "--solver must be one of "),
-        (("--solver", "lbfgs"), "--solver lbfgs needs a smooth loss"),
-        (("--set", "start=warm"), "--set start must be "),
-        (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
-        (("--set", "l2=1,2"), "--l2 must be a number >= 0, got (1, 2)."),
-        (
-            ("--set", "l2=log(1,2)"),
-            "--set must be NAME=VALUE without a distribution, got 'l2=log(1,2)'.",
-        ),
-        (
-            ("--solver", "lbfgs", "--loss", "logistic", "--learning-rate", "1"),
-            "--learning-rate has no effect with the solver lbfgs.",
-        ),
-        (("--set", "trees=3"), "--model linear does not accept --set trees."),
-        (("--l2", "1", "--set", "l2=2"), "--l2 and --set l2 were both given. Keep one."),
-        (("--set", "eval_metric=ap"), "--set does not accept 'eval_metric'. Use --eval-metric."),
-        (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
-        (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
-        (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
-        (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
-        (("--model", "logistic-regression"), "--model logistic-regression does not accept --loss."),
-    ],
-)
-def test_bad_option_is_refused_before_the_file_is_read(
-    podium: Callable[..., Any], options: tuple[str, ...], message: str
-) -> None:
-    done = podium("train", "none.csv", *TRAIN[2:], *options)
-    assert done.status == 2
-    assert done.message.startswith(message)
-    assert not Path("model").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ("--split", "time", "--column", "timestamp=dya"),
-            "train.csv has no column 'dya' of times.",
-        ),
-        (
-            ("--split", "time", "--column", "timestamp=item"),
-            "train.csv: item must hold numbers or ISO ti",
-        ),
-        (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
-        (("--valid-share", "0.01"), "--valid-share 0.01 sets no rows aside"),
-        (
-            ("--tune", "--loss", "logistic", "--grid", "learning_rate=1,2"),
-            "--grid 'learning_rate' has no effect with the solver lbfgs.",
-        ),
-        (("--tune", "--eval-metric", "pap@99"), "pap@99 is defined on no user of the rows set "),
-        (
-            ("--folds", "3", "--eval-metric", "pap@99"),
-            "pap@99 is defined on no user of the rows set aside in fold 0.",
-        ),
-    ],
-)
-def test_bad_rows_are_refused(
-    podium: Callable[..., Any], options: tuple[str, ...], message: str
-) -> None:
-    done = podium(*TRAIN, *options)
-    assert done.status == 2
-    assert done.message.startswith(message)
-    assert not Path("model").exists()
-
-
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name: str) -> None:
     options = ["--valid", "valid.csv", "--ignore", "day", "--eval-metric", "ap"]
@@ -271,88 +113,19 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
     assert found.mean > 0.6  # of 3 in 10 at random: about 0.45
 
 
-_SLOW = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
-from podium.cli import main
-import podium.cli.train as train
-from contextlib import contextmanager
-
-@contextmanager
-def progress(what):
-    def show(done, total, note):
-        print(what, done, flush=True)
-    yield show
-
-sys.modules["podium.cli._searching"].progress = progress
-main(["train", "train.csv", "-o", "model", "--loss", "pap-avg", "-k", "2", "--tune",
-      "--grid", "max_iter=5,1000000000", "--grid", "tol=0", "--tune-table", "t.csv",
-      "--jobs", sys.argv[1], "--set", "patience=none"])
-"""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_leaves_the_table_of_what_was_tried(jobs: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SLOW, jobs],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "tuning 1\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
+    grid = "--grid max_iter=5,1000000000 --grid tol=0 --set patience=none"
+    options = f"--tune {grid} --tune-table t.csv --jobs {jobs}"
+    status, err = interrupted("_searching", 1, f"{shlex.join(TRAIN)} {options}")
+    assert status == 130
     lines = err.splitlines()
     assert lines[0] == "podium: wrote t.csv, 1 trial"
     assert lines[1].startswith("podium: interrupted; tried 1 candidate; best max_iter=5, tol=0: ")
     assert lines[2:] == ["podium: interrupted."]
     assert pl.read_csv("t.csv")["max_iter"].to_list() == [5]
     assert not Path("model").exists()
-
-
-def test_trees_pool_the_items_of_a_table(podium: Callable[..., Any]) -> None:
-    few = ("--set", "n_trees=3", "--set", "min_rows_in_leaf=5")
-    train = ("train", "train.csv", "--model", "lightgbm", "--ignore", "day", *few)
-    assert "; labels pooled over 10 items" in podium(*train, "-o", "pooled").err
-    assert podium(*train, "-o", "labels", "--set", "pool_share=0").status == 0
-    assert podium(*train, "-o", "other", "--loss", "logistic").status == 0
-    assert not np.array_equal(load("pooled").trees_, load("labels").trees_)
-    assert load("pooled").pool_share == 0.9
-
-
-def test_trees_pool_items_for_the_losses_that_take_them(podium: Callable[..., Any]) -> None:
-    settings = {"n_trees": 3, "min_rows_in_leaf": 5}
-    options = [word for name in settings for word in ("--set", f"{name}={settings[name]}")]
-    names = ["pap-logistic", "group-logistic", "lambdarank", "binary"]
-    grid = ("--grid", f"loss={','.join(names)}", "--grid", "k=2", "--eval-metric", "ap")
-    done = podium(
-        *("train", "train.csv", "--model", "lightgbm", "--ignore", "day", *options),
-        *("--tune", *grid, "--tune-table", "t.csv", "--out", "model"),
-    )
-    table = pl.read_csv("t.csv")
-    assert done.status == 0, done.err
-    assert table["loss"].to_list() == names
-    read = data.read_features("train.csv")
-    rows = {"item": read.item, "grid": {}, "measure": "ap"}
-    expected = [
-        tuning.search(LightGBMRanker(loss, **settings), read.X, read.y, read.qid, **rows).best.mean
-        for loss in ("pap-logistic@2", *names[1:])
-    ]
-    assert table["mean"].to_list() == expected
-    assert ("; labels pooled over 10 items" in done.err) == ("best loss=group" in done.err)
-
-
-def test_k_is_the_cutoff_of_the_measure_where_a_model_has_none(podium: Callable[..., Any]) -> None:
-    model = ("--model", "logistic-regression", "--out", "model")
-    done = podium(
-        "train", "train.csv", "--ignore", "day", *model, "-k", "2", "--valid", "valid.csv"
-    )
-    assert done.status == 0
-    assert "pap@2 on valid.csv" in done.err
 
 
 def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..., Any]) -> None:
@@ -364,7 +137,69 @@ def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..
     assert podium("train", "huge.csv", *TRAIN[2:], "--ignore", "day,second").status == 0
 
 
-def test_bundle_says_how_far_from_the_minimum_it_is_at_most(podium: Callable[..., Any]) -> None:
-    pytest.importorskip("piqp")
-    done = podium(*TRAIN, "--ignore", "day", "--solver", "bundle")
-    assert "(converged, duality gap " in done.err
+REFUSED = """
+--grid l2=1 | --grid --tune
+--budget 3 | --budget --tune
+--tune-table t.csv | --tune-table --tune
+--tune --tune-table t.txt | --tune-table
+--tune --tune-table no/t.csv | --tune-table no/t.csv
+--tune --grid l2 | --grid l2
+--tune --grid l3=1 | --grid l3
+--tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
+--tune --grid 'l2=log(1,2)' | --budget
+--tune --grid loss=pap-ramp | --grid loss
+--tune --grid loss=pap-agv | --grid loss
+--tune --l2 5 --grid l2=1,2 | --grid l2
+--tune --set tol=1 --grid tol=0,1 | --grid tol
+--tune --clip --grid clip=true | --grid clip
+--tune --grid random_state=1 | --grid random_state --seed
+--tune --budget 0 | --budget
+--tune --jobs 0 | --jobs
+--jobs 2 | --jobs --tune
+--jobs 1 --valid-share 0.5 | --jobs --tune
+--valid v.csv --folds 3 | --valid --folds
+--folds 3 --split rows | --folds --split
+--valid-share 1 | --valid-share
+--split user | --split
+--split time | '--split time' '--column timestamp=NAME'
+--column timestamp=day | '--column timestamp=NAME' '--split time'
+--eval-metric ap | --eval-metric --valid
+--valid-share 0.2 --eval-metric app | app
+--patience 9 | --patience --valid
+--model forest | --model
+--solver newton | --solver
+--solver lbfgs | '--solver lbfgs'
+--set start=warm | '--set start'
+--set l2 | --set l2
+--set l2=1,2 | --l2
+--set 'l2=log(1,2)' | --set 'l2=log(1,2)'
+--solver lbfgs --loss logistic --learning-rate 1 | --learning-rate lbfgs
+--set trees=3 | '--set trees' --model
+--l2 1 --set l2=2 | --l2 '--set l2'
+--set eval_metric=ap | --set eval_metric --eval-metric
+--set batch_size=0 | '--set batch_size' subgradient
+--solver stochastic --set batch_size=0 | batch_size
+--l2 -1 | --l2
+-k 0 | -k
+--model logistic-regression | '--model logistic-regression' --loss
+--loss pap-agv | --loss pap-avg
+--loss 'listmle(hed=k)' | hed head
+--loss 'listmle(head=k' | 'listmle(head=k'
+--loss logistic --clip | --clip logistic
+--loss pap-logistic --clip | --clip pap-logistic
+--loss softmax --min-relevance 2 | --min-relevance softmax
+"""
+OF_ROWS = """
+--split time --column timestamp=dya | train.csv dya
+--split time --column timestamp=item | train.csv item
+--folds 13 | --folds 12
+--valid-share 0.01 | --valid-share
+--tune --loss logistic --grid learning_rate=1,2 | --grid learning_rate lbfgs
+--tune --eval-metric pap@99 | pap@99
+--folds 3 --eval-metric pap@99 | pap@99 'fold 0'
+"""
+
+
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    refuses(shlex.join(("train", "none.csv", *TRAIN[2:])), REFUSED)
+    refuses(shlex.join(TRAIN), OF_ROWS)

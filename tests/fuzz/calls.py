@@ -1,4 +1,4 @@
-"""Calls of the library with one or two odd arguments."""
+"""Calls of the library with one or two odd arguments, or with a damaged file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from tests.fuzz import tables
 from tests.fuzz.case import Case, Corpus
+from tests.fuzz.damage import spoil
 from tests.fuzz.odd import odd, odd_numbers
 
 import podium as library
@@ -30,6 +32,20 @@ def calls(rng: random.Random, corpus: Corpus) -> Case:
         name = rng.choice(list(arguments))
         arguments[name] = odd(rng, arguments[name])
     return Case(call=lambda: function(**arguments))
+
+
+def archives(rng: random.Random, corpus: Corpus) -> Case:
+    """Return a call that reads a file of rows in the format of LETOR, most often a damaged one."""
+    del corpus
+    rows = tables.write(tables.rows_to_learn(rng), "svmlight")
+    readers: tuple[Callable[[str], Any], ...] = (
+        data.read_features,
+        lambda name: list(data.stream_features(name, rows=10)),
+        lambda name: sampled.read_negatives(name, n_items=100),
+    )
+    read = rng.choice(readers)
+    files = {"rows.svmlight": spoil(rows, rng) if rng.random() < 0.7 else rows}
+    return Case(files=files, call=lambda: read("rows.svmlight"))
 
 
 _Call = tuple[Callable[..., Any], dict[str, Any]]

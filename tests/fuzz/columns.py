@@ -23,20 +23,24 @@ def _odd(rng: random.Random) -> Any:
     return rng.choice(ODD_TEXTS if rng.random() < 0.5 else ODD_VALUES)
 
 
-def _odd_cells(table: Table, rng: random.Random) -> Table:
+def _changed(table: Table, rng: random.Random, change: Callable[[list[Any]], list[Any]]) -> Table:
+    """Return the table with another list of values in one column."""
     index = rng.randrange(len(table))
     name, values = table[index]
-    changed = list(values)
-    for _ in range(rng.choice((1, 1, 1, 3, 10))):
-        if changed:
-            changed[rng.randrange(len(changed))] = _odd(rng)
-    return [*table[:index], (name, changed), *table[index + 1 :]]
+    return [*table[:index], (name, change(list(values))), *table[index + 1 :]]
+
+
+def _odd_cells(table: Table, rng: random.Random) -> Table:
+    def change(values: list[Any]) -> list[Any]:
+        for _ in range(rng.choice((1, 1, 1, 3, 10)) if values else 0):
+            values[rng.randrange(len(values))] = _odd(rng)
+        return values
+
+    return _changed(table, rng, change)
 
 
 def _one_value(table: Table, rng: random.Random) -> Table:
-    index = rng.randrange(len(table))
-    name, values = table[index]
-    return [*table[:index], (name, [_odd(rng)] * len(values)), *table[index + 1 :]]
+    return _changed(table, rng, lambda values: [_odd(rng)] * len(values))
 
 
 def _other_kind(table: Table, rng: random.Random) -> Table:
@@ -45,9 +49,8 @@ def _other_kind(table: Table, rng: random.Random) -> Table:
         str, lambda v: [v], lambda v: {"v": v}, lambda v: str(v).encode(), lambda v: f" {v} ",
         lambda v: f'"{v}"', bool, lambda v: None, lambda v: f"{v}.0",
     )  # fmt: skip
-    index, kind = rng.randrange(len(table)), rng.choice(kinds)
-    name, values = table[index]
-    return [*table[:index], (name, [kind(value) for value in values]), *table[index + 1 :]]
+    kind = rng.choice(kinds)
+    return _changed(table, rng, lambda values: [kind(value) for value in values])
 
 
 def _rename(table: Table, rng: random.Random) -> Table:
@@ -83,10 +86,8 @@ def _rows(table: Table, rng: random.Random) -> Table:
 
 def _shift(table: Table, rng: random.Random) -> Table:
     """Rotate the values of a column, so that they belong to other rows."""
-    index = rng.randrange(len(table))
-    name, values = table[index]
-    offset = rng.randrange(len(values)) if values else 0
-    return [*table[:index], (name, values[offset:] + values[:offset]), *table[index + 1 :]]
+    offset = rng.randrange(len(table[0][1])) if table[0][1] else 0
+    return _changed(table, rng, lambda values: values[offset:] + values[:offset])
 
 
 _WAYS = (

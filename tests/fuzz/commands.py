@@ -21,21 +21,7 @@ class Files:
         self.case = Case()
 
     def add(self, name: str, table: Table, *more: str) -> str:
-        """Add a table, intact or damaged, as a file with the suffix of its format.
-
-        Parameters
-        ----------
-        name : str
-            The name without a suffix.
-        table : list of columns
-        more : str
-            Further formats, besides the usual ones of tables.
-
-        Returns
-        -------
-        str
-            The name of the file.
-        """
+        """Add a table, intact or damaged, in a usual format or one `more`; return its file."""
         rng = self.rng
         format = rng.choice((*tables.TEXTS, *tables.BINARIES, *more))
         damage = rng.choice(("whole", "whole", "cells", "cells", "bytes"))
@@ -147,15 +133,9 @@ def _rank(files: Files) -> list[str]:
 
 def _factorize(files: Files) -> list[str]:
     rng = files.rng
-    argv = [
-        "train",
-        "--model",
-        "factorization",
-        files.add("pairs", tables.interactions(rng)),
-        "--set",
-        "n_factors=2",
-    ]
-    argv += ["--set", "n_epochs=2", "--threads", "1", "--out", files.out("factors")]
+    argv = ["train", files.add("pairs", tables.interactions(rng)), "--model", "factorization"]
+    argv += ["--set", "n_factors=2", "--set", "n_epochs=2", "--threads", "1"]
+    argv += ["--out", files.out("factors")]
     files.case.kept.add("factors.checkpoint")
     argv += files.maybe("--gain", rng.choice(("exp2", "one")))
     argv += files.maybe("--loss", rng.choice(("bpr", "type2", "identity")))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.archives import archives
-from tests.fuzz.calls import calls
+from tests.fuzz.calls import archives, calls
 from tests.fuzz.case import Family
 from tests.fuzz.commands import negatives, tables_of
 from tests.fuzz.fits import fits

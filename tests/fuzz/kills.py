@@ -24,46 +24,33 @@ from tests.fuzz import corpus, tables
 from tests.fuzz.pool import ROOT, Input, Problem
 
 _OLD = b"what was there before"
-_FITS = ("--set", "n_factors=3", "--set", "n_epochs=5", "--threads", "1", "--valid", "valid.csv")
-
-_READ = ("truth.csv", "run.csv")
+_FIT = "train --model factorization pairs.csv --set n_factors=3 --set n_epochs=5 --threads 1"
 
 
 @dataclass(frozen=True)
 class Command:
     """The arguments of `podium`, its output files, and the options that resume after a kill."""
 
-    argv: tuple[str, ...]
+    line: str
     outputs: tuple[str, ...]
     resume: tuple[str, ...] = ()
     checkpoint: str = ""
 
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The arguments as words."""
+        return tuple(self.line.split())
+
 
 COMMANDS = (
     Command(
-        (
-            "measure",
-            *_READ,
-            "-m",
-            "recall@3",
-            "--per-user",
-            "each.parquet",
-            "--report",
-            "page.html",
-        ),
+        "measure truth.csv run.csv -m recall@3 --per-user each.parquet --report page.html",
         ("each.parquet", "page.html"),
     ),
-    Command(("train", "rows.csv", "-k", "2", "--max-iter", "9", "--out", "model"), ("model",)),
-    Command(("rank", "linear", "rows.csv", "--out", "run.tsv"), ("run.tsv",)),
-    Command(("recommend", "factors", "--out", "best.arrow"), ("best.arrow",)),
-    *(
-        Command(
-            ("train", "--model", "factorization", "pairs.csv", *_FITS, "--out", "made"),
-            ("made",),
-            ("--resume",),
-            "made.checkpoint",
-        ),
-    )
+    Command("train rows.csv -k 2 --max-iter 9 --out model", ("model",)),
+    Command("rank linear rows.csv --out run.tsv", ("run.tsv",)),
+    Command("recommend factors --out best.arrow", ("best.arrow",)),
+    *[Command(f"{_FIT} --valid valid.csv --out made", ("made",), ("--resume",), "made.checkpoint")]
     * 2,
 )
 

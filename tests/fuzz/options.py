@@ -21,14 +21,7 @@ _LEFT_OUT = {
     *("--data", "--debug"),
 }
 # Options that determine the amount of work, and so may take any time if large.
-_WORK = {
-    "--set",
-    "n_epochs=--max-iter",
-    "--resamples",
-    "--repeats",
-    "n_factors=--negatives-per-pair",
-}
-_FOLDS = {"--folds"}
+_WORK = {"--set", "--max-iter", "--resamples", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
@@ -50,9 +43,7 @@ _WORDS += ("bounds", "threshold", "binary", "full", "list", "min", "count", "dro
 _WORDS += ("recbole", "trec_eval", "sklearn", "torchmetrics")
 _SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
-_GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
-
-_FEW = ("--set", "n_epochs=1", "--set", "n_factors=2", "--threads", "1")
+_SETS += ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
 
 # Arguments with which each command succeeds.
 _BASES: dict[str, tuple[str, ...]] = {
@@ -107,14 +98,14 @@ def _given(rng: random.Random, name: str) -> list[str]:
         )
         path = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
         return [name, path]
-    if name in _WORK | _FOLDS:
+    if name in _WORK:
         return [name, rng.choice(("0", "1", "2", "-1", "1.5", "nan", "", "many", "9" * 30))]
     return [name, _value(rng)] if rng.random() < 0.9 else [f"{name}={_value(rng)}"]
 
 
 def _value(rng: random.Random) -> str:
-    kinds = (_text, _number, _measure, _word, _file, _pair)
-    return rng.choice(kinds)(rng)
+    kinds = (_text(rng), _number(rng), _measure(rng), *map(rng.choice, (_WORDS, _FILES, _SETS)))
+    return rng.choice(kinds)
 
 
 def _text(rng: random.Random) -> str:
@@ -138,18 +129,6 @@ def _measure(rng: random.Random) -> str:
     text = f"{name}({inside})" if inside else name
     text += rng.choice(("", "@1", "@10", "@0", "@", f"@{2**40}", "@@2", "@1.5", "(", ")", "@-1"))
     return text if rng.random() < 0.8 else text[:-1]
-
-
-def _word(rng: random.Random) -> str:
-    return rng.choice(_WORDS)
-
-
-def _file(rng: random.Random) -> str:
-    return rng.choice(_FILES)
-
-
-def _pair(rng: random.Random) -> str:
-    return rng.choice((*_SETS, *_GRIDS))
 
 
 @cache

@@ -145,37 +145,26 @@ def _spoil_arrays(arrays: dict[str, NDArray[Any]], rng: random.Random) -> None:
         other = rng.choice((*arrays, "coef_", "x", f"{name}_", "user_labels", "__dict__"))
         arrays[other] = arrays.pop(name) if way == "name" else arrays[name]
     else:
-        arrays[name] = {"values": _values, "kind": _kind, "shape": _shape, "one": _one}[way](
-            arrays[name], rng
-        )
+        arrays[name] = _changed(arrays[name], way, rng)
 
 
-def _values(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
-    if not array.size:
-        return array
-    odd = rng.choice((np.nan, np.inf, -np.inf, 1e300, -1, 0, 2**31, 2**62))
-    changed = array.copy()
-    with np.errstate(all="ignore"):
-        value = np.array(odd).astype(array.dtype)
-    if rng.random() < 0.3:
-        changed[...] = value
-    else:
-        changed.flat[rng.randrange(array.size)] = value
-    return changed
-
-
-def _kind(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
-    with np.errstate(all="ignore"):
-        return array.astype(rng.choice(("f8", "f4", "f2", "i8", "i4", "i1", "u1", "u8", "?")))
-
-
-def _shape(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
+def _changed(array: NDArray[Any], way: str, rng: random.Random) -> NDArray[Any]:
+    """Change values, the type or the shape of an array; "one" is an array of one odd number."""
     rows = np.atleast_1d(array)
-    shapes = (rows[:-1], rows[:0], array[None], array.ravel(), array.T, array.ravel()[:1])
-    doubled = np.concatenate([rows, rows])
-    return rng.choice((*shapes, doubled, np.resize(array, (7, 5)), np.resize(array, 100)))
-
-
-def _one(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
-    kind = array.dtype if array.dtype.kind == "f" else np.dtype(float)
-    return np.array(rng.choice((0, 1, 3, np.nan)), dtype=kind)
+    with np.errstate(all="ignore"):
+        if way == "values" and array.size:
+            odd = rng.choice((np.nan, np.inf, -np.inf, 1e300, -1, 0, 2**31, 2**62))
+            where = ... if rng.random() < 0.3 else rng.randrange(array.size)
+            changed = array.copy()
+            changed.reshape(-1)[where] = np.array(odd).astype(array.dtype)
+            return changed
+        if way == "kind":
+            return array.astype(rng.choice(("f8", "f4", "f2", "i8", "i4", "i1", "u1", "u8", "?")))
+    if way == "shape":
+        shapes = (rows[:-1], rows[:0], array[None], array.ravel(), array.T, array.ravel()[:1])
+        doubled = np.concatenate([rows, rows])
+        return rng.choice((*shapes, doubled, np.resize(array, (7, 5)), np.resize(array, 100)))
+    if way == "one":
+        kind = array.dtype if array.dtype.kind == "f" else np.dtype(float)
+        return np.array(rng.choice((0, 1, 3, np.nan)), dtype=kind)
+    return array

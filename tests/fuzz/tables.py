@@ -117,8 +117,6 @@ def write(table: Table, format: str) -> bytes:
     frame, out = _frame(table), io.BytesIO()
     if format == "parquet":
         frame.write_parquet(out)
-    elif format == "stream":
-        frame.write_ipc_stream(out)
     else:
         frame.write_ipc(out)
     return out.getvalue()

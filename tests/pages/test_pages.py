@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.pages import page as pages
 from tests.pages.page import Block, Runner
+
+from podium import compare
+from podium.recommenders import Factorization
 
 TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}")
 """The kinds of blocks that are no code."""
@@ -107,15 +112,11 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", pages.guides())
-def test_page_ends_with_where_to_go_next(name: str) -> None:
-    last = pages.prose(pages.page(name)).rstrip().rpartition("\n\n")[2]
+def test_page_begins_with_its_sections_and_ends_with_where_to_go_next(name: str) -> None:
+    text = pages.page(name)
+    last = pages.prose(text).rstrip().rpartition("\n\n")[2]
     assert last.startswith("Next: ")
     assert "](" in last
-
-
-@pytest.mark.parametrize("name", pages.guides())
-def test_long_page_begins_with_its_sections(name: str) -> None:
-    text = pages.page(name)
     if len(text.splitlines()) > 200:
         contents = text.split("On this page:\n")[1].split("\n## ")[0]
         assert set(pages.sections(text)) <= set(re.findall(r"\]\(#(.*?)\)", contents))
@@ -130,3 +131,27 @@ def test_what_does_not_run_exists() -> None:
     there = {(name, block.name) for name in pages.paths() for block in _code(name)}
     assert NOT_RUN.keys() <= there
     assert NEEDS.keys() <= set(pages.paths())
+
+
+def test_parameters_of_the_factorization_are_those_of_its_page() -> None:
+    text = pages.section("factorization.md", "Parameters")
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.M)
+    defaults = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
+    assert len(rows) == 12
+    for name, said in rows:
+        assert said.replace('"', "").strip("`") == str(defaults[name])
+
+
+def test_judging_the_labels_of_the_page_settles_the_order() -> None:
+    text = pages.section("compare.md", "Unjudged items")
+    (tables,) = pages.code(text, "sh")
+    assert pages.shell(tables).returncode == 0
+    header, *rows = Path("truth.csv").read_text(encoding="utf-8").splitlines()
+    judged = [line for line in text.splitlines() if line.startswith("precision@2,")]
+    rows = [f"{row},1" for row in rows] + [f"{line.split(',', 3)[3]},0" for line in judged]
+    Path("truth.csv").write_text("\n".join([f"{header},relevance", *rows]), encoding="utf-8")
+    runs = {"old": "old.csv", "new": "new.csv"}
+    result = compare("truth.csv", runs, "precision@2", unjudged="bounds")
+    unjudged = result.difference("precision@2", "new").unjudged
+    assert unjudged is not None
+    assert not unjudged.can_reverse

@@ -14,11 +14,7 @@ import polars as pl
 import pytest
 from tests.pages.page import code, section, shell
 
-from podium.evaluation import measure
-from podium.evaluation.stats import clustered_mean
-
 PAGE = section("ship.md", "Exit status and CI")
-INTERVALS = section("evidence.md", "Intervals of the gate")
 STATUSES = {0: "ship", 1: "keep the base", 3: "measure more users"}
 RUNS = (
     "popularity",
@@ -65,22 +61,6 @@ def test_scripts_of_the_page_write_files_and_keep_the_status() -> None:
     assert Path("summary.md").read_text(encoding="utf-8").startswith("### ")
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("candidate", ["popularity", "item-similarity", "pap-10-ranker"])
-def test_script_of_the_page_has_a_message_for_each_decision(candidate: str) -> None:
-    text = scripts()["script"].replace("run-popularity", "run-item-similarity")
-    done = shell(text.replace("run-pap-10-ranker", f"run-{candidate}"))
-    expected = {"popularity": 1, "item-similarity": 0, "pap-10-ranker": 0}[candidate]  # 0: equal
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (expected, STATUSES[expected])
-
-
-@pytest.mark.long
-def test_script_of_the_page_keeps_the_status_of_an_error() -> None:
-    done = shell(scripts()["script"])
-    assert (done.returncode, done.stdout) == (2, "")
-
-
 @pytest.mark.usefixtures("small")
 def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) -> None:
     order = re.search(r"^\| decision \|(.*)\|$", PAGE, re.M)
@@ -114,28 +94,3 @@ def test_pytest_example_of_the_page_fails_without_a_pass() -> None:
     shutil.copy("run-pap-k-surrogate.parquet", "run-popularity.parquet")  # as good
     with pytest.raises(AssertionError, match="Can't tell"):
         names["test_candidate_may_replace_the_base"]()
-
-
-@pytest.mark.long
-def test_script_of_the_page_ships_on_the_demo(demo_files: Path) -> None:
-    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
-    assert shell(scripts()["script"]).stdout.splitlines()[-1] == "ship"
-
-
-@pytest.mark.long
-def test_shares_of_false_claims_are_those_of_samples_of_users(demo_files: Path) -> None:
-    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
-    runs = ("run-logistic-regression.parquet", "run-pap-10-ranker.parquet")
-    values = [measure("truth.parquet", run, ["recall@10"]).values["recall@10"] for run in runs]
-    differences = values[1] - values[0]
-    assert f"{(differences == 0).mean():.0%}".replace("%", " %") in INTERVALS
-    rng = np.random.default_rng(0)
-    shares: dict[tuple[int, float], float] = {}
-    for n_users in (20, 100, 400):
-        samples = differences[rng.integers(differences.size, size=(2000, n_users))]
-        means = [clustered_mean(sample) for sample in samples]
-        for widened in (0.0, 1.0):
-            lows = np.array([mean.interval(0.95, 1.0, widened=widened).low for mean in means])
-            shares[n_users, widened] = float((lows > differences.mean()).mean())
-    assert [shares[n, 0.0] for n in (20, 100, 400)] == pytest.approx([0.15, 0.07, 0.07], abs=0.03)
-    assert max(shares[n, 1.0] for n in (20, 100, 400)) < 0.03

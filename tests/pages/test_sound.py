@@ -36,67 +36,36 @@ def test_every_check_has_a_row_and_every_row_a_check() -> None:
     assert len(listed) > 30
 
 
-def lines(path: Path, separator: str | None = None) -> list[list[str]]:
-    with gzip.open(path, "rt") as file:
-        return [line.strip().split(separator) for line in file]
-
-
-def positives(path: Path, separator: str, least: float) -> pl.DataFrame:
-    """Return the events of a file of ratings that are high enough."""
-    table = np.array(lines(path, separator))
-    columns = zip(
-        ("user", "item", "timestamp"), table[:, [0, 1, 3]].astype(np.int64).T, strict=True
-    )
-    return pl.DataFrame(dict(columns)).filter(pl.Series(table[:, 2].astype(float) >= least))
-
-
-def pairs(path: Path, *, numbered: bool) -> pl.DataFrame:
-    """Return the pairs of a file with one user in each line, with or without the user's id."""
-    rows = [(line[0] if numbered else n, i) for n, line in enumerate(lines(path)) for i in line[1:]]
-    user, item = np.array(rows, dtype=np.int64).T
-    return pl.DataFrame({"user": user, "item": item})
-
-
-def divided(events: pl.DataFrame, split: data.splits.Split) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return events[split.train], events[split.test]
-
-
 def movielens(need: Callable[[str], Path]) -> dict[str, Any]:
-    events = positives(need("ml-100k/u.data.gz"), "\t", 4)
-    last = data.splits.leave_last_out(events["user"], events["timestamp"])
-    return {
-        "at random": divided(events, data.splits.random(events.height)),
-        "last one of each user": divided(events, last),
-        "at one moment": divided(events, data.splits.by_time(events["timestamp"])),
+    names = ["user", "item", "rating", "timestamp"]
+    ratings = need("ml-100k/u.data.gz")
+    events = pl.read_csv(ratings, separator="\t", has_header=False, new_columns=names)
+    events = events.filter(pl.col("rating") >= 4).drop("rating")
+    ways = {
+        "at random": data.splits.random(events.height),
+        "last one of each user": data.splits.leave_last_out(events["user"], events["timestamp"]),
+        "at one moment": data.splits.by_time(events["timestamp"]),
     }
-
-
-def movietweetings(need: Callable[[str], Path]) -> dict[str, Any]:
-    events = positives(need("movietweetings-100k/ratings.dat.gz"), "::", 8)
-    return {
-        "at random": divided(events, data.splits.random(events.height)),
-        "at one moment": divided(events, data.splits.by_time(events["timestamp"])),
-    }
-
-
-def citeulike(need: Callable[[str], Path]) -> dict[str, Any]:
-    events = pairs(need("citeulike-a/users.dat.gz"), numbered=False)
-    split = data.splits.random(events.height, user=events["user"])
-    return {"at random per user": divided(events, split)}
+    return {name: (events[split.train], events[split.test]) for name, split in ways.items()}
 
 
 def as_published(folder: str) -> Callable[..., dict[str, Any]]:
+    def pairs(path: Path) -> pl.DataFrame:
+        """Return the pairs of a file with one user in each line, before the items."""
+        with gzip.open(path, "rt") as file:
+            lines = [line.split() for line in file]
+        user, item = np.array([(u, i) for u, *items in lines for i in items], np.int64).T
+        return pl.DataFrame({"user": user, "item": item})
+
     def read(need: Callable[[str], Path]) -> dict[str, Any]:
         files = (need(f"{folder}/{part}.txt.gz") for part in ("train", "test"))
-        return {"as published": tuple(pairs(file, numbered=True) for file in files)}
+        return {"as published": tuple(map(pairs, files))}
 
     return read
 
 
 SETS: dict[str, Callable[..., dict[str, Any]]] = {
     "MovieLens 100K": movielens,
-    "MovieTweetings 100K": movietweetings,
-    "citeulike-a": citeulike,
     "Pinterest": as_published("pinterest-37k"),
     "Amazon-book": as_published("amazon-book-kgat"),
 }

@@ -18,7 +18,6 @@ def write_all() -> None:
     _rows(np.random.default_rng(2))
     _pairs(np.random.default_rng(3))
     _ranks(np.random.default_rng(4))
-    _wrong()
 
 
 def _csv(name: str, header: str, rows: Iterable[Iterable[Any]]) -> None:
@@ -135,19 +134,3 @@ def _ranks(rng: np.random.Generator) -> None:
     unseen = [(u, i) for u, items in enumerate(lists) for i in range(N_ITEMS) if i not in items]
     _csv("seen.csv", "user,item", unseen[::4])
     _csv("drawn.csv", "user,item", ((u, items[3]) for u, items in enumerate(lists) if u % 2))
-
-
-def _wrong() -> None:
-    """Write files that commands reject."""
-    Path("empty.csv").write_text("")
-    Path("text.csv").write_text("user,item,score\n1,2,many\n")
-    Path("gap.csv").write_text("user,item,score\n1,2,\n3,4,1.5\n")
-    Path("short.csv").write_text("user,item\n1,2\n")
-    Path("twice.csv").write_text("user,item,score\n1,2,3\n1,2,4\n")
-    Path("other-ids.csv").write_text("user,item,score\nx1,2,3\nx2,2,4\n")
-    Path("swapped.csv").write_text(
-        "user,item,score\n" + "".join(f"{i},{100 + i},1\n" for i in range(9))
-    )
-    Path("packed.csv.gz").write_bytes(b"no gzip")
-    Path("table.parquet").write_bytes(b"no parquet")
-    Path("none.svmlight").write_text("1 1:2 2:3\n")

@@ -1,8 +1,7 @@
-"""What holds for every figure: well-formed, complete, inside its frame, drawn at its values."""
+"""Every kind of figure: well-formed, with all labels, drawn at its values."""
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from typing import Any
@@ -22,6 +21,8 @@ METHODS = ["popularity", "item similarity (cosine, top 50)", NASTY, "線形ラ�
 
 
 def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
+    """Return rows with bounds around the interval, left of it, and undefined."""
+    ends = [(0.1, 0.5), (0.1, 0.5), (0.0, 0.1), (None, None), (None, None)]
     method_rows = [
         {
             "label": name,
@@ -29,29 +30,14 @@ def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
             "value": scale * (0.2 + 0.05 * i + shift),
             "low": scale * (0.15 + 0.05 * i + shift),
             "high": scale * (0.26 + 0.05 * i + shift),
+            "lowest": lowest,
+            "highest": highest,
         }
-        for i, name in enumerate(METHODS)
+        for i, (name, (lowest, highest)) in enumerate(zip(METHODS, ends, strict=True))
     ]
     method_rows[1] |= {"low": None, "high": None}
     method_rows[3] |= {"value": None, "low": None, "high": None}
     return method_rows
-
-
-def bounded_rows() -> list[dict[str, Any]]:
-    """Return rows whose bounds are around the interval, left of it, and undefined."""
-    first, second, third, *others = rows()
-    ends = {"lowest": 0.1, "highest": 0.5}
-    undefined = {"lowest": None, "highest": None}
-    return [{**first, **ends}, {**second, **ends}, {**third, "lowest": 0.0, "highest": 0.1}] + [
-        {**row, **undefined} for row in others
-    ]
-
-
-def panels(n: int) -> list[dict[str, Any]]:
-    return [
-        {"title": f"segment {i} of {NASTY}", "note": f"n = {i}", "rows": rows(0.1 * i)}
-        for i in range(n)
-    ]
 
 
 def curves(n_points: int) -> list[dict[str, Any]]:
@@ -62,68 +48,36 @@ def curves(n_points: int) -> list[dict[str, Any]]:
     ]
 
 
-def points(n: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": f"{METHODS[i % 5]} {i}",
-            "x": i**0.5,
-            "y": i % 7,
-            "low": i % 7 - 1,
-            "high": i % 7 + 1,
-        }
-        for i in range(n)
-    ]
-
-
 TITLE = f"What {NASTY} does to a title that has many words, and so goes over several lines"
 FULL: dict[str, dict[str, Any]] = {
     "interval_plot": {
         "kind": "interval_plot",
         "rows": rows(),
         "axis_label": f"mean of {NASTY}",
-        "reference": {"value": 0.9, "label": "published"},
-    },
-    "interval_plot with bounds": {
-        "kind": "interval_plot",
-        "rows": bounded_rows(),
         "bounds_label": f"all values that {NASTY} allows",
+        "reference": {"value": 0.9, "label": "published"},
     },
     "difference_plot": {
         "kind": "interval_plot",
         "sides": [f"{NASTY} higher", "linear higher"],
         "rows": rows(-0.3, scale=0.01),
-        "axis_label": "difference in pap@10",
-    },
-    "difference_plot with a limit and bounds": {
-        "kind": "interval_plot",
-        "sides": ["the base better", "the candidate better"],
-        "rows": bounded_rows(),
         "reference": {"value": -0.02, "label": "limit −0.02"},
     },
     "grouped_intervals": {
         "kind": "grouped_intervals",
-        "panels": panels(5),
+        "panels": [
+            {"title": f"segment of {NASTY}", "note": "n = 1", "rows": rows()},
+            {"title": "one", "rows": rows(0.1)[:2]},
+            {"title": "none", "rows": []},
+        ],
         "axis_label": "mean pap@10",
-    },
-    "grouped_intervals with bounds": {
-        "kind": "grouped_intervals",
-        "panels": [{"title": f"part {i}", "rows": bounded_rows()[:2]} for i in range(3)],
-    },
-    "grouped_intervals of unlike rows": {
-        "kind": "grouped_intervals",
-        "panels": [{"title": "one", "rows": rows()[:2]}, {"title": "none", "rows": []}],
     },
     "histogram": {
         "kind": "histogram",
         **figures.bin_values(np.random.default_rng(0).random(5000), 30),
         "axis_label": f"mean of {NASTY}",
-        "count_label": "users",
-        "mean": 0.99,
-    },
-    "histogram with undefined values": {
-        "kind": "histogram",
-        **figures.bin_values([0.1, 0.2, 0.4]),
         "count_label": NASTY,
+        "mean": 0.99,
         "n_undefined": 12345,
     },
     "line_plot": {
@@ -132,15 +86,11 @@ FULL: dict[str, dict[str, Any]] = {
         "x_label": "epoch",
         "y_label": f"mean of {NASTY}",
     },
-    "line_plot with a band": {
-        "kind": "line_plot",
-        "series": [{"label": "a", "x": [0.5, 1], "y": [1, 2], "low": [0, None], "high": [2, 3]}],
-    },
-    "line_plot with bounds and a goal": {
+    "line_plot with a band, bounds and a goal": {
         "kind": "line_plot",
         "series": [
             {"label": "a", "x": [1, 2], "y": [1, 2], "lowest": [0, 1], "highest": [3, None]},
-            {"label": "b", "x": [1, 2], "y": [2, 2], "low": [1, 1], "high": [3, 3]},
+            {"label": "b", "x": [1, 2], "y": [2, 2], "low": [1, None], "high": [3, 3]},
         ],
         "reference": {"value": 2.5, "label": "goal: 2.5"},
     },
@@ -153,7 +103,10 @@ FULL: dict[str, dict[str, Any]] = {
     },
     "trade_off_plot": {
         "kind": "trade_off_plot",
-        "points": points(5),
+        "points": [
+            {"label": f"{name} {i}", "x": i**0.5, "y": i, "low": i - 1, "high": i + 1}
+            for i, name in enumerate(METHODS)
+        ],
         "x_label": f"coverage of {NASTY}",
         "y_label": "ndcg@10",
     },
@@ -187,12 +140,6 @@ def parse(figure: dict[str, Any], **style: Any) -> ET.Element:
     return ET.fromstring(figures.draw({"title": TITLE, **figure}, **style))
 
 
-@functools.cache
-def drawn(name: str, width: int) -> ET.Element:
-    """A figure of `FULL`, drawn once for all tests of a process."""
-    return parse(FULL[name], width=width)
-
-
 def words(root: ET.Element) -> str:
     """All text of a figure; the tooltip has the full text of a shortened label."""
     return " ".join(root.itertext())
@@ -203,31 +150,26 @@ def test_every_kind_of_figure_is_tested() -> None:
     assert {figure["kind"] for figure in EMPTY} == set(figures.FIGURES)
 
 
-@pytest.mark.parametrize("width", [360, 720])
 @pytest.mark.parametrize("name", FULL)
-def test_figure_has_every_label(name: str, width: int) -> None:
-    said = words(drawn(name, width))
+def test_figure_has_every_label(name: str) -> None:
     figure = FULL[name]
+    said = words(parse(figure, width=360))
     parts = [figure, *figure.get("panels", [])]
     labels = [row["label"] for part in parts for row in part.get("rows", [])]
     labels += [line["label"] for key in ("series", "points") for line in figure.get(key, [])]
     labels += [panel["title"] for panel in figure.get("panels", [])]
     labels += [figure[key] for key in figure if key.endswith("_label")]
     labels += figure.get("sides", ())
-    for label in labels:
-        assert label in said
+    assert [label for label in labels if label not in said] == []
 
 
-@pytest.mark.parametrize("width", [360, 720])
-@pytest.mark.parametrize("figure", EMPTY, ids=lambda figure: figure["kind"])
-def test_empty_figure_has_a_note(figure: dict[str, Any], width: int) -> None:
-    root = parse(figure, width=width)
-    assert "No values." in words(root)
+def test_empty_figure_has_a_note() -> None:
+    for figure in EMPTY:
+        assert "No values." in words(parse(figure, width=360)), figure
 
 
-@pytest.mark.parametrize("name", ["line_plot", "user_scatter", "grouped_intervals"])
-def test_figure_is_drawn_again_with_the_same_bytes(name: str) -> None:
-    figure = {"title": TITLE, **FULL[name]}
+def test_figure_is_drawn_again_with_the_same_bytes() -> None:
+    figure = {"title": TITLE, **FULL["grouped_intervals"]}
     first, second = (figures.draw(figure, width=360) for _ in range(2))
     assert first == second
     assert not re.search(r"\bid=|matplotlib|<style|<!--|20\d\d-\d\d", first)
@@ -288,41 +230,48 @@ def test_colours_are_variables_in_a_page_and_fixed_in_a_file() -> None:
     assert next(ET.fromstring(in_file).iter(f"{SVG}rect")).get("fill") == "white"
 
 
-def test_signs_of_formulas_are_text() -> None:
-    row = {"label": r"$\frac{1}{2}$ $", "value": 1.0}
+def test_signs_of_formulas_and_control_characters_are_text() -> None:
+    label = "$\\frac{1}{2}$ $ a\x00b\x1b[31m\nc"
     labels = {"title": "$a_1$", "axis_label": "$b^2$"}
-    said = words(parse({"kind": "interval_plot", "rows": [row], **labels}))
-    assert all(text in said for text in (row["label"], *labels.values()))
+    figure = {"kind": "interval_plot", "rows": [{"label": label, "value": 1.0}]}
+    said = words(parse({**figure, **labels}))
+    assert "$\\frac{1}{2}$ $ a\ufffdb\ufffd[31m c" in said
+    assert all(text in said for text in labels.values())
 
 
 def test_undefined_values_are_counted_below_a_histogram() -> None:
-    assert f"12,345 {NASTY} without a value." in words(
-        drawn("histogram with undefined values", 720)
-    )
-    empty = parse({"kind": "histogram", "edges": [], "counts": [], "n_undefined": 7})
-    assert "7 groups without a value." in words(empty)
+    assert f"12,345 {NASTY} without a value." in words(parse(FULL["histogram"]))
 
 
-def test_control_characters_leave_xml_well_formed() -> None:
-    root = parse({"kind": "interval_plot", "rows": [{"label": "a\x00b\x1b[31m\nc", "value": 1}]})
-    assert "a\ufffdb\ufffd[31m c" in words(root)
+def line(x: list[float], y: list[float | None], **options: Any) -> dict[str, Any]:
+    return {"kind": "line_plot", "series": [{"label": "a", "x": x, "y": y}], "title": "t"} | options
+
+
+def test_logarithmic_axes() -> None:
+    ax: Any = figures.plot(line([10, 100, 1000], [0.01, 0.1, 1], log_x=True, log_y=True))
+    ax.figure.draw_without_rendering()
+    points = ax.transData.transform([(10, 0.01), (100, 0.1), (1000, 1)])
+    assert points[1] - points[0] == pytest.approx(points[2] - points[1])
+    assert {"10", "100", "1,000"} <= {text.get_text() for text in ax.get_xticklabels()}
+    assert {"0.01", "0.10", "1.00"} <= {text.get_text() for text in ax.get_yticklabels()}
+    svg = figures.draw(line([1, 2, 3], [0.1, None, 1.0], log_y=True))
+    assert "a: 1.000 at 3, the last of 3" in svg
 
 
 @pytest.mark.parametrize(
-    ("figure", "message"),
+    ("figure", "named"),
     [
-        ({"kind": "pie"}, "kind must be one of"),
-        ({"kind": "line_plt", "series": []}, "Did you mean 'line_plot'"),
-        ({"kind": "interval_plot"}, "'interval_plot' cannot be drawn.*rows"),
-        (
-            {"kind": "histogram", "edges": [0, 1], "counts": [1, 2]},
-            "edges must have one entry more",
-        ),
-        ({"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": []}]}, "equal length"),
+        ({"kind": "pie"}, "kind.*'pie'"),
+        ({"kind": "interval_plot"}, "'interval_plot'.*'rows'"),
+        ({"kind": "histogram", "edges": [0, 1], "counts": [1, 2]}, "edges.*counts.*2 and 2"),
+        (line([1], []), "x and y.*1 and 0"),
+        (line([0, 1], [0, 1], log_x=True), "^x.*log_x"),
+        (line([0, 1], [0, 1], log_y=True), "^y.*log_y"),
+        (line([1], [2], log_x="yes"), "log_x.*'yes'"),
     ],
 )
-def test_figure_errors_name_the_problem(figure: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
+def test_figures_that_cannot_be_drawn(figure: dict[str, Any], named: str) -> None:
+    with pytest.raises(ArgumentError, match=named):
         figures.draw({"title": "a", **figure})
 
 
@@ -330,13 +279,3 @@ def test_bins_hold_every_defined_value() -> None:
     bins = figures.bin_values([0.1, float("nan"), 0.4, 0.9], n_bins=3)
     assert sum(bins["counts"]) == 3
     assert len(bins["edges"]) == 3 + 1
-
-
-# --- colours ----------------------------------------------------------------------------------
-
-# Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia
-
-
-def linear(colour: str) -> np.ndarray:
-    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)

@@ -1,4 +1,4 @@
-"""Each format's escaping, and cells that are not text."""
+"""Each format's escaping, cells that are not text, and how numbers read."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ import io
 from typing import Any
 
 import pytest
+from tests.raised import raises
 
+from podium import _numbers
 from podium.errors import ArgumentError
-from podium.report import tables
+from podium.report import cells, tables
 from podium.report.narrowing import narrow
 
 NAN = float("nan")
 
 
-def test_text_counts_wide_characters_twice() -> None:
-    lines = tables.to_text({"columns": ["a", "b"], "rows": [["線形", "x"], ["abcd", "y"]]}).split(
-        "\n"
-    )
-    assert lines[2:] == ["線形  x", "abcd  y"]
-
-
-def test_text_disarms_control_characters() -> None:
-    assert "\x1b" not in tables.to_text({"columns": ["a"], "rows": [["\x1b[31mred\x1b[0m"]]})
+def test_text_counts_wide_characters_twice_and_disarms_control_characters() -> None:
+    rows = [["線形", "x"], ["abcd", "\x1b[31mred"]]
+    lines = tables.to_text({"columns": ["a", "b"], "rows": rows}).split("\n")
+    assert lines[2] == "線形  x"
+    assert "\x1b" not in lines[3]
 
 
 def test_floats_have_digits_and_undefined_a_dash() -> None:
     rows = [[0.12345], [None], [NAN], [12345], [True], [-0.00001]]
     written = tables.to_text({"columns": ["a"], "rows": rows, "digits": 2})
-    cells = [line.strip() for line in written.split("\n")[2:]]
-    assert cells == ["0.12", "–", "–", "12,345", "True", "0.00"]
+    texts = [line.strip() for line in written.split("\n")[2:]]
+    assert texts == ["0.12", "–", "–", "12,345", "True", "0.00"]
 
 
 @pytest.mark.parametrize(
@@ -68,30 +66,22 @@ def test_latex_escapes(text: str, expected: str) -> None:
     assert written.split("\n")[4] == expected + r" \\"
 
 
-def test_csv_reads_back() -> None:
+def test_csv_reads_back_and_keeps_every_digit() -> None:
     rows: list[list[Any]] = [['a "b", c', "line\nbreak"], ["", "=1+1"]]
     written = tables.to_csv({"columns": ["x,y", "z"], "rows": rows})
     assert list(csv.reader(io.StringIO(written))) == [["x,y", "z"], *rows]
-
-
-def test_csv_keeps_every_digit() -> None:
     table = {"columns": ["a", "b", "c"], "rows": [[1 / 3, None, NAN]], "digits": 2}
     assert tables.to_csv(table) == f"a,b,c\n{1 / 3!r},,\n"
 
 
-def test_alignment_can_be_given() -> None:
+def test_bad_tables_are_refused() -> None:
     table = {"columns": ["a", "b"], "rows": [["x", "y"]], "align": ["right", "left"]}
     assert tables.to_latex(table).startswith(r"\begin{tabular}{rl}")
-    with pytest.raises(ArgumentError, match="align must be one of"):
+    with raises(ArgumentError, "align"):
         tables.to_text({**table, "align": ["right", "middle"]})
-
-
-@pytest.mark.parametrize(
-    "write", [tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv]
-)
-def test_row_that_does_not_fit_is_named(write: Any) -> None:
-    with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
-        write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})
+    for write in (tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv):
+        with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
+            write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})
 
 
 def test_long_names_are_cut_only_if_they_stay_different() -> None:
@@ -102,3 +92,49 @@ def test_long_names_are_cut_only_if_they_stay_different() -> None:
         names = [row[0] for row in first["rows"]]
         assert len(set(names)) == 2
         assert all("…" in name for name in names) == (ends[0] == "seed=1")
+
+
+def test_decimals_give_three_digits() -> None:
+    for values, digits in (
+        ([0.312, 0.05], 3), ([1.0], 3), ([9.99], 3), ([12.34], 1), ([123.4], 0), ([0.0123], 4),
+    ):  # fmt: skip
+        assert _numbers.decimals([*values, NAN, None]) == digits
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (-0.1234, False, "−0.123"),
+        (0.1234, True, "+0.123"),
+        (-0.0001, True, "0.000"),
+        (12345.6, False, "12,345.600"),
+        (None, False, "–"),
+        (NAN, True, "–"),
+        (float("inf"), True, "+∞"),
+        (float("-inf"), False, "−∞"),
+    ],
+)
+def test_fixed_reads(value: float | None, signed: bool, text: str) -> None:
+    assert _numbers.fixed(value, 3, signed=signed) == text
+
+
+def test_numbers_of_cells() -> None:
+    assert cells.number(-0.00004) == "0.0000"
+    assert cells.span((-0.00004, 0.00004), "+") == "[+0.0000, +0.0000]"
+    assert cells.number(-0.00006, "+") == "-0.0001"
+    p_values = [_numbers.p_value(p) for p in (0.0, 0.0009, 0.001, 0.25, None)]
+    assert p_values == ["<0.001", "<0.001", "0.001", "0.250", "–"]
+
+
+@pytest.mark.parametrize(
+    ("ticks", "expected"),
+    [
+        ([0.0, 0.5, 1.0], ["0.0", "0.5", "1.0"]),
+        ([-0.01, 0.0, 0.01], ["−0.01", "0.00", "0.01"]),
+        ([0, 500, 1000], ["0", "500", "1,000"]),
+        ([0.25, 0.5], ["0.25", "0.50"]),
+        ([0.51], ["0.5100"]),
+    ],
+)
+def test_labels_of_ticks_have_the_same_decimals(ticks: list[float], expected: list[str]) -> None:
+    assert _numbers.tick_labels(ticks) == expected

@@ -159,48 +159,29 @@ def loss_of(model: Model, text: str) -> Any:
     precedence.
     """
     from podium import losses
+    from podium.errors import ArgumentError
 
     if _is_library_loss(model, text):
         return _library_loss(model, text)
     base, text_parameters = losses.split(text)
-    cls: Any = losses.REGISTRY.get(base)
-    fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
-    params: dict[str, Any] = {}
-    if cls is not None:
-        _refuse_options_of_other_losses(model, base)
-    if model.clip:
-        params["clip"] = True
-    if model.min_relevance is not None:
-        params["min_relevance"] = model.min_relevance
-    if "k" not in text_parameters:
-        if fields.get("k") is dataclasses.MISSING:
-            params["k"] = model.k or DEFAULT_K
-        elif model.k is not None and cls is not None and cls.head_cutoff:
-            params["k"] = model.k
-    return losses.get(text, **params)
-
-
-def _refuse_options_of_other_losses(model: Model, base: str) -> None:
-    """Refuse --clip and --min-relevance for a loss without them, and name the losses with them."""
-    from podium import losses
-    from podium.errors import ArgumentError
-
-    option_given = {"clip": model.clip, "min_relevance": model.min_relevance is not None}
-    for name in [name for name, is_given in option_given.items() if is_given]:
-        losses_with_option = [
-            loss_name
-            for loss_name, loss_class in losses.REGISTRY.items()
-            if _has_field(loss_class, name)
-        ]
-        if base not in losses_with_option:
+    fields = {
+        name: {field.name: field.default for field in dataclasses.fields(each)}
+        for name, each in losses.REGISTRY.items()
+    }
+    params = _known({"clip": model.clip or None, "min_relevance": model.min_relevance})
+    for name in params if base in fields else ():
+        if name not in fields[base]:
+            others = sorted(loss for loss in fields if name in fields[loss])
             raise ArgumentError(
                 f"{arg[name]} has no effect with the loss {base}. Leave it out, or use it "
-                f"with {', '.join(sorted(losses_with_option))}."
+                f"with {', '.join(others)}."
             )
-
-
-def _has_field(cls: Any, name: str) -> bool:
-    return name in {field.name for field in dataclasses.fields(cls)}
+    if "k" not in text_parameters and base in fields:
+        if fields[base].get("k") is dataclasses.MISSING:
+            params["k"] = model.k or DEFAULT_K
+        elif model.k is not None and losses.REGISTRY[base].head_cutoff:
+            params["k"] = model.k
+    return losses.get(text, **params)
 
 
 def _no_scale_parameter(model: Model, parameter_names: Any) -> dict[str, Any]:

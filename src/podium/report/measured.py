@@ -62,9 +62,8 @@ def comparison_view(result: Mapping[str, Any]) -> View:
 def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
     """Yield the numbers of each mean: ``ndcg@10``, in a segment ``n_pos 1/ndcg@10``."""
     for by, name, measure, summary in summaries(result):
-        values = {"": summary["mean"], **_numbers(summary, _OF_MEAN)}
-        bounds = {f"unjudged_{end}": v for end, v in summary.get("unjudged", {}).items()}
-        yield _key(by, name, measure), values | bounds
+        values = {"": summary["mean"], **_numbers(summary, _OF_MEAN), **_of_unjudged(summary)}
+        yield _key(by, name, measure), values
 
 
 def comparison_numbers(result: Mapping[str, Any]) -> Numbers:

@@ -1,0 +1,94 @@
+"""docs/explain.md and podium explain: JSON, exit status, wrong input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.pages.page import DOCS, code, page, section, shell
+
+from podium.decide.explain.grid import SEPARATED_BY, conventions
+from podium.metrics import REGISTRY, Measure
+
+SEARCH = section("explain.md", "What is searched")
+SCHEMA = DOCS / "schemas" / "explanation.json"
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    """Write the files of the page."""
+    (script,) = code(page("explain.md"), "sh")
+    assert shell(script).returncode == 0
+
+
+def test_every_value_that_is_searched_is_in_its_row() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", SEARCH, re.M))
+    assert set(SEPARATED_BY) <= set(rows)
+    for name, metric in REGISTRY.items():
+        measure = Measure(name, None if metric.cutoff == "none" else 2)
+        for axis in conventions(measure, []):
+            if axis.name != "norm":  # the row refers to the measures
+                named = {value for value in axis.values if isinstance(value, str)}
+                assert named <= set(re.findall(r"\w+", rows[axis.name]))
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        (("-m", "NDCG(k=2)"), "0.4033"),
+        (("-m", "ndcg(gain=exp2,ideal=best)@2"), "0.4033"),
+        (("-m", "ap@2", "--min-relevance", "0.5", "--column", "item=thing"), "0.250"),
+    ],
+)
+def test_command_of_the_answer_gives_the_value(
+    podium: Callable[..., Any], options: tuple[str, ...], value: str
+) -> None:
+    if "--column" in options:
+        for name in ("truth", "run"):
+            text = Path(f"{name}.csv").read_text(encoding="utf-8")
+            Path(f"{name}.csv").write_text(text.replace("item", "thing"), encoding="utf-8")
+    explained = podium("explain", "truth.csv", "run.csv", *options, "--value", value).out
+    (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
+    result = json.loads(podium(*shlex.split(command), "--format", "json").out)
+    (summary,) = result["measures"].values()
+    assert round(summary["mean"], len(value) - 2) == float(value)
+    assert result["conventions"]["min_relevance"] == (0.5 if "--column" in options else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ((), 0),
+        (("--value", "0.4033"), 0),
+        (("--value", "0.9876"), 1),
+        (("--like", "ranx", "--other-truth", "theirs.csv", "--other-run", "run.csv"), 0),
+    ],
+)
+def test_json_has_its_schema_and_the_status_says_whether_the_value_is_found(
+    podium: Callable[..., Any], question: tuple[str, ...], status: int
+) -> None:
+    options = ("-m", "ndcg@2", *question, "--format", "json")
+    done = podium("explain", "truth.csv", "run.csv", *options)
+    assert done.status == status
+    jsonschema.validate(json.loads(done.out), json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+REFUSED = """
+--value 40.33 | --value ndcg@10 40.33
+--value 0.4 | --value 3
+--value 0.40 -m ndcg@2 | --value
+--value x | --value 'x'
+--like lucene | --like trec_eval
+-m coverage@5 | coverage@5
+--other-run none.csv | none.csv
+"""
+
+
+def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    refuses("explain truth.csv run.csv", REFUSED)
