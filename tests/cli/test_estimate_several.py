@@ -98,7 +98,7 @@ a.csv bare.csv | bare
 bare.csv a.csv | bare
 bare.csv short.csv | 'short has 2' 'bare has 3'
 a.csv wrong.csv | wrong.csv --negatives
-a.csv past.csv b.csv | a.csv b.csv history
+a.csv past.csv b.csv | 'a, b' history
 """
 
 
