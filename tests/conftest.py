@@ -32,7 +32,7 @@ settings.register_profile(
     max_examples=50,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("quick", settings.get_profile("podium"), max_examples=10)
+settings.register_profile("quick", settings.get_profile("podium"), max_examples=5)
 settings.load_profile("podium")
 
 

@@ -31,7 +31,7 @@ from podium.sampled import (
 
 MEASURES = ("recall@1", "recall@5", "ndcg@10", "rr", "precision@3", "pap@3")
 BOOTSTRAP = 4
-CASES = 5  # random samples for each law
+CASES = 2  # random samples for each law
 
 each_estimator = pytest.mark.parametrize("name", sorted(REGISTRY))
 
@@ -98,12 +98,11 @@ def test_every_function_gives_the_same_mean(name: str, seed: int) -> None:
     options: dict[str, Any] = {"estimator": name, "level": (0.95, 0.8)[seed % 2]}
     a, b = (evaluated(ranks, measure, **options) for ranks in (sample, other))
     options["n_bootstrap"] = BOOTSTRAP
-    one = compare({"a": sample, "b": other}, measure, **options).summary(measure)
     every = compare({"a": sample, "b": other}, measure, **options)
+    one = every.summary(measure)
     assert (one.a, one.b) == pytest.approx((a.mean, b.mean), abs=1e-9)
     assert one.difference == pytest.approx(b.mean - a.mean, abs=1e-9)
     assert one.interval.low - 1e-9 <= one.difference <= one.interval.high + 1e-9
-    assert_same(every.summary(measure, "b"), one)
     for model, expected in (("a", a), ("b", b)):
         found = every.evaluations[model].summary(measure)
         assert found.mean == expected.mean
@@ -128,7 +127,7 @@ def test_bounds_and_level_do_not_change_the_mean(name: str, seed: int) -> None:
 
 
 @each_estimator
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, seed: int) -> None:
     sample = drawn(seed, several_sizes=get(name).mixes_sizes and seed % 2 == 0)
     sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
