@@ -87,7 +87,6 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         """
         --method mle | mle scans
         --resamples 50 | --resamples
-        --no-bounds | --no-bounds
         --column rank=r | 'r'
         --column history=h | ranks
         --negatives 0 | --negatives
