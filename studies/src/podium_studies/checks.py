@@ -32,7 +32,7 @@ def cutoff(value: Any, name: str = "k") -> int:
 
 def number(value: Any, name: str, *, low: float, strict: bool = False) -> float:
     """Return value as a finite float of at least `low`, or above `low` if strict."""
-    is_number = isinstance(value, Real) and low <= value < np.inf
+    is_number = isinstance(value, Real) and low <= float(value) < np.inf
     if not is_number or (strict and value == low):
         sign = ">" if strict else ">="
         raise ArgumentError(f"{name} must be a number {sign} {low:g}, got {value!r}.")
@@ -60,7 +60,7 @@ def renamed(model: Any, **names: str) -> dict[str, Any]:
     **names : str
         The model's parameter by the package's keyword. Those without a rule here are counts.
     """
-    given = vars(model)
+    given: dict[str, Any] = vars(model)
     return {theirs: _RULES.get(ours, cutoff)(given[ours], ours) for theirs, ours in names.items()}
 
 

@@ -13,8 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from joblib import Parallel, delayed, parallel_config
-
 from podium.data.appending import writing
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumError
 from podium.progress import silent
@@ -159,11 +157,14 @@ def _finished(
         context = study_of(recipe).prepare(recipe, paths)
         yield from (_run(recipe, context, key) for key in todo)
         return
+    joblib = import_module("joblib")
     started = time.time()  # processes of an earlier run read their data again
     try:
-        with parallel_config("loky", inner_max_num_threads=1):
-            pool = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
-            yield from pool(delayed(_in_process)(recipe, paths, key, started) for key in todo)
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            options = {"batch_size": 1, "return_as": "generator_unordered"}
+            pool = joblib.Parallel(min(jobs, len(todo)), **options)
+            run = joblib.delayed(_in_process)
+            yield from pool(run(recipe, paths, key, started) for key in todo)
     except BrokenProcessPool as error:
         raise PodiumError(
             f"A process of {recipe.name} was killed, most often because memory ran out. Run it "

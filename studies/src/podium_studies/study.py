@@ -101,4 +101,6 @@ class Study:
     run: Callable[..., Result]
     fold: Callable[[Recipe, Cells], Figures]
     prepare: Callable[[Recipe, Mapping[str, Path]], Any] = lambda recipe, paths: None
-    shown: Callable[[Recipe, Cells, Figures], Iterable[Grid | Figure | Table]] = lambda *_: ()
+    shown: Callable[[Recipe, Cells, Figures], Iterable[Grid | Figure | Table]] = (
+        lambda recipe, cells, figures: ()
+    )

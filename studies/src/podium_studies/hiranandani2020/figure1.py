@@ -58,7 +58,7 @@ def run(recipe: Recipe, context: Any, setting: str, margin: str) -> Result:
         order = rng.permutation(len(rows))
         order = order[rng.random_sample(len(rows)) < settings["train_share"]]
         rows, y = rows[order], y[order]
-    start = np.zeros(rows.shape[1])
+    start: Any = np.zeros(rows.shape[1])
     if settings["start_seed"] >= 0:
         start = np.random.RandomState(settings["start_seed"]).normal(0.0, 1.0, rows.shape[1])
     low, high = rows.min(axis=0), rows.max(axis=0)

@@ -131,7 +131,12 @@ Values: TypeAlias = NDArray[np.float64]
 
 def splits(recipe: Recipe, rows: Rows) -> Context:
     """Return a function that splits and scales rows. It caches the last split."""
-    return lru_cache(maxsize=1)(lambda seed: drawn(rows, generator(recipe, "split", seed)).scaled())
+
+    @lru_cache(maxsize=1)
+    def split(seed: int) -> Parts:
+        return drawn(rows, generator(recipe, "split", seed)).scaled()
+
+    return split
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:

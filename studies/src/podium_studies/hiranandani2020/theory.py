@@ -328,7 +328,13 @@ def generalization_gap(
     """
 
     def population(scorer: Scorer | None) -> float:
-        group = {"n_pos": n_pos, "n_neg": n_neg, "k": k, "n_draws": n_draws, "seed": seed}
+        group: dict[str, Any] = {
+            "n_pos": n_pos,
+            "n_neg": n_neg,
+            "k": k,
+            "n_draws": n_draws,
+            "seed": seed,
+        }
         return population_risk(positives, negatives, scorer=scorer, **group).value
 
     scorer = None
