@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from numbers import Integral, Real
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,7 +60,7 @@ def renamed(model: Any, **names: str) -> dict[str, Any]:
     **names : str
         The model's parameter by the package's keyword. Those without a rule here are counts.
     """
-    given: dict[str, Any] = vars(model)
+    given = cast("dict[str, Any]", vars(model))
     return {theirs: _RULES.get(ours, cutoff)(given[ours], ours) for theirs, ours in names.items()}
 
 

@@ -58,9 +58,10 @@ def run(recipe: Recipe, context: Any, setting: str, margin: str) -> Result:
         order = rng.permutation(len(rows))
         order = order[rng.random_sample(len(rows)) < settings["train_share"]]
         rows, y = rows[order], y[order]
-    start: Any = np.zeros(rows.shape[1])
+    start = np.zeros(rows.shape[1])
     if settings["start_seed"] >= 0:
-        start = np.random.RandomState(settings["start_seed"]).normal(0.0, 1.0, rows.shape[1])
+        start_rng: Any = np.random.RandomState(settings["start_seed"])
+        start = start_rng.normal(0.0, 1.0, rows.shape[1])
     low, high = rows.min(axis=0), rows.max(axis=0)
     X = (rows - (low + high) / 2) / (high - low)  # in [-1/2, 1/2], as all data of the paper
     curves = descended(X, y, start, parameters["margins"][margin], parameters)
