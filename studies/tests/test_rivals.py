@@ -28,14 +28,14 @@ def needs(package: str) -> Any:
 
 @needs("implicit")
 @pytest.mark.parametrize(
-    ("model", "advice"),
+    "model",
     [
-        (BPR(n_factors=4, learning_rate=1e6), "Try learning_rate=100000"),
-        (ALS(n_factors=4, alpha=1e38), "Try alpha=1 and l2=0.01, or smaller weights"),
-        (ALS(n_factors=4, alpha=1e38, l2_power=1.0), "Try alpha=1"),
+        BPR(n_factors=4, learning_rate=1e6),
+        ALS(n_factors=4, alpha=1e38),
+        ALS(n_factors=4, alpha=1e38, l2_power=1.0),
     ],
 )
-def test_fit_that_diverges_is_one_sentence(model: Recommender, advice: str) -> None:
+def test_fit_that_diverges_is_refused(model: Recommender) -> None:
     with pytest.raises(ArgumentError):
         model.fit(LIKES)
 

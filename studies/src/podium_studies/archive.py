@@ -191,14 +191,7 @@ def lists(file: Member) -> Pairs:
 def counted(place: Path, source: DataSet) -> Pairs:
     """Read users.dat: line n contains the number of items of user n, and the items."""
     file = required(members(place, source.title, source.url), "users.dat", place, source.url)
-
-    def items(line: bytes) -> Ints:
-        row = _integers(line)
-        if row[0] != row.size - 1:
-            raise ValueError(f"a line declares {row[0]} items but has {row.size - 1}")
-        return row[1:]
-
-    return _joined(enumerate(read_lines(file, items)))
+    return _joined(enumerate(row[1:] for row in read_lines(file, _integers)))
 
 
 def _integers(line: bytes) -> Ints:

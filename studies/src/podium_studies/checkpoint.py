@@ -1,8 +1,7 @@
 """Checkpoints: every finished cell is appended to a file, so that no cell is computed twice.
 
-A line is a JSON object: {"run": …}, written at the start of a run, or {"hash": …, "cell": …,
-"seconds": …, "result": …}. Cells of another hash (other parameters, data or version)
-stay in the file and are not used.
+A line is a JSON object: {"hash": …, "cell": …, "seconds": …, "result": …}. Cells of another hash
+(other parameters, data or version) stay in the file and are not used.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,54 +17,29 @@ from podium.errors import DataError
 FILE = "cells.jsonl"
 
 
-@dataclass(frozen=True)
-class RunPlan:
-    """The plan of a run: `fingerprint` is the recipe's, and `hash` also covers the data."""
-
-    fingerprint: str
-    hash: str
-    repeats: int | None
-    cells: int
-
-
 class Checkpoint:
     """The finished cells of one hash, and the file to which new cells are appended."""
 
-    def __init__(self, folder: Path, plan: RunPlan, *, fresh: bool = False) -> None:
-        self._path, self._hash = folder / FILE, plan.hash
+    def __init__(self, folder: Path, run_hash: str, *, fresh: bool = False) -> None:
+        self._path, self._hash = folder / FILE, run_hash
         if fresh:
             self._path.unlink(missing_ok=True)
         cells = [record for record in _records(self._path) if "cell" in record]
-        used = [record for record in cells if record["hash"] == plan.hash]
+        used = [record for record in cells if record["hash"] == run_hash]
         self.seconds = sum(record["seconds"] for record in used)
         self.done = {record["cell"]: record["result"] for record in used}
         self.others = len(cells) - len(used)
         if self._path.exists():  # the next record starts on a new line
             os.truncate(self._path, sum(map(len, _whole_lines(self._path))))
-        self._write({"run": vars(plan)})
 
     def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
         """Append a finished cell to the file; `done` has it as a later run will read it."""
         record = {"hash": self._hash, "cell": cell, "seconds": round(seconds, 3), "result": result}
-        self.done[cell] = self._write(record)["result"]
-        self.seconds += seconds
-
-    def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Append a line, and return the record as it will be read."""
         text = json.dumps(record, ensure_ascii=False, default=lambda array: array.tolist())
         with self._path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(f"{text}\n")
-        return json.loads(text)
-
-
-def last(folder: Path) -> tuple[RunPlan, int] | None:
-    """Return the plan of the last run in a folder, and the number of its finished cells."""
-    records = list(_records(folder / FILE))
-    runs = [RunPlan(**record["run"]) for record in records if "run" in record]
-    if not runs:
-        return None
-    finished = {record["cell"] for record in records if record.get("hash") == runs[-1].hash}
-    return runs[-1], min(len(finished), runs[-1].cells)
+        self.done[cell] = json.loads(text)["result"]
+        self.seconds += seconds
 
 
 def _whole_lines(path: Path) -> list[bytes]:

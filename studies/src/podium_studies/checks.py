@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import operator
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from numbers import Integral, Real
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,13 +20,9 @@ T = TypeVar("T", bound=str)
 
 def integer(value: Any, name: str, *, low: int = 0) -> int:
     """Return value as an int of at least `low`; True and False are refused."""
-    try:
-        result = low - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        result = low - 1
-    if result < low:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ArgumentError(f"{name} must be an integer >= {low}, got {value!r}.")
-    return result
+    return int(value)
 
 
 def cutoff(value: Any, name: str = "k") -> int:
@@ -36,14 +32,11 @@ def cutoff(value: Any, name: str = "k") -> int:
 
 def number(value: Any, name: str, *, low: float, strict: bool = False) -> float:
     """Return value as a finite float of at least `low`, or above `low` if strict."""
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        result = np.nan
-    if not (np.isfinite(result) and low <= result and not (strict and result == low)):
+    is_number = isinstance(value, Real) and low <= float(value) < np.inf
+    if not is_number or (strict and value == low):
         sign = ">" if strict else ">="
         raise ArgumentError(f"{name} must be a number {sign} {low:g}, got {value!r}.")
-    return result
+    return float(value)
 
 
 def positive(value: Any, name: str) -> float:
@@ -67,7 +60,7 @@ def renamed(model: Any, **names: str) -> dict[str, Any]:
     **names : str
         The model's parameter by the package's keyword. Those without a rule here are counts.
     """
-    given = vars(model)
+    given = cast("dict[str, Any]", vars(model))
     return {theirs: _RULES.get(ours, cutoff)(given[ours], ours) for theirs, ours in names.items()}
 
 

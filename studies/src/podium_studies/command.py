@@ -82,16 +82,11 @@ def run(
 
 
 def kept(name: str, out: Path) -> str:
-    """Return how many cells an interrupted run has finished, and how to continue."""
-    folder = out / name
-    state = checkpoint.last(folder)
-    if state is None:
+    """Return where the finished cells of an interrupted run are, and how to continue."""
+    file = out / name / checkpoint.FILE
+    if not file.exists():
         return ""
-    plan, n_done = state
-    return (
-        f"{n_done} of {plan.cells} cells are kept in {folder / checkpoint.FILE}: "
-        "the same command continues from there."
-    )
+    return f"finished cells are kept in {file}: the same command continues from there."
 
 
 def _nested(table: Table) -> Table:

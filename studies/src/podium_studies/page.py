@@ -42,8 +42,6 @@ class Outcome:
     verdict : Verdict
     shown : sequence
         The plots and tables of the page.
-    run : mapping
-        The plan of the run.
     seconds : float
         The computing time of all cells.
     checksums : mapping
@@ -58,7 +56,6 @@ class Outcome:
     cells: Cells
     verdict: Verdict
     shown: Sequence[Any]
-    run: Mapping[str, Any]
     seconds: float
     checksums: Mapping[str, str]
     resumed: int
@@ -97,13 +94,10 @@ def write(done: Outcome) -> None:
         path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def finished(folder: Path, run: Mapping[str, Any]) -> str | None:
-    """Return the overall verdict of exactly this run, or None if it is not finished."""
-    try:
-        stored = json.loads((folder / _RESULTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return stored["verdict"]["overall"] if stored["run"] == dict(run) else None
+def stored(folder: Path) -> dict[str, Any] | None:
+    """Return the results of the last finished run in a folder, or None if there is none."""
+    file = folder / _RESULTS
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def as_report(done: Outcome) -> Report:
@@ -152,7 +146,8 @@ def summary(done: Outcome) -> dict[str, Any]:
     verdict = done.verdict
     return {
         "recipe": done.recipe.name,
-        "run": dict(done.run),
+        "fingerprint": done.recipe.fingerprint,
+        "repeats": done.recipe.repeats,
         "verdict": {"overall": verdict.overall, "text": verdict.text},
         "figures": [
             {"figure": line.key, "printed": line.printed}

@@ -202,11 +202,11 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
 
 def _made(name: str, content: dict[str, Any]) -> Recipe:
     try:
-        data_sets = [
+        data_sets: list[dict[str, Any]] = [
             {**data, "files": tuple(DataFile(**file) for file in data.get("files", ()))}
             for data in content.get("data", ())
         ]
-        made = {
+        made: dict[str, Any] = {
             "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
             "notes": tuple(content.get("notes", ())),
             "data": tuple(DataSet(**data) for data in data_sets),

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _TRAIN, _VALID = 0.6, 0.5  # shares of all rows, and of the rest
-
-
-class Draws(Protocol):
-    """The method shared by numpy.random.Generator and RandomState."""
-
-    def random(self, size: Any = None, /) -> Any:
-        """Return uniform draws from [0, 1)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +80,7 @@ class Parts:
         return Parts(*(part.with_negatives(k) for part in self))
 
 
-def drawn(rows: Rows, rng: Draws) -> Parts:
+def drawn(rows: Rows, rng: Any) -> Parts:
     """Assign each row to train, valid or test with the probabilities 0.6, 0.2 and 0.2.
 
     Groups are processed in falling order of their numbers of rows, one after another. This order

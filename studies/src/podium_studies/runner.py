@@ -13,8 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from joblib import Parallel, delayed, parallel_config
-
 from podium.data.appending import writing
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumError
 from podium.progress import silent
@@ -22,7 +20,7 @@ from podium.report import check_installed
 from podium.types import Progress
 from podium_studies import archive, checkpoint, checks, page
 from podium_studies.cells import parts
-from podium_studies.checkpoint import Checkpoint, RunPlan
+from podium_studies.checkpoint import Checkpoint
 from podium_studies.page import Outcome
 from podium_studies.recipe import Recipe, load, names
 from podium_studies.study import Result, Study
@@ -99,15 +97,13 @@ def reproduce(
     study = study_of(recipe)
     keys = list(study.cells(recipe))
     inputs = json.dumps([recipe.fingerprint, checksums], sort_keys=True)
-    data_hash = hashlib.sha256(inputs.encode()).hexdigest()[:16]
-    plan = RunPlan(recipe.fingerprint, data_hash, recipe.repeats, len(keys))
-    store = Checkpoint(folder, plan, fresh=fresh)
+    run_hash = hashlib.sha256(inputs.encode()).hexdigest()[:16]
+    store = Checkpoint(folder, run_hash, fresh=fresh)
     todo = [key for key in keys if key not in store.done]
     resumed = len(keys) - len(todo)
     if todo:
         progress(resumed, len(keys), f"resumed after {resumed} cells" if resumed else "preparing")
-        finished = _side_by_side if jobs > 1 else _one_by_one
-        for n_done, cell in enumerate(finished(recipe, paths, todo, jobs), resumed + 1):
+        for n_done, cell in enumerate(_finished(recipe, paths, todo, jobs), resumed + 1):
             store.add(*cell)
             progress(n_done, len(keys), cell[0])
     cells = {key: store.done[key] for key in keys}
@@ -118,7 +114,6 @@ def reproduce(
         cells,
         judge(recipe, figures),
         shown=[*page.shown(study, recipe, cells, figures)],
-        run=vars(plan),
         seconds=store.seconds,
         checksums=checksums,
         resumed=resumed,
@@ -144,35 +139,32 @@ def status(out: Path | str = FOLDER) -> list[tuple[Recipe, str]]:
 
 
 def _status(recipe: Recipe, folder: Path) -> str:
-    last_run = checkpoint.last(folder)
-    if last_run is None:
-        return "never run"
-    plan, n_done = last_run
-    if plan.fingerprint != recipe.fingerprint:
+    stored = page.stored(folder)
+    if stored is None:
+        return "begun" if (folder / checkpoint.FILE).exists() else "never run"
+    if stored.get("fingerprint") != recipe.fingerprint:
         return "run by another version"
-    overall = page.finished(folder, vars(plan))
-    if overall is None:
-        return f"{n_done} of {plan.cells} cells"
-    note = "" if plan.repeats == recipe.repeats else f" ({plan.repeats} of {recipe.repeats})"
-    return f"done: {overall}{note}"
+    repeats = stored["repeats"]
+    note = "" if repeats == recipe.repeats else f" ({repeats} of {recipe.repeats})"
+    return f"done: {stored['verdict']['overall']}{note}"
 
 
-def _one_by_one(
+def _finished(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[_Finished]:
-    context = study_of(recipe).prepare(recipe, paths)
-    yield from (_run(recipe, context, key) for key in todo)
-
-
-def _side_by_side(
-    recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
-) -> Iterator[_Finished]:
-    """Yield cells as processes of one thread each finish them."""
+    """Yield cells as they are finished, by this process or by others of one thread each."""
+    if jobs == 1:
+        context = study_of(recipe).prepare(recipe, paths)
+        yield from (_run(recipe, context, key) for key in todo)
+        return
+    joblib = import_module("joblib")
     started = time.time()  # processes of an earlier run read their data again
     try:
-        with parallel_config("loky", inner_max_num_threads=1):
-            pool = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
-            yield from pool(delayed(_in_process)(recipe, paths, key, started) for key in todo)
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            options = {"batch_size": 1, "return_as": "generator_unordered"}
+            pool = joblib.Parallel(min(jobs, len(todo)), **options)
+            run = joblib.delayed(_in_process)
+            yield from pool(run(recipe, paths, key, started) for key in todo)
     except BrokenProcessPool as error:
         raise PodiumError(
             f"A process of {recipe.name} was killed, most often because memory ran out. Run it "

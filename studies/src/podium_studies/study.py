@@ -38,15 +38,6 @@ class Measured:
 Figures: TypeAlias = Mapping[str, Measured]
 
 
-def _no_context(recipe: Recipe, paths: Mapping[str, Path]) -> None:
-    """Prepare nothing."""
-
-
-def _nothing(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
-    """Show nothing."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Grid:
     """Figures by row and column, shown as a table, as a plot, or as both.
@@ -109,5 +100,7 @@ class Study:
     cells: Callable[[Recipe], Iterable[str]]
     run: Callable[..., Result]
     fold: Callable[[Recipe, Cells], Figures]
-    prepare: Callable[[Recipe, Mapping[str, Path]], Any] = _no_context
-    shown: Callable[[Recipe, Cells, Figures], Iterable[Grid | Figure | Table]] = _nothing
+    prepare: Callable[[Recipe, Mapping[str, Path]], Any] = lambda recipe, paths: None
+    shown: Callable[[Recipe, Cells, Figures], Iterable[Grid | Figure | Table]] = (
+        lambda recipe, cells, figures: ()
+    )

@@ -81,7 +81,19 @@ def line(recipe: Recipe, key: str, measured: Measured) -> Line:
     value cover the difference.
     """
     printed = recipe.printed.get(key)
-    return Line(key, printed, measured, _agreement(printed, measured, recipe.tolerance_of(key)))
+    if printed is None:
+        return Line(key, printed, measured, "")
+    distance, tolerance = abs(measured.value - printed), recipe.tolerance_of(key)
+    agreement: Agreement = "differs"
+    if math.isnan(distance):
+        agreement = "undefined"
+    elif distance <= _SAME * max(1.0, abs(printed)):
+        agreement = "exact"
+    elif distance <= tolerance * (1 + _SAME):
+        agreement = "agrees"
+    elif distance <= tolerance + measured.half_width:
+        agreement = "within noise"
+    return Line(key, printed, measured, agreement)
 
 
 def standing(claim: Claim, measured: Measured) -> Standing:
@@ -96,19 +108,6 @@ def standing(claim: Claim, measured: Measured) -> Standing:
     if smallest_margin > measured.half_width:
         return "holds"
     return "open" if smallest_margin > -measured.half_width else "fails"
-
-
-def _agreement(printed: float | None, measured: Measured, tolerance: float) -> Agreement:
-    if printed is None:
-        return ""
-    if math.isnan(measured.value):
-        return "undefined"
-    distance = abs(measured.value - printed)
-    if distance <= _SAME * max(1.0, abs(printed)):
-        return "exact"
-    if distance <= tolerance * (1 + _SAME):
-        return "agrees"
-    return "within noise" if distance <= tolerance + measured.half_width else "differs"
 
 
 def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:

@@ -6,6 +6,7 @@ Behance_Image_Features.b is an image: an id of 8 characters and 4096 float32.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +97,12 @@ def read_images(path: Path) -> tuple[NDArray[Any], Floats]:
         with np.load(path / REDUCED, allow_pickle=False) as arrays:
             item, features = arrays["item"].astype(str), arrays["features"]
     else:
-        from sklearn.decomposition import PCA
-
+        library = import_module("sklearn.decomposition")
         record = np.dtype([("item", "S8"), ("features", "<f4", (WIDTH,))])
         images = np.memmap(path / IMAGES, record, "r")
         item = np.char.decode(images["item"], "ascii")
-        features = PCA(DIMENSIONS, svd_solver="covariance_eigh").fit_transform(images["features"])
+        pca = library.PCA(DIMENSIONS, svd_solver="covariance_eigh")
+        features = pca.fit_transform(images["features"])
     distinct, rows = np.unique(item, return_index=True)
     return distinct, features[rows].astype(np.float64)
 

@@ -92,7 +92,8 @@ def read_pickled(stream: IO[bytes]) -> Any:
                 *("pandas", "numpy", "builtins", "__builtin__", "_codecs"),
             ):
                 raise pickle.UnpicklingError(f"it names {module}.{name}")
-            return super().find_class(module, name)
+            reader: Any = super()
+            return reader.find_class(module, name)
 
     return Tables(stream).load()
 

@@ -60,7 +60,8 @@ def run(recipe: Recipe, context: Any, setting: str, margin: str) -> Result:
         rows, y = rows[order], y[order]
     start = np.zeros(rows.shape[1])
     if settings["start_seed"] >= 0:
-        start = np.random.RandomState(settings["start_seed"]).normal(0.0, 1.0, rows.shape[1])
+        start_rng: Any = np.random.RandomState(settings["start_seed"])
+        start = start_rng.normal(0.0, 1.0, rows.shape[1])
     low, high = rows.min(axis=0), rows.max(axis=0)
     X = (rows - (low + high) / 2) / (high - low)  # in [-1/2, 1/2], as all data of the paper
     curves = descended(X, y, start, parameters["margins"][margin], parameters)
@@ -90,25 +91,17 @@ def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Sco
     return samples[0], samples[1], w, float((centres[0] + centres[1]) / 2 @ w)
 
 
-def _strong(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
-    """Keep rows on their own side of the middle, at least half a margin from it."""
-    return s - middle >= 0.5, t - middle <= -0.5
-
-
 def _moderate(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
     """Keep negatives a margin below the k-th best positive, and positives not below them."""
     is_kept_negative = t - np.sort(s)[-k] <= -1.0
     return s >= np.max(t[is_kept_negative]), is_kept_negative
 
 
-def _mean(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
-    """Keep negatives a margin below the mean of all positives."""
-    return np.ones(s.size, np.bool_), t - np.mean(s) <= -1.0
-
-
 THIN: dict[str, Callable[[Scores, Scores, int, float], tuple[Mask, Mask]]] = {
-    "strong": _strong,
-    "beta": _mean,
+    # Rows on their own side of the middle, at least half a margin from it.
+    "strong": lambda s, t, k, middle: (s - middle >= 0.5, t - middle <= -0.5),
+    # Negatives a margin below the mean of all positives.
+    "beta": lambda s, t, k, middle: (np.ones(s.size, np.bool_), t - np.mean(s) <= -1.0),
     "moderate": _moderate,
 }
 """Functions that return the positives and negatives that the paper's code keeps, by margin."""

@@ -131,7 +131,12 @@ Values: TypeAlias = NDArray[np.float64]
 
 def splits(recipe: Recipe, rows: Rows) -> Context:
     """Return a function that splits and scales rows. It caches the last split."""
-    return lru_cache(maxsize=1)(lambda seed: drawn(rows, generator(recipe, "split", seed)).scaled())
+
+    @lru_cache(maxsize=1)
+    def split(seed: int) -> Parts:
+        return drawn(rows, generator(recipe, "split", seed)).scaled()
+
+    return split
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
@@ -195,10 +200,9 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     values = {name: _values(found) for name, found in by_method.items()}
     own = {name: found for name, found in by_method.items() if METHODS[name].kind == OWN}
     if own:
-        stacked = np.stack([values[name] for name in own])
-        values[BEST] = best_on_test(stacked)
         valid = np.array([[result["valid"] for result in found] for found in own.values()])
-        values[CHOSEN] = best_on_validation(stacked, valid)
+        stacked = np.stack([values[name] for name in own])
+        values[BEST], values[CHOSEN] = best_values(stacked, valid)
     user_counts = bootstrap_counts(recipe, next(iter(values.values())).shape[1])
     for label in compared(recipe):
         method, baseline = label.split(_MINUS)
@@ -224,23 +228,15 @@ def compared(recipe: Recipe) -> list[str]:
     return [label for label in labels if {*label.split(_MINUS)} <= {*names, *best}]
 
 
-def best_on_test(values: Values) -> Values:
-    """Return for each cutoff the values of the method with the best mean over test users.
+def best_values(values: Values, valid: Values) -> tuple[Values, ...]:
+    """Return the values of the best method on test by cutoff, and on validation also by split.
 
-    This choice uses the test rows. Comparisons with it are therefore biased in its favour.
-    The methods are the first axis of the values.
-    """
-    best = np.nanmean(values, axis=2).mean(axis=1).argmax(axis=0)
-    return np.stack([values[method, :, :, i] for i, method in enumerate(best)], axis=-1)
-
-
-def best_on_validation(values: Values, valid: Values) -> Values:
-    """Return for each split and cutoff the values of the best method on validation.
-
+    The first choice uses the test rows. Comparisons with it are therefore biased in its favour.
     The methods are the first axis of the values and of `valid`, (n_methods, n_splits, n_cutoffs).
     """
-    best = valid.argmax(axis=0)[None, :, None, :]
-    return np.take_along_axis(values, best, axis=0)[0]
+    on_test = np.nanmean(values, axis=2).mean(axis=1).argmax(axis=0)[np.newaxis]
+    choices = (on_test, valid.argmax(axis=0))
+    return tuple(np.take_along_axis(values, c[None, :, None, :], axis=0)[0] for c in choices)
 
 
 def bootstrap_counts(recipe: Recipe, n_users: int) -> NDArray[np.float64]:

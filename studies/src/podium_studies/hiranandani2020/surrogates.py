@@ -108,7 +108,7 @@ class PAUCHinge(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PrecisionAverage(PApLoss):
+class PrecisionAverage(HingeLoss, PApLoss):
     """The average surrogate of precision at k.
 
     The value of a group is ``max_{k'} [K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j)] / k``.
@@ -151,10 +151,10 @@ class PrecisionAverage(PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = None
 
-    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
+    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
         from podium_studies.hiranandani2020.precision_kernels import precision_average
 
         values, grad, curvature = out
-        precision_average(scores, target.tops, self.k, values, grad)
+        precision_average(scores, target.tops, self.k, unit, values, grad)
         if curvature.size:
             curvature[:] = 2.0 * np.abs(grad)  # kinks smoothed over one score unit, as in pAp@k

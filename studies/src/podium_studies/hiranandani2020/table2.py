@@ -54,7 +54,7 @@ def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
     measures: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
         for method in (GD_AVG, case["rival"]):
-            coef = _coefficients(_ranker(method, case["k"], n, settings[method]), sample)
+            coef = _coefficients(method, case["k"], n, settings[method], sample)
             of_sample, of_fresh = (top(times(X, coef), y, case["k"]) for X, y in (sample, fresh))
             length = math.sqrt(float(np.sum(np.square(coef))))
             measured = {**of_sample, "fresh": of_fresh["prec"], "length": length}
@@ -87,19 +87,18 @@ def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> 
     return {"prec": float(top_relevance.mean()), "auc": float(parse("auc")(top_ranking)[0])}
 
 
-def _coefficients(ranker: Any, sample: Sample) -> NDArray[np.float64]:
+def _coefficients(
+    method: str, k: int, seed: int, options: Mapping[str, Any], sample: Sample
+) -> NDArray[np.float64]:
     """Return the coefficients of a fit; zeros if these are the minimum, which `fit` refuses."""
+    if method in LOSSES:
+        ranker = LinearRanker(LOSSES[method](k), random_state=seed, **options)
+    else:
+        ranker = SVMpAUC(k, **options)  # cutting planes need no seed
     try:
-        ranker.fit(*sample, group=[sample[1].size])
+        return ranker.fit(*sample, group=[sample[1].size]).coef_
     except NothingLearnedError:
         return np.zeros(int(sample[0].shape[1]))
-    return np.asarray(ranker.coef_, np.float64)
-
-
-def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
-    if method in LOSSES:
-        return LinearRanker(LOSSES[method](k), random_state=seed, **options)
-    return SVMpAUC(k, **options)  # cutting planes need no seed
 
 
 def duel(

@@ -98,37 +98,33 @@ class Method:
 
     Attributes
     ----------
-    make : (k, protocol, options) -> estimator
+    make : (k, protocol, seed, options) -> estimator
         The function that makes the estimator; `options` are keyword arguments of the estimator.
     protocols : tuple of str
         The protocols. If both are equivalent, only ZERO.
     descends : bool
         If True, the method uses the grid of the protocol, and PAPER fits once more with the
         chosen options and more iterations. The grid of other methods is the recipe's "C" by name.
-    seeded : bool
-        Whether the estimator has a random_state.
-    uses_all_rows : bool
-        Whether to train on all rows, including groups on which pap@k is undefined.
     """
 
-    make: Callable[[int, str, Choice], Any]
+    make: Callable[[int, str, int, Choice], Any]
     protocols: tuple[str, ...] = (PAPER, ZERO)
     descends: bool = False
-    seeded: bool = False
-    uses_all_rows: bool = False
 
 
 def _descent(loss: Callable[[int], Any]) -> Method:
-    def make(k: int, protocol: str, options: Choice) -> LinearRanker:
+    def make(k: int, protocol: str, seed: int, options: Choice) -> LinearRanker:
         start, keep = ("normal", "best_loss") if protocol == PAPER else ("zero", "best")
         fixed: dict[str, Any] = {"start": start, "keep": keep, "eval_metric": f"pap@{k}"}
-        return LinearRanker(loss(k), solver="subgradient", **fixed, **options)
+        fixed |= {"solver": "subgradient", "random_state": seed}
+        return LinearRanker(loss(k), **fixed, **options)
 
-    return Method(make, descends=True, seeded=True)
+    return Method(make, descends=True)
 
 
-def _select(k: int, protocol: str, options: Choice) -> SelectPAp:
-    return SelectPAp(k, start="normal" if protocol == PAPER else "logistic", **options)
+def _select(k: int, protocol: str, seed: int, options: Choice) -> SelectPAp:
+    start = "normal" if protocol == PAPER else "logistic"
+    return SelectPAp(k, start=start, random_state=seed, **options)
 
 
 METHODS: dict[str, Method] = {
@@ -139,15 +135,14 @@ METHODS: dict[str, Method] = {
     "GD-ramp": _descent(losses.PApRamp),
     "SVM-pAUC": _descent(PAUCHinge),
     "SVM-pAUC-exact": Method(
-        lambda k, _, options: SVMpAUC(k, max_iter=100, tol=1e-3, patience=20, **options), (ZERO,)
-    ),
-    "Greedy": Method(lambda k, _, options: GreedyPAp(k, **options), seeded=True),
-    "SGD@k-avg": _descent(PrecisionAverage),
-    "Select": Method(_select, seeded=True),
-    LOGISTIC: Method(
-        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options),
+        lambda k, _, seed, options: SVMpAUC(k, max_iter=100, tol=1e-3, patience=20, **options),
         (ZERO,),
-        uses_all_rows=True,
+    ),
+    "Greedy": Method(lambda k, _, seed, options: GreedyPAp(k, random_state=seed, **options)),
+    "SGD@k-avg": _descent(PrecisionAverage),
+    "Select": Method(_select),
+    LOGISTIC: Method(
+        lambda k, _, seed, options: LogisticRanker(eval_metric=f"pap@{k}", **options), (ZERO,)
     ),
 }
 """Every method by its name in tables, except random weights, which learn nothing."""
@@ -204,7 +199,7 @@ def run(recipe: Recipe, context: Context, **cell: Any) -> Result:
         coefs = generator(recipe, "weights", seed).standard_normal(shape)
         scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
         return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
-    if METHODS[name].uses_all_rows:
+    if name == LOGISTIC:  # trained on all rows
         cutoff_parts = replace(cutoff_parts, train=scaled.train)
     start_seed = seed_of(recipe, "start", seed)
     return tuned(name, cell["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
@@ -215,11 +210,10 @@ def tuned(
 ) -> dict[str, Any]:
     """Fit a method with all options of its grid, select the best on validation, and test it."""
     method, (train, valid, test) = METHODS[name], rows
-    seeded = {"random_state": seed} if method.seeded else {}
     validation = {} if protocol == PAPER else {"eval_set": (valid.X, valid.y, valid.qid)}
 
     def fitted(options: Choice) -> tuple[float, Any, Choice]:
-        model = method.make(k, protocol, {**options, **seeded})
+        model = method.make(k, protocol, seed, options)
         model.fit(train.X, train.y, train.qid, **validation)
         return float(np.mean(gains(model.predict(valid.X), valid, [k])[0])), model, options
 

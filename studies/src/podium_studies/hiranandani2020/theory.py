@@ -30,7 +30,6 @@ GammaPlus: TypeAlias = Literal["corrected", "printed"]
 
 _BATCHES = 20
 _FEWEST = 10  # least number of draws in a top share of half a batch
-_ROWS = 65_536  # number of rows of features in memory at a time
 
 
 def generalization_bound(
@@ -186,8 +185,7 @@ def population_risk(
     The risk of a batch of m draws has a bias of about a constant / m. Twice the risk of the batch
     less the mean risk of its halves does not have this bias. This value is averaged over batches.
 
-    Cost: a sort of 3 n_draws numbers of each class. Memory: 16 bytes × n_draws / 20, and
-    65,536 rows of features.
+    Cost: a sort of 3 n_draws numbers of each class. Memory: n_draws / 20 rows of features.
 
     References
     ----------
@@ -215,7 +213,7 @@ def population_risk(
     values = np.empty(_BATCHES)
     for batch in range(_BATCHES):
         s, t = (
-            _draw(sampler, scorer, np.random.default_rng((seed, batch, i)), size)
+            _scored(sampler(np.random.default_rng((seed, batch, i)), size), scorer, size)
             for i, sampler in enumerate((positives, negatives))
         )
         half = size // 2
@@ -223,15 +221,6 @@ def population_risk(
         values[batch] = 2.0 * _risk(s, t, *shares) - halves / 2.0
     value = float(np.clip(values.mean(), 0.0, 1.0))
     return PopulationRisk(value, float(values.std(ddof=1) / np.sqrt(_BATCHES)), *shares)
-
-
-def _draw(sampler: Sampler, scorer: Scorer | None, rng: np.random.Generator, size: int) -> PerRow:
-    """Return scores of a class, drawn and scored in pieces."""
-    scores = np.empty(size)
-    for start in range(0, size, _ROWS):
-        piece = scores[start : start + _ROWS]
-        piece[:] = _scored(sampler(rng, piece.size), scorer, piece.size)
-    return scores
 
 
 def _scored(rows: ArrayLike, scorer: Scorer | None, n: int) -> PerRow:
@@ -339,7 +328,13 @@ def generalization_gap(
     """
 
     def population(scorer: Scorer | None) -> float:
-        group = {"n_pos": n_pos, "n_neg": n_neg, "k": k, "n_draws": n_draws, "seed": seed}
+        group: dict[str, Any] = {
+            "n_pos": n_pos,
+            "n_neg": n_neg,
+            "k": k,
+            "n_draws": n_draws,
+            "seed": seed,
+        }
         return population_risk(positives, negatives, scorer=scorer, **group).value
 
     scorer = None

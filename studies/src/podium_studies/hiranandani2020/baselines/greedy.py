@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
     row_weights = np.ones(task.positive.size) if task.weights is None else task.weights
     unit_of_row, n_units = rows.groups.index, rows.groups.n_groups
     if n_units == 1:  # the rows of one group are drawn, by their positions when sorted by content
-        by_position = by_content(rows.features, rows.relevance, rows.groups).order
+        by_position: Any = by_content(rows.features, rows.relevance, rows.groups).order
         unit_of_row, n_units = np.argsort(by_position), row_weights.size
     yield task.weights
     for _ in range(n - 1):
