@@ -85,16 +85,13 @@ def split(
 def _published(place: Path, source: DataSet) -> Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
     files = members(place, source.title, source.url)
-    rows = [
-        archive.lists(required(files, name, place, source.url))
-        for name in ("train.txt", "test.txt")
-    ]
-    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*rows, strict=True))
+    names = ("train.txt", "test.txt")
+    parts = [archive.lists(required(files, name, place, source.url)) for name in names]
+    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*parts, strict=True))
+    shape = users.size, items.size
     train, test = (
-        archive.matrix(
-            np.searchsorted(users, user), np.searchsorted(items, item), (users.size, items.size)
-        )
-        for user, item in rows
+        archive.matrix(np.searchsorted(users, user), np.searchsorted(items, item), shape)
+        for user, item in parts
     )
     for part in (train, test):
         part.data[:] = 1.0  # the matrix has summed repeated pairs

@@ -107,7 +107,9 @@ METHODS: dict[str, folds.Method] = {
     "pauc-hinge@10": _pap(PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
     "greedy pap@10": folds.Method(OTHER, _baseline(GreedyPAp)),
-    "select pap@10": folds.Method(OTHER, _baseline(_select)),
+    "select pap@10": folds.Method(
+        OTHER, _baseline(lambda k, random_state, **options: SelectPAp(k, **options))
+    ),
 }
 """Every method by its name in tables."""
 
