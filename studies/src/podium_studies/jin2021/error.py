@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from podium.report import Figure, Table
@@ -143,7 +144,7 @@ def errors(recipe: Recipe, cells: Cells) -> Errors:
     }
 
 
-def costs(recipe: Recipe, cells: Cells, design: str) -> Floats:
+def costs(recipe: Recipe, cells: Cells, design: str) -> NDArray[Any]:
     """Return the mean number of items drawn per user by method: float64, (n_methods,)."""
     by_method = _by_method(recipe, cells)
     return np.array([np.mean([one["cost"][design] for one in samples]) for samples in by_method])
@@ -166,7 +167,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     relative, measure = errors(recipe, cells), recipe.parameters["judged"]
     small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
     grown = [*growing(recipe)][-1]
-    log_cost = np.log(costs(recipe, cells, grown))
+    log_cost: list[float] = np.log(costs(recipe, cells, grown)).tolist()
     log_sizes = np.log([*fixed(recipe).values()])
 
     def statistics(squares: Floats) -> dict[str, float | Measured]:
@@ -181,7 +182,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
                 # Errors are interpolated on logarithmic scales, for each method at its cost.
                 of_sizes = np.array([logs[label, name] for name in fixed(recipe)]).T
                 at_cost = [
-                    np.interp(x, log_sizes, y) for x, y in zip(log_cost, of_sizes, strict=True)
+                    float(np.interp(x, log_sizes, y))
+                    for x, y in zip(log_cost, of_sizes, strict=True)
                 ]
                 figures[f"{measure}: {label} at {grown}"] = root[label, grown]
                 figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[

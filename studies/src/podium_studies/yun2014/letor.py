@@ -107,9 +107,7 @@ METHODS: dict[str, folds.Method] = {
     "pauc-hinge@10": _pap(PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
     "greedy pap@10": folds.Method(OTHER, _baseline(GreedyPAp)),
-    "select pap@10": folds.Method(
-        OTHER, _baseline(lambda k, random_state, **options: SelectPAp(k, **options))
-    ),
+    "select pap@10": folds.Method(OTHER, _baseline(_select)),
 }
 """Every method by its name in tables."""
 

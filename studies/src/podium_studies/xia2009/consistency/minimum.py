@@ -24,6 +24,7 @@ _SAME = 1e-10  # relative difference of values up to which starts have the same 
 
 _PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8)
 _GROWTH = 1.0  # if the spread grows by more at the last penalty, there is no finite minimum
+_MAX_STEPS = 200
 _MAX_ROUNDS = 60
 _LAST = 6  # rounds of reweighting that count if the scores neither settle nor repeat
 _SETTLED = 1e-5
@@ -235,11 +236,11 @@ class Expected:
         """
 
         def solved(start: Scores, penalty: float) -> Scores:
-            options = {"gtol": 1e-11}
-            solution: Any = optimize.minimize(
-                self, start, (penalty,), "BFGS", True, options=options
-            )
-            return solution.x
+            objective: Any = self
+            options: Any = {"gtol": 1e-11, "maxiter": _MAX_STEPS}
+            return optimize.minimize(
+                objective, start, (penalty,), "BFGS", jac=True, options=options
+            ).x
 
         if self._is_scale_free:
             scores = solved(start, 0.0)
@@ -287,7 +288,7 @@ def _by_whole_scores(expected: Expected) -> Minimum:
             "its minimum. Pass a smooth loss, or pairwise-hinge."
         )
     shifts = [np.array(shift) for shift in itertools.product((0.0, 1.0), repeat=n)][1:-1]
-    least, found, waiting = np.inf, dict[Head, Scores](), [np.zeros(n)]
+    least, found, waiting = np.inf, dict[tuple[float, ...], Scores](), [np.zeros(n)]
     while waiting:
         scores = waiting.pop()
         value = expected(scores)[0]
