@@ -30,10 +30,6 @@ from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 Size: TypeAlias = "int | tuple[int, ...]"
 
-FACTORS, SHARE = "factors", "share"
-"""The origin of a sample's scoring time: measured with products of the drawn items' factors, or
-computed as a share of the time for all items."""
-
 _TIMES = 3  # the number of runs, of which the shortest counts
 
 
@@ -58,12 +54,11 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     with threadpool_limits(1):
         model, targets = fitted(context, method), context.targets
         scores = model.as_scores()
-        kind = FACTORS if isinstance(scores, tuple) else SHARE
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
-            if kind == FACTORS:
+            if isinstance(scores, tuple):  # factors, of which a sample needs the drawn items' only
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
             seed = sample_seed(recipe, method, size, 0)
             for label, estimator, ranks in context.readings(method, size, seed):
@@ -71,7 +66,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
                 scoring.setdefault(name, all_seconds * share)
                 work = partial(_estimated, estimator, ranks, measures)
                 estimating.setdefault(label, {})[name] = _shortest_time(work)
-    return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
+    return {"all": all_seconds, "scoring": scoring, "estimating": estimating}
 
 
 def _estimated(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> Any:
@@ -182,8 +177,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
                 # Errors are interpolated on logarithmic scales, for each method at its cost.
                 of_sizes = np.array([logs[label, name] for name in fixed(recipe)]).T
                 at_cost = [
-                    float(np.interp(x, log_sizes, y))
-                    for x, y in zip(log_cost, of_sizes, strict=True)
+                    float(np.interp(x, log_sizes, of_sizes[i])) for i, x in enumerate(log_cost)
                 ]
                 figures[f"{measure}: {label} at {grown}"] = root[label, grown]
                 figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[
@@ -288,12 +282,10 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         lambda label, measure: same_error(grown[label], measure),
     )
     for method, timing in times(recipe, cells).items():
-        note = "The time to score a sample is a share of the time to score all items."
-        if timing["kind"] == FACTORS:
-            note = "Scores are products of factors. A sample needs only those of the drawn items."
         by_row = {"scoring": timing["scoring"], **timing["estimating"]}
         yield views.table(
-            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
+            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. Without "
+            "factors, the time to score a sample is a share of it.",
             "",
             by_row,
             [*designs(recipe)],

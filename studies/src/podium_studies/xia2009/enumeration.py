@@ -170,7 +170,7 @@ def curve(recipe: Recipe, loss: Any) -> dict[str, Any]:
         return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
 
     low, high, n_points = recipe.parameters["p1"]
-    grid: list[float] = np.linspace(low, high, n_points).tolist()
+    grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
     leads = [lead(p1) for p1 in grid]
     behind = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
     first = 1.0 / 3.0

@@ -125,7 +125,7 @@ def run(
 
     names, depth = settings["measures"], settings["depth"]
     found = measured(fit, parts.train, parts.test, names, depth, judged)
-    values = {name: np.round(found["values"][name], 6) for name in names}
+    values: dict[str, Any] = {name: found["values"][name].round(6) for name in names}
     return {"seconds": found["clock"], "cpu": found["seconds"], **values}
 
 
