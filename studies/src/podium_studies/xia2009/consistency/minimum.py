@@ -24,7 +24,6 @@ _SAME = 1e-10  # relative difference of values up to which starts have the same 
 
 _PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8)
 _GROWTH = 1.0  # if the spread grows by more at the last penalty, there is no finite minimum
-_MAX_STEPS = 200
 _MAX_ROUNDS = 60
 _LAST = 6  # rounds of reweighting that count if the scores neither settle nor repeat
 _SETTLED = 1e-5
@@ -237,7 +236,7 @@ class Expected:
 
         def solved(start: Scores, penalty: float) -> Scores:
             objective: Any = self
-            options: Any = {"gtol": 1e-11, "maxiter": _MAX_STEPS}
+            options: Any = {"gtol": 1e-11}
             return optimize.minimize(
                 objective, start, (penalty,), "BFGS", jac=True, options=options
             ).x
