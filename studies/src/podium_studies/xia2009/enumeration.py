@@ -169,16 +169,16 @@ def curve(recipe: Recipe, loss: Any) -> dict[str, Any]:
         spread = float(np.ptp(minimum.scores))
         return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
 
-    low, high, n_points = recipe.parameters["p1"]
-    grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
+    start, end, n_points = recipe.parameters["p1"]
+    grid: list[float] = [start + (end - start) * i / (n_points - 1) for i in range(n_points)]
     leads = [lead(p1) for p1 in grid]
     behind = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
     first = 1.0 / 3.0
     if behind:
-        ends = grid[behind[-1] : behind[-1] + 2]
-        first = (
-            bisect(lambda p1: lead(p1) or -1.0, *ends, xtol=1e-9) if len(ends) == 2 else math.nan
-        )
+        low, *above = grid[behind[-1] : behind[-1] + 2]
+        first = math.nan
+        if above:
+            first = bisect(lambda p1: lead(p1) or -1.0, low, above[0], xtol=1e-9)
     return {"p1": grid, "lead": leads, "first from": first}
 
 
