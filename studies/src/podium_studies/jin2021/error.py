@@ -163,7 +163,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
     grown = [*growing(recipe)][-1]
     log_cost: list[float] = np.log(costs(recipe, cells, grown)).tolist()
-    log_sizes = np.log([*fixed(recipe).values()])
+    log_sizes: Floats = np.log(np.array([*fixed(recipe).values()], np.float64))
 
     def statistics(squares: Floats) -> dict[str, float | Measured]:
         logs = dict(zip(relative, _logs(squares), strict=True))
@@ -175,7 +175,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             figures[f"{measure}: {label} at {large} / at {small}"] = ratio
             if (label, grown) in root:
                 # Errors are interpolated on logarithmic scales, for each method at its cost.
-                of_sizes = np.array([logs[label, name] for name in fixed(recipe)]).T
+                of_sizes: Floats = np.array([logs[label, name] for name in fixed(recipe)]).T
                 at_cost = [
                     float(np.interp(x, log_sizes, of_sizes[i])) for i, x in enumerate(log_cost)
                 ]
