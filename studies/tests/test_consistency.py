@@ -82,6 +82,11 @@ def test_wrong_heads_differ_from_tied_ones() -> None:
     assert minimise(UNIFORM, "squared").is_consistent(2)  # every head is Bayes
 
 
+def test_hinge_of_one_order_is_minimised_by_that_order() -> None:
+    minimum = minimise(Space.from_orders({(2, 0, 1): 1.0}), "pairwise-hinge")
+    assert (minimum.value, minimum.heads(3)) == (0.0, ((2, 0, 1),))
+
+
 def test_truncated_grades() -> None:
     values, grads = OrderLoss(Truncated(losses.get("squared", per="group"), 2), 4)(np.zeros(4))
     # The object at place 1 has grade 2, that at place 2 has grade 1, and the others have 0.

@@ -14,15 +14,9 @@ from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.rankers import load, save
 from podium.rankers.inputs import Rows
-from podium.rankers.validation import validator
 from podium_studies.xia2009.rankboost import RankBoost, pairs_of
 
 LEARNED = ("feature_", "threshold_", "alpha_")
-
-
-def mean_of(measure: str, scores: Any, y: Any, qid: Any) -> float:
-    """Return the mean over groups, as rankers measure it."""
-    return validator(measure, y, Groups.from_qid(qid), min_relevance=1.0)(scores)
 
 
 def problem(seed: int = 0, n: int = 400) -> tuple[Any, Any, Any]:

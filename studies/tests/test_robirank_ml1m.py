@@ -54,7 +54,7 @@ def test_difference_is_by_user_after_the_mean_over_seeds() -> None:
 def test_user_without_a_value_is_left_out_of_the_difference() -> None:
     recipe = replace(load("robirank-ml1m"), repeats=1)
     cells = cells_of(recipe, {ROBIRANK: [[0.9, float("nan"), 0.4]], "EASE": [[0.5, 0.4, 0.3]]})
-    gap = ml1m.difference(cells, "EASE", "ndcg@10")
+    gap = ml1m.fold(recipe, cells)[f"{ROBIRANK} − EASE ndcg@10"]
     assert gap.value == pytest.approx((0.4 + 0.1) / 2)
     assert gap.n == 2
 

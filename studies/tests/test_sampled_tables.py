@@ -113,10 +113,12 @@ def test_pairs_in_order_count_every_measure() -> None:
 def test_printed_figures_follow_from_the_papers_table(name: str) -> None:
     recipe = load(name)
     recipe = replace(recipe, parameters={**recipe.parameters, "own": []})
-    table = study.paper_values(recipe)
-    assert table is not None
+    names = [recipe.parameters[part] for part in ("compared", "papers", "measures")]
+    table = {  # (n_methods, 1 + n_estimators, n_measures); the first column is exact
+        part: np.array([np.transpose([by[name][m] for m in names[2]]) for name in names[0]])
+        for part, by in recipe.parameters["paper"].items()
+    }
     levels = table["mean"][:, :1]
-    names = (recipe.parameters[part] for part in ("compared", "papers", "measures"))
     values = Values(*names, levels[:, 0] / study.UNIT, np.empty(0), 1, 1)
     ratios = moments(table["mean"][:, 1:] / levels, table["sd"][:, 1:] / levels)
     found = statistics(recipe, values, ratios)

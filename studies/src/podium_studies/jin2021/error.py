@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from podium.report import Figure, Table
@@ -28,10 +29,6 @@ from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 Size: TypeAlias = "int | tuple[int, ...]"
-
-FACTORS, SHARE = "factors", "share"
-"""The origin of a sample's scoring time: measured with products of the drawn items' factors, or
-computed as a share of the time for all items."""
 
 _TIMES = 3  # the number of runs, of which the shortest counts
 
@@ -57,12 +54,11 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     with threadpool_limits(1):
         model, targets = fitted(context, method), context.targets
         scores = model.as_scores()
-        kind = FACTORS if isinstance(scores, tuple) else SHARE
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
-            if kind == FACTORS:
+            if isinstance(scores, tuple):  # factors, of which a sample needs the drawn items' only
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
             seed = sample_seed(recipe, method, size, 0)
             for label, estimator, ranks in context.readings(method, size, seed):
@@ -70,7 +66,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
                 scoring.setdefault(name, all_seconds * share)
                 work = partial(_estimated, estimator, ranks, measures)
                 estimating.setdefault(label, {})[name] = _shortest_time(work)
-    return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
+    return {"all": all_seconds, "scoring": scoring, "estimating": estimating}
 
 
 def _estimated(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> Any:
@@ -143,7 +139,7 @@ def errors(recipe: Recipe, cells: Cells) -> Errors:
     }
 
 
-def costs(recipe: Recipe, cells: Cells, design: str) -> Floats:
+def costs(recipe: Recipe, cells: Cells, design: str) -> NDArray[Any]:
     """Return the mean number of items drawn per user by method: float64, (n_methods,)."""
     by_method = _by_method(recipe, cells)
     return np.array([np.mean([one["cost"][design] for one in samples]) for samples in by_method])
@@ -166,8 +162,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     relative, measure = errors(recipe, cells), recipe.parameters["judged"]
     small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
     grown = [*growing(recipe)][-1]
-    log_cost = np.log(costs(recipe, cells, grown))
-    log_sizes = np.log([*fixed(recipe).values()])
+    log_cost: list[float] = np.log(costs(recipe, cells, grown)).tolist()
+    log_sizes: Floats = np.log(np.array([*fixed(recipe).values()], np.float64))
 
     def statistics(squares: Floats) -> dict[str, float | Measured]:
         logs = dict(zip(relative, _logs(squares), strict=True))
@@ -179,9 +175,9 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             figures[f"{measure}: {label} at {large} / at {small}"] = ratio
             if (label, grown) in root:
                 # Errors are interpolated on logarithmic scales, for each method at its cost.
-                of_sizes = np.array([logs[label, name] for name in fixed(recipe)]).T
+                of_sizes: Floats = np.array([logs[label, name] for name in fixed(recipe)]).T
                 at_cost = [
-                    np.interp(x, log_sizes, y) for x, y in zip(log_cost, of_sizes, strict=True)
+                    float(np.interp(x, log_sizes, of_sizes[i])) for i, x in enumerate(log_cost)
                 ]
                 figures[f"{measure}: {label} at {grown}"] = root[label, grown]
                 figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[
@@ -286,12 +282,10 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         lambda label, measure: same_error(grown[label], measure),
     )
     for method, timing in times(recipe, cells).items():
-        note = "The time to score a sample is a share of the time to score all items."
-        if timing["kind"] == FACTORS:
-            note = "Scores are products of factors. A sample needs only those of the drawn items."
         by_row = {"scoring": timing["scoring"], **timing["estimating"]}
         yield views.table(
-            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
+            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. Without "
+            "factors, the time to score a sample is a share of it.",
             "",
             by_row,
             [*designs(recipe)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from inspect import signature
@@ -259,8 +260,9 @@ def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     return make(**options, **seeds).fit(pairs)
 
 
-quiet = partial(warnings.catch_warnings, action="ignore", category=PodiumWarning)
-"""A block without warnings about biased estimators, because the recipes measure the bias."""
+def quiet() -> AbstractContextManager[None]:
+    """Ignore warnings about biased estimators, because the recipes measure the bias."""
+    return warnings.catch_warnings(action="ignore", category=PodiumWarning)
 
 
 def estimates(
@@ -301,7 +303,8 @@ def jackknife(
     def measured(name: str, value: float | Measured) -> Measured:
         if isinstance(value, Measured):
             return value
-        spread = float(np.std([other[name] for other in others])) if others else math.nan
+        values: list[Any] = [other[name] for other in others]
+        spread = float(np.std(values)) if values else math.nan
         return Measured(float(value), spread * math.sqrt(n - 1), n)
 
     return {name: measured(name, value) for name, value in statistics(total / n).items()}

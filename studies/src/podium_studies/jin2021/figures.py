@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,33 +61,16 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     return {"recall": recall}
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """The recall of a recommender at ranks 1 .. depth.
+def curves(recipe: Recipe, cells: Cells, method: str) -> tuple[int, dict[str, Floats]]:
+    """Return the number of users, and recall at ranks 1 .. depth, (n_samples, depth).
 
-    Attributes
-    ----------
-    exact : float64, (depth,)
-    runs : dict of str to float64, (n_runs, depth)
-        The estimates by estimator, with a row for each sample.
-    users : int
-        The number of users.
+    The exact recall, one row, comes before the estimators, with a row for each sample.
     """
-
-    exact: Floats
-    runs: dict[str, Floats]
-    users: int
-
-
-def curves(recipe: Recipe, cells: Cells, method: str) -> Curves:
-    """Collect the cells of a recommender."""
     (exact,) = results(cells, method=method, part=EXACT)
     samples = [result["recall"] for result in results(cells, method=method, part=SAMPLE)]
-    runs = {
-        label: np.array([recall[label] for recall in samples], np.float64)
-        for label in recipe.parameters["estimators"]
-    }
-    return Curves(np.array(exact["recall"], np.float64), runs, int(exact["users"]))
+    names = recipe.parameters["estimators"]
+    by_name = {name: np.array([recall[name] for recall in samples]) for name in names}
+    return exact["users"], {EXACT: np.array([exact["recall"]]), **by_name}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -96,18 +78,19 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return {
         f"{method}, {name}": figure
         for method in recipe.parameters["methods"]
-        for name, figure in _method_figures(recipe, curves(recipe, cells, method)).items()
+        for name, figure in _method_figures(recipe, *curves(recipe, cells, method)).items()
     }
 
 
-def _method_figures(recipe: Recipe, found: Curves) -> dict[str, Measured]:
-    exact, noise = found.exact, chance(found.exact, found.users)
+def _method_figures(recipe: Recipe, users: int, runs: dict[str, Floats]) -> dict[str, Measured]:
+    exact = runs.pop(EXACT)[0]
+    noise = chance(exact, users)
     cutoffs, pairs = recipe.parameters["cutoffs"], recipe.parameters["compared"]
-    single = {label: [distance(run, exact) for run in runs] for label, runs in found.runs.items()}
+    single = {label: [distance(run, exact) for run in runs[label]] for label in runs}
 
     def statistics(mean_curves: Floats) -> dict[str, float | Measured]:
-        curves = dict(zip(found.runs, mean_curves, strict=True))
-        figures: dict[str, float | Measured] = {f"{CHANCE} {PMF}": Measured(noise, n=found.users)}
+        curves = dict(zip(runs, mean_curves, strict=True))
+        figures: dict[str, float | Measured] = {f"{CHANCE} {PMF}": Measured(noise, n=users)}
         cdf = {label: distance(curve, exact) for label, curve in curves.items()}
         for label, curve in curves.items():
             pmf = rankwise(curve, exact)
@@ -130,7 +113,7 @@ def _method_figures(recipe: Recipe, found: Curves) -> dict[str, Measured]:
             }
         return figures
 
-    return jackknife(np.stack([*found.runs.values()], axis=1), statistics)
+    return jackknife(np.stack([*runs.values()], axis=1), statistics)
 
 
 def distance(curve: Floats, exact: Floats) -> float:
@@ -158,26 +141,26 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     for method in recipe.parameters["methods"]:
         title = f"{method}: distance from the exact curve divided by its mean"
         yield Grid(title, labels, [ONE, CDF, PMF], f"{method}, {{}} {{}}", head="estimator")
-        yield from _of_method(recipe, method, curves(recipe, cells, method))
+        yield from _of_method(recipe, method, *curves(recipe, cells, method))
 
 
-def _of_method(recipe: Recipe, method: str, found: Curves) -> Iterator[Figure | Table]:
+def _of_method(
+    recipe: Recipe, method: str, users: int, runs: dict[str, Floats]
+) -> Iterator[Figure | Table]:
     apart: Sequence[str] = recipe.parameters["apart"]
     cutoffs = {f"recall@{k}": k - 1 for k in recipe.parameters["cutoffs"]}
     yield views.table(
         f"{method}: recall, mean ± standard deviation of one sample",
         "estimator",
-        [EXACT, *found.runs],
+        runs,
         cutoffs,
-        lambda label, i: (
-            f"{found.exact[i]:.4f}" if label == EXACT else _spread(found.runs[label][:, i])
-        ),
+        lambda label, i: _spread(runs[label][:, i]),
     )
-    mean = {EXACT: found.exact} | {name: runs.mean(axis=0) for name, runs in found.runs.items()}
-    n_runs, axis = next(iter(found.runs.values())).shape[0], "rank R among all items"
+    mean = {name: run.mean(axis=0) for name, run in runs.items()}
+    n_runs, axis = max(map(len, runs.values())), "rank R among all items"
     caption = (
         f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
-        f"items per user. Exact: the ranks of {found.users:,} users among all items."
+        f"items per user. Exact: the ranks of {users:,} users among all items."
     )
     hidden = f" Not shown: {', '.join(apart)}." if apart else ""
     near = {name: curve for name, curve in mean.items() if name not in apart}

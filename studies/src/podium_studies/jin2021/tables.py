@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.report import Table
+from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import key, mean, repeats, results, seed_of
 from podium_studies.jin2021.evaluations import (
@@ -150,26 +149,6 @@ def _n_pairs_in_order(exact: Floats, estimates: Floats) -> int:
     )
 
 
-def paper_values(recipe: Recipe) -> Mapping[str, Floats] | None:
-    """Return the paper's values "mean" and "sd" by name, in thousandths, or None.
-
-    Both are float64, (n_methods, 1 + n_estimators, n_measures). The first column contains the
-    exact values, followed by the estimators in `papers`.
-    """
-    table, measures = recipe.parameters.get("paper"), recipe.parameters["measures"]
-    if table is None:
-        return None
-    return {
-        part: np.array(
-            [
-                np.transpose([table[part][name][m] for m in measures])
-                for name in recipe.parameters["compared"]
-            ]
-        )
-        for part in ("mean", "sd")
-    }
-
-
 _DIGITS = 7  # significant digits of stored estimates
 _WORST = "CLS"  # left out of the plot of errors, where it would compress the scale
 
@@ -208,19 +187,17 @@ def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
     ]
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
     """Yield levels with the paper's, ratios to exact values, and errors of the estimators."""
     values, parameters = Values.of(recipe, cells), recipe.parameters
     names = [*parameters["papers"], *parameters["own"]]
     samples = f"{len(values.ratios)} samples of {parameters['n_negatives']}"
     for k, measure in enumerate(values.measures):
-        yield {
-            "caption": f"{measure} in thousandths: mean ± standard deviation over {samples} of "
-            f"{values.items:,} items for each of {values.users:,} users",
-            "columns": ["estimator", *values.methods],
-            "rows": [*_level_rows(recipe, values, k)],
-            "align": ["left", *["right"] * len(values.methods)],
-        }
+        title = f"{measure} in thousandths: mean ± standard deviation over {samples} of "
+        title += f"{values.items:,} items for each of {values.users:,} users"
+        names_and_exact = ["exact", *values.estimators]
+        levels = Grid(title, names_and_exact, values.methods, digits=2, head="estimator")
+        yield from views.shown(levels, recipe, _levels(values, k))
         title = f"{measure}: mean estimate divided by the exact value (printed)"
         ratio = f"{{1}} {measure}: {{0}} / exact"
         yield Grid(title, names, values.methods, ratio, head="estimator")
@@ -236,26 +213,15 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     yield Grid("Mean absolute bias", names, ["bias"], "{}: {}", head="estimator")
 
 
-def _level_rows(recipe: Recipe, values: Values, k: int) -> Iterator[Sequence[Any]]:
-    """Yield a row for the exact values and each estimator, with the paper's row below."""
-    printed, names = paper_values(recipe), ["exact", *recipe.parameters["papers"]]
-    compared = [*recipe.parameters["compared"]]
-    for j, name in enumerate(["exact", *values.estimators]):
-        found = values.estimates[:, :, j - 1, k] if j else values.exact[None, :, k]
-        yield [name, *map(_level, *_mean_and_sd(UNIT * found))]
-        if printed is not None and name in names:
-            found = [printed[part][:, names.index(name), k] for part in ("mean", "sd")]
-            texts = dict(zip(compared, map(_level, *found), strict=True))
-            yield [f"{name}, printed", *(texts.get(method, "") for method in values.methods)]
-
-
-def _mean_and_sd(samples: Floats) -> tuple[Any, Any]:
-    """Return the mean over samples and the standard deviation, which is 0 for a single sample."""
-    return samples.mean(axis=0), samples.std(axis=0, ddof=min(1, len(samples) - 1))
-
-
-def _level(mean: float, sd: float) -> str:
-    return views.level(Measured(mean, sd if sd else math.nan), 2)
+def _levels(values: Values, k: int) -> dict[str, Measured]:
+    """Return the mean and the standard deviation over samples, by estimator and method."""
+    levels: dict[str, Measured] = {}
+    for i, method in enumerate(values.methods):
+        levels[f"exact {method}"] = Measured(UNIT * float(values.exact[i, k]))
+        for name, samples in zip(values.estimators, values.estimates[:, i, :, k].T, strict=True):
+            sd = samples.std(ddof=1) if len(samples) > 1 else math.nan
+            levels[f"{name} {method}"] = Measured(UNIT * samples.mean(), UNIT * sd)
+    return levels
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

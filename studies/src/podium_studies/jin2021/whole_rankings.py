@@ -58,7 +58,8 @@ def measured(recipe: Recipe, shared: SharedRanks, estimator: str) -> list[float]
 def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRanks:
     """Rank the targets among random items, or with the first items of a proxy's list."""
     listed, n_scored = (context.recipe.parameters[name] for name in ("listed", "scored"))
-    model, options = fitted(context, method), {"exclude": context.train, "seed": seed}
+    model = fitted(context, method)
+    options: dict[str, Any] = {"exclude": context.train, "seed": seed}
     if proxy == BASELINE:
         scores: Any = model.as_scores()
         return sample_shared(scores, context.targets, n_scored, replacement=False, **options)

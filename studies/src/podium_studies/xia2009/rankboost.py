@@ -115,7 +115,7 @@ class Thresholds:
         self.feature = np.repeat(np.arange(len(cuts)), [cut.size for cut in cuts])
         self.value = np.concatenate([np.empty(0), *(cut[::-1] for cut in cuts)])
         # The code of a row is the number of the feature's thresholds that it exceeds.
-        self._codes = [
+        self._codes: list[tuple[RowIndex, int]] = [
             (np.searchsorted(cut, column, side="left"), cut.size + 1)
             for cut, column in zip(cuts, features.T, strict=True)
         ]

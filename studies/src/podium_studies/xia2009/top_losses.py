@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
@@ -42,16 +41,22 @@ def ohsumed(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[P
 def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
     """Return five folds of the queries of both files of LightGBM's example."""
     files = members(place, source.title, source.url)
+    rows: list[dict[int, float]] = []
     sizes: list[int] = []
-    tables: list[Any] = []
     for name in ("rank.train", "rank.test"):
+        rows += read_lines(required(files, name, place, source.url), _svmlight)
         sizes += read_lines(required(files, f"{name}.query", place, source.url), int)
-        with required(files, name, place, source.url).open() as stream:
-            tables.append(load_svmlight_file(stream, dtype=np.float32, zero_based=False))
-    width = max(X.shape[1] for X, _ in tables)
-    X = np.vstack([np.pad(X.toarray(), ((0, 0), (0, width - X.shape[1]))) for X, _ in tables])
-    y = np.concatenate([labels for _, labels in tables]).astype(float)
-    return in_folds(Rows(X, y, _qid(sizes)), options["seed"])
+    X = np.zeros((len(rows), 1 + max(max(row) for row in rows)), np.float32)
+    for n, row in enumerate(rows):
+        X[n, [*row]] = [*row.values()]
+    return in_folds(Rows(X[:, 1:], X[:, 0].astype(float), _qid(sizes)), options["seed"])
+
+
+def _svmlight(line: bytes) -> dict[int, float]:
+    """Return the numbers of a line by feature; 0 is the label."""
+    label, *pairs = line.split()
+    numbers = (pair.split(b":") for pair in pairs)
+    return {0: float(label), **{int(feature): float(value) for feature, value in numbers}}
 
 
 def movielens_factors(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,13 +17,15 @@ from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
-from podium_studies import archive
+from podium_studies import archive, views
 from podium_studies.archive import members, pick, required
+from podium_studies.cells import mean
 from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import Measured
+from podium_studies.study import Figures, Grid, Measured
 
 Matrix: TypeAlias = "sparse.csr_array[Any]"
 
+_NEAREST = 6  # methods per figure
 _SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
 
 
@@ -85,16 +87,13 @@ def split(
 def _published(place: Path, source: DataSet) -> Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
     files = members(place, source.title, source.url)
-    rows = [
-        archive.lists(required(files, name, place, source.url))
-        for name in ("train.txt", "test.txt")
-    ]
-    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*rows, strict=True))
+    names = ("train.txt", "test.txt")
+    parts = [archive.lists(required(files, name, place, source.url)) for name in names]
+    users, items = (np.unique(np.concatenate(ids)) for ids in zip(*parts, strict=True))
+    shape = users.size, items.size
     train, test = (
-        archive.matrix(
-            np.searchsorted(users, user), np.searchsorted(items, item), (users.size, items.size)
-        )
-        for user, item in rows
+        archive.matrix(np.searchsorted(users, user), np.searchsorted(items, item), shape)
+        for user, item in parts
     )
     for part in (train, test):
         part.data[:] = 1.0  # the matrix has summed repeated pairs
@@ -149,6 +148,46 @@ def measured(
     evaluation = evaluate(lists, measures)
     found = {"means": evaluation.means, "values": evaluation.values}
     return {"seconds": cpu, "clock": clock, **found}
+
+
+def levels(runs: Mapping[str, Any], measures: Iterable[str], times: Mapping[str, str]) -> Figures:
+    """Return the means over seeds of each method's measures and times, by their names."""
+    figures: dict[str, Measured] = {}
+    for name, run in runs.items():
+        figures |= {f"{name} {measure}": mean(run["means"][measure]) for measure in measures}
+        figures |= {f"{name}, {title}": mean(run[time]) for title, time in times.items()}
+    return figures
+
+
+def differences(runs: Mapping[str, Any], first: str, measures: Sequence[str]) -> Figures:
+    """Return the mean differences of a method from all others over users.
+
+    The values of users are means over seeds, and the errors include the variance of the seeds.
+    """
+    return {
+        f"{first} − {name} {measure}": mean_gap(
+            np.subtract(runs[first]["values"][measure], runs[name]["values"][measure]),
+            [runs[one]["means"][measure] for one in (first, name)],
+        )
+        for name in runs
+        if name != first
+        for measure in measures
+    }
+
+
+def grids(recipe: Recipe, figures: Figures, first: str, times: Iterable[str]) -> Iterator[Grid]:
+    """Yield the levels and times of all methods, and the differences of a method from others."""
+    measures, validation = recipe.parameters["measures"], recipe.parameters["validation"]
+    falling = views.falling(recipe.parameters["methods"], figures, validation)
+    title = f"Mean over seeds on the test pairs, best first by {validation}; seconds of training"
+    columns = {**{m: f" {m}" for m in measures}, **{time: f", {time}" for time in times}}
+    yield Grid(title, falling, columns, "{}{}", digits=4)
+    title = f"{first} less another method for the same users, with 95 % intervals"
+    others = [name for name in falling if name != first]
+    gaps = Grid(title, others, measures, f"{first} − {{}} {{}}", "gap", digits=4, head="other")
+    yield gaps
+    # Worse methods would compress the scale.
+    yield replace(gaps, rows=others[:_NEAREST], text="", plot="intervals", axis="difference")
 
 
 def mean_gap(gaps: NDArray[np.float64], seeds: Iterable[Any]) -> Measured:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,13 @@ import numpy as np
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
-from podium_studies import views
-from podium_studies.cells import mean, methods, product, repeats, results, seed_of, select, sweep
+from podium_studies.cells import methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import Matrix, mean_gap, measured
+from podium_studies.yun2014.fits import Matrix, measured
 
 ROBIRANK = "RoBiRank"
 METHODS: dict[str, Callable[..., Any]] = {
@@ -54,7 +53,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     outer = fits.read(recipe, paths)
     pairs = outer.train.tocoo()
     seed = seed_of(recipe, "validation")
-    inner = fits.split(pairs.row, pairs.col, recipe.parameters["valid"], seed, outer.train.shape)
+    rows = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    inner = fits.split(*rows, recipe.parameters["valid"], seed, outer.train.shape)
     return Context(outer, inner)
 
 
@@ -72,6 +72,7 @@ def fit(pairs: Matrix, make: Callable[..., Any], options: Any, seed: int, thread
 TUNING, TEST, PASSES = "tuning", "test", "passes"
 """The kinds of cells: one point of a grid, one seed, or one number of passes."""
 
+_TIMES = {"seconds": "seconds", "seconds on the clock": "clock"}
 OTHER_CHOICE = "methods whose grid chose other options"
 
 
@@ -123,35 +124,22 @@ def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return levels, times, RoBiRank's differences from others, and the number of wrong choices."""
-    figures: dict[str, Measured] = {}
-    names = [*recipe.parameters["methods"]]
-    for name in names:
-        fits = results(cells, part=TEST, method=name)
-        for measure in recipe.parameters["measures"]:
-            figures[f"{name} {measure}"] = mean(fitted["means"][measure] for fitted in fits)
-        figures[f"{name}, seconds"] = mean(fitted["seconds"] for fitted in fits)
-        figures[f"{name}, seconds on the clock"] = mean(fitted["clock"] for fitted in fits)
-    for name in compared(recipe):
-        for measure in recipe.parameters["measures"]:
-            figures[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
+    names, measures = [*recipe.parameters["methods"]], recipe.parameters["measures"]
+    runs = {name: _over_seeds(results(cells, part=TEST, method=name), measures) for name in names}
+    figures = {**fits.levels(runs, measures, _TIMES), **fits.differences(runs, ROBIRANK, measures)}
     differing = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
     figures[OTHER_CHOICE] = Measured(float(len(differing)), n=len(names))
     return figures
 
 
-def compared(recipe: Recipe) -> list[str]:
-    """Return the methods that RoBiRank is compared with: all others."""
-    return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
-
-
-def difference(cells: Cells, other: str, measure: str) -> Measured:
-    """Return the mean difference RoBiRank − `other` over users, each averaged over its seeds."""
-    one, two = (
-        np.array([r["values"][measure] for r in results(cells, part=TEST, method=name)], np.float64)
-        for name in (ROBIRANK, other)
-    )
-    seeds = [np.nanmean(values, axis=1) for values in (one, two)]
-    return mean_gap(one.mean(axis=0) - two.mean(axis=0), seeds)
+def _over_seeds(seeds: Sequence[Result], measures: Iterable[str]) -> dict[str, Any]:
+    """Return the means and times of all seeds, and the users' values averaged over seeds."""
+    values = {
+        m: np.mean([np.array(s["values"][m], float) for s in seeds], axis=0) for m in measures
+    }
+    means = {m: [s["means"][m] for s in seeds] for m in measures}
+    times = {time: [s[time] for s in seeds] for time in _TIMES.values()}
+    return {"values": values, "means": means, **times}
 
 
 def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
@@ -183,29 +171,18 @@ def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
     return recipe.parameters["methods"][name]["chosen"]
 
 
-_NEAREST = 6  # methods per figure; worse ones would compress the scale
-
-
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels and seconds, differences, and quality and seconds by number of passes."""
+    yield from fits.grids(recipe, figures, ROBIRANK, _TIMES)
     names, validation = recipe.parameters["methods"], recipe.parameters["validation"]
-    measures, falling = [*recipe.parameters["measures"]], views.falling(names, figures, validation)
-    seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
-    title = f"Mean over seeds on the test pairs, best first by {validation}; seconds of training"
-    yield Grid(title, falling, {**{m: f" {m}" for m in measures}, **seconds}, "{}{}", digits=4)
-    title = "RoBiRank less another method for the same users, with 95 % intervals"
-    others = [name for name in falling if name != ROBIRANK]
-    gaps = Grid(title, others, measures, f"{ROBIRANK} − {{}} {{}}", text="gap", head="other")
-    yield gaps
-    yield replace(gaps, rows=others[:_NEAREST], text="", plot="intervals", axis="difference")
     reached = {name: dict(by_passes(recipe, cells, name)) for name in names}
     yield {
         "caption": f"Quality and processor seconds by number of passes, first seed: {validation}",
         "columns": ["method", "passes", validation, "seconds"],
         "rows": [
             [name, n, f"{fit['means'][validation]:.3f}", f"{fit['seconds']:.1f}"]
-            for name, fits in reached.items()
-            for n, fit in fits.items()
+            for name, by_n in reached.items()
+            for n, fit in by_n.items()
             if n
         ],
     }

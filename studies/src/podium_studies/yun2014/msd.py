@@ -44,8 +44,8 @@ def read(lines: IO[bytes], name: str) -> Matrix:
             ) from None
         user.append(users.setdefault(user_id, len(users)))
         song.append(songs.setdefault(song_id, len(songs)))
-    codes = tuple(np.frombuffer(numbers, np.int32) for numbers in (user, song))
-    plays = csr_array((np.ones(len(user), np.int8), codes), shape=(len(users), len(songs)))
+    codes = np.frombuffer(user, np.int32), np.frombuffer(song, np.int32)
+    plays: Matrix = csr_array((np.ones(len(user), np.int8), codes), shape=(len(users), len(songs)))
     plays.sum_duplicates()
     return plays
 
@@ -125,7 +125,7 @@ def run(
 
     names, depth = settings["measures"], settings["depth"]
     found = measured(fit, parts.train, parts.test, names, depth, judged)
-    values = {name: np.round(found["values"][name], 6) for name in names}
+    values: dict[str, Any] = {name: found["values"][name].round(6) for name in names}
     return {"seconds": found["clock"], "cpu": found["seconds"], **values}
 
 

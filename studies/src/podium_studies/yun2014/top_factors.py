@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from podium import tuning
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
 from podium_studies import views
-from podium_studies.cells import key, mean, methods, seed_of, sweep
+from podium_studies.cells import key, methods, seed_of, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import Context, mean_gap, measured
+from podium_studies.yun2014.fits import Context, measured
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
@@ -36,6 +35,7 @@ METHODS: dict[str, Callable[[], Any]] = {
 }
 """Every method by its name in tables. All but the defaults are tuned."""
 
+_TIMES = {"seconds": "seconds"}
 _DEPTH = 40  # the length of recommended lists: twice the largest cutoff
 
 
@@ -101,47 +101,21 @@ def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return levels, seconds, podium's differences from others, and the defaults' share."""
-    figures: dict[str, Measured] = {}
+    measures, figures = recipe.parameters["measures"], dict[str, Measured]()
     results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
     for name, result in results.items():
-        for measure in recipe.parameters["measures"]:
-            figures[f"{name} {measure}"] = mean(result["means"][measure])
-        figures[f"{name}, seconds"] = mean(result["seconds"])
+        figures |= fits.levels({name: result}, measures, _TIMES)
         figures[f"{name}, fits of the search"] = Measured(float(len(result["trials"])))
-    for name in _others(recipe):
-        for measure in recipe.parameters["measures"]:
-            figures[f"{PODIUM} − {name} {measure}"] = _difference(
-                results[PODIUM], results[name], measure
-            )
-    for measure in recipe.parameters["measures"]:
+    figures |= fits.differences(results, PODIUM, measures)
+    for measure in measures:
         default, tuned = (figures[f"{name} {measure}"].value for name in (DEFAULTS, PODIUM))
         figures[f"defaults / tuned {measure}"] = Measured(default / tuned)
     return figures
 
 
-def _others(recipe: Recipe) -> list[str]:
-    return [name for name in recipe.parameters["methods"] if name != PODIUM]
-
-
-def _difference(one: Result, other: Result, measure: str) -> Measured:
-    """Return the mean difference over users; its error includes the variance of the seeds."""
-    gaps = np.array(one["values"][measure], float) - np.array(other["values"][measure], float)
-    return mean_gap(gaps, [one["means"][measure], other["means"][measure]])
-
-
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
-    """Yield levels and seconds, differences, every trial of the searches, and chosen options."""
-    measures, validation = [*recipe.parameters["measures"]], recipe.parameters["validation"]
-    falling = views.falling(recipe.parameters["methods"], figures, validation)
-    columns = {**{m: f" {m}" for m in measures}, "seconds": ", seconds"}
-    title = f"Mean over seeds on the test pairs, best first by {validation}; processor seconds"
-    yield Grid(title, falling, columns, "{}{}", digits=4)
-    title = f"{PODIUM} less another method for the same users, with 95 % intervals"
-    others = [name for name in falling if name != PODIUM]
-    gaps = Grid(title, others, measures, f"{PODIUM} − {{}} {{}}", "gap", digits=4, head="other")
-    yield gaps
-    nearest = [name for name in others if name != "popularity"]
-    yield replace(gaps, rows=nearest, text="", plot="intervals", axis="difference")
+    """Yield levels and seconds, differences, and chosen options."""
+    yield from fits.grids(recipe, figures, PODIUM, _TIMES)
     results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
     yield {
         "caption": "The options of the final fits",

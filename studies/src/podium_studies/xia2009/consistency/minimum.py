@@ -235,11 +235,11 @@ class Expected:
         """
 
         def solved(start: Scores, penalty: float) -> Scores:
-            options = {"gtol": 1e-11}
-            solution: Any = optimize.minimize(
-                self, start, (penalty,), "BFGS", True, options=options
-            )
-            return solution.x
+            objective: Any = self
+            options: Any = {"gtol": 1e-11}
+            return optimize.minimize(
+                objective, start, (penalty,), "BFGS", jac=True, options=options
+            ).x
 
         if self._is_scale_free:
             scores = solved(start, 0.0)
@@ -286,8 +286,9 @@ def _by_whole_scores(expected: Expected) -> Minimum:
             f"loss {loss!r} has kinks, and is not the hinge on pairs, so that no method here finds "
             "its minimum. Pass a smooth loss, or pairwise-hinge."
         )
+    widest = 2 * n  # a minimum at infinity is cut off here, if pairs have one order only
     shifts = [np.array(shift) for shift in itertools.product((0.0, 1.0), repeat=n)][1:-1]
-    least, found, waiting = np.inf, dict[Head, Scores](), [np.zeros(n)]
+    least, found, waiting = np.inf, dict[tuple[float, ...], Scores](), [np.zeros(n)]
     while waiting:
         scores = waiting.pop()
         value = expected(scores)[0]
@@ -296,7 +297,7 @@ def _by_whole_scores(expected: Expected) -> Minimum:
         if value <= least + _SAME and tuple(scores) not in found:
             found[tuple(scores)] = scores
             shifted = (scores + shift for shift in shifts)
-            waiting += [other - other.min() for other in shifted]
+            waiting += [other - other.min() for other in shifted if np.ptp(other) <= widest]
     minima = [*found.values()]
     gaps = np.min([scores[:, None] - scores for scores in minima], axis=0)
     return Minimum(expected.space, minima[0] - minima[0].mean(), least, gaps, True)

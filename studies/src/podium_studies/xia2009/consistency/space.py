@@ -221,9 +221,10 @@ def _extension(
     n_above = np.zeros(size, np.int64)
     for i, j in pairs:
         more_probable = with_before(n, k, i, j)
-        less_probable = exchanged(n, k, i, j)[more_probable]
-        np.add.at(n_above, less_probable, 1)
-        for more, less in zip(more_probable.tolist(), less_probable.tolist(), strict=True):
+        relations = np.stack([more_probable, exchanged(n, k, i, j)[more_probable]], axis=1)
+        np.add.at(n_above, relations[:, 1], 1)
+        rows: list[list[int]] = relations.tolist()
+        for more, less in rows:
             below[more].append(less)
     available: list[int] = np.flatnonzero(n_above == 0).tolist()
     order: list[int] = []
