@@ -32,7 +32,6 @@ PICTURES = {
     "all pairs": ["differences", "means", "users", "gains", "by n_pos", "trade-off"],
     "estimate": ["estimates"],
     "naive": ["estimates"],
-    "pair": ["differences"],
     "estimates": ["differences", "estimates"],
     "plan": ["errors"],
     "audit": ["values", "effects"],

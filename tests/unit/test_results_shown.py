@@ -63,7 +63,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "all pairs": lambda: compared(pairs="all", by="n_pos"),
     "estimate": lambda: sampled.evaluate(ranks(0), ["ndcg@10", "rr"]),
     "naive": lambda: sampled.evaluate(ranks(0), "rr", estimator="naive", bounds=False),
-    "pair": lambda: sampled.compare({"a": ranks(0), "b": ranks(1)}, "rr", estimator="bv"),
     "estimates": lambda: sampled.compare(
         {"a": ranks(0), HOSTILE: ranks(1)}, ["rr"], estimator="bv"
     ),

@@ -22,6 +22,11 @@ from podium.sampled.fits import IntervalOf
 
 Entry = TypeVar("Entry")
 
+_OF_ONE = Forms(estimates.estimate_view, estimates.estimate_table, estimates.estimate_numbers)
+_OF_SEVERAL = Forms(
+    estimates.comparison_view, estimates.comparison_table, estimates.comparison_numbers
+)
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -170,9 +175,7 @@ class SampledEvaluation(Result):
     estimates: dict[str, Estimate]
     conventions: dict[str, Any]
 
-    _forms: ClassVar[Forms] = Forms(
-        estimates.estimate_view, estimates.estimate_table, estimates.estimate_numbers
-    )
+    _forms: ClassVar[Forms] = _OF_ONE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", ByMeasure(self.estimates))
@@ -235,9 +238,7 @@ class SampledComparison(Result):
     by_row: bool = False
 
     _test: ClassVar[str] = "the intervals of comparison.differences"
-    _forms: ClassVar[Forms] = Forms(
-        estimates.comparison_view, estimates.comparison_table, estimates.comparison_numbers
-    )
+    _forms: ClassVar[Forms] = _OF_SEVERAL
 
     def __post_init__(self) -> None:
         by_name = {name: ByMeasure(values) for name, values in self.differences.items()}

@@ -215,7 +215,7 @@ class SampleReader:
             listed, but many are not in the same number of first items by their scores: the proxy
             was probably trained on them.
         """
-        table = source if isinstance(source, tuple) else open_table(source, "table", ())
+        table: Any = open_table(source, "table", ()) if _has_names(source) else source
         kind = self._kind(table)
         self._refuse_options(kind, source)
         with self._with_table_name(source):
@@ -259,7 +259,7 @@ class SampleReader:
         """Return the kind of a table, by its columns."""
         if self.negatives is not None:
             return "negatives"
-        names = () if isinstance(table, tuple) else table.names
+        names: Sequence[str] = table.names if _has_names(table) else ()
         has_rank, has_score, has_stratum = (
             any(is_usual(name, role) for name in names) for role in (RANK, SCORE, STRATUM)
         )
@@ -291,7 +291,7 @@ class SampleReader:
                     f"but {_NOT_READ[kind]}. Leave it out."
                 )
         column = self.columns.get("item")
-        if is_ranks and column is not None and not isinstance(self.seen, tuple | Seen):
+        if is_ranks and column is not None and _has_names(self.seen):
             names = open_table(self.seen, "pairs", ()).names
             if column not in names:
                 raise DataError(
@@ -304,7 +304,7 @@ class SampleReader:
 
     @cached_property
     def _seen(self) -> Seen | None:
-        if self.seen is None or isinstance(self.seen, tuple | Seen):
+        if self.seen is None or not _has_names(self.seen):
             return None if self.seen is None else read_seen(self.seen)
         table = open_table(self.seen, "seen items", ())
         renamed = {role: self.columns.get(role) for role in ("user", "item")}
@@ -430,3 +430,8 @@ def read(source: Any, **options: Any) -> Any:
 
 def _name(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else "the table"
+
+
+def _has_names(source: Any) -> bool:
+    """Return whether columns have names; those of a tuple are in the order of the roles."""
+    return not isinstance(source, tuple | Seen)

@@ -209,9 +209,16 @@ class ScoredRows:
 
     def _keep(self, rows: NDArray[np.bool_], n_items: Ints) -> ScoredRows:
         users, codes = np.unique(self.users[self.codes[rows]], return_inverse=True)
-        columns = (self.item, self.item_codes, self.score, self.is_target)
-        columns = (column[rows] for column in columns)
-        return ScoredRows(self.name, users, codes, *columns, None, None, n_items)
+        return replace(
+            self,
+            users=users,
+            codes=codes,
+            item=self.item[rows],
+            item_codes=self.item_codes[rows],
+            score=self.score[rows],
+            is_target=self.is_target[rows],
+            n_items=n_items,
+        )
 
     def _refuse_mixed(self, *, mixed: bool) -> None:
         sizes = self.n_candidates

@@ -458,16 +458,12 @@ class SmoothFit:
 
     def _resampling_variance(self, measure: Measure) -> float:
         """Return the variance of the estimate over resampled users, to first order."""
-        n_users = self.ranks.n_users
-        if n_users < 2:
-            return 0.0
-        return n_users * float(np.var(self.user_effects(measure), ddof=1))
-
-    def user_effects(self, measure: str | Measure, k: int | None = None) -> Floats:
-        """Return the first-order effect of each user on the estimate: float64, (n_users,)."""
         ranks = self.ranks
-        effects = self.influences(measure, k) * ranks.weights * ranks.n_users
-        return np.bincount(ranks.owner, effects, ranks.n_users).astype(np.float64)
+        if ranks.n_users < 2:
+            return 0.0
+        effects = self.influences(measure) * ranks.weights * ranks.n_users
+        of_users = np.bincount(ranks.owner, effects, ranks.n_users)
+        return ranks.n_users * float(np.var(of_users, ddof=1))
 
 
 _MAX_LOST_WEIGHT = 1e-3  # the weight of unconverged fits up to which there is no warning
