@@ -37,6 +37,7 @@ def ranking() -> Ranking:
         (["10 to 20", "5 to 9", "5 to 10"], ["5 to 9", "5 to 10", "10 to 20"]),
         ([5, None, 10], ["5", "10", "unknown"]),
         ([30.0, float("nan"), 30.0], ["30.0", "unknown"]),
+        (["unknown", None, "unknown"], ["no value", "unknown"]),
     ],
 )
 def test_segments_are_in_the_order_of_numbers_in_their_names(
