@@ -138,7 +138,7 @@ SEEDS = several(1.0, range(2))
         ({"a": SEEDS, "b": RUNS["weak"]}, {"unjudged": "bounds"}),
         (RUNS, {"splits": ["x", "y"]}),
         ({"a": RUNS["weak"], "b": RUNS["fair"], "b - a": RUNS["good"]}, {}),
-        (RUNS["weak"], {}),
+        ([RUNS["weak"], RUNS["fair"]], {}),
         ({}, {}),
         ({"only": RUNS["weak"]}, {}),
     ],

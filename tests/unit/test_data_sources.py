@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 import podium
 from podium import data
@@ -232,6 +233,8 @@ def test_nested_mapping_is_read_as_columns() -> None:
 def test_other_objects_are_refused(table: Any) -> None:
     with pytest.raises(PodiumError):
         data.read_run(table)
+    with raises(ArgumentError, "format"):
+        data.read_run(COLUMNS, format="csv")
 
 
 READ: dict[str, Callable[[Path], pl.DataFrame]] = {

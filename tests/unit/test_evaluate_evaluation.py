@@ -87,6 +87,8 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
         (lambda r: evaluate([], "rr"), ()),
         (lambda r: evaluate(r, "rr").pooled("rr"), ()),
         (lambda r: evaluate(r, "rr").segmented("country", ["UK", "DE"]), ()),
+        (lambda r: evaluate(r, "rr").summary("ap"), ()),
+        (lambda r: evaluate(r, "rr").segmented("engagement"), ("by",)),
         (lambda r: evaluate(r, "rr").segmented("engagement", k=0), ("k",)),
         (lambda r: evaluate(r, "rr").segmented("n_pos", k=3), ("k", "by")),
     ],
