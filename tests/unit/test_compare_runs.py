@@ -119,6 +119,9 @@ def test_pooled_forms_of_splits_have_the_errors_of_users_and_splits() -> None:
     mean, pooled = result.summary("precision@2"), result.pooled("precision@2")
     assert pooled.std_error == pytest.approx(mean.std_error)
     np.testing.assert_allclose(pooled.interval, mean.interval)
+    some = users < 30
+    expected = stats.crossed_mean(values[some], users[some], splits[some]).std_error
+    assert result.summary("precision@2", some).std_error == pytest.approx(expected)
 
 
 SEEDS = several(1.0, range(2))
@@ -135,7 +138,7 @@ SEEDS = several(1.0, range(2))
         ({"a": SEEDS, "b": RUNS["weak"]}, {"unjudged": "bounds"}),
         (RUNS, {"splits": ["x", "y"]}),
         ({"a": RUNS["weak"], "b": RUNS["fair"], "b - a": RUNS["good"]}, {}),
-        (RUNS["weak"], {}),
+        ([RUNS["weak"], RUNS["fair"]], {}),
         ({}, {}),
         ({"only": RUNS["weak"]}, {}),
     ],

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 import podium
 from podium import data
@@ -113,9 +114,10 @@ def test_trec_run_and_qrels(tmp_path: Path) -> None:
         assert list(run.item) == ["d07", "d8", "d8"]
         assert run.score.tolist() == [2.5, 1.5, -0.001]
     with gzip.open(tmp_path / "truth.qrels.gz", "wt") as file:
-        file.write("101 0 d1 2\n101 0 d2 0\n")
+        file.write("101 0 9 2\n101 0 10 0\n")
     truth = data.read_truth(tmp_path / "truth.qrels.gz")
     assert np.asarray(truth.user).tolist() == [101, 101]
+    assert list(truth.item) == ["9", "10"]
     assert truth.relevance.tolist() == [2.0, 0.0]
     (tmp_path / "u.data").write_text("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
     with pytest.raises(DataError):  # ratings without a header are no qrels
@@ -231,6 +233,8 @@ def test_nested_mapping_is_read_as_columns() -> None:
 def test_other_objects_are_refused(table: Any) -> None:
     with pytest.raises(PodiumError):
         data.read_run(table)
+    with raises(ArgumentError, "format"):
+        data.read_run(COLUMNS, format="csv")
 
 
 READ: dict[str, Callable[[Path], pl.DataFrame]] = {

@@ -37,6 +37,7 @@ def ranking() -> Ranking:
         (["10 to 20", "5 to 9", "5 to 10"], ["5 to 9", "5 to 10", "10 to 20"]),
         ([5, None, 10], ["5", "10", "unknown"]),
         ([30.0, float("nan"), 30.0], ["30.0", "unknown"]),
+        (["unknown", None, "unknown"], ["no value", "unknown"]),
     ],
 )
 def test_segments_are_in_the_order_of_numbers_in_their_names(
@@ -86,6 +87,8 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
         (lambda r: evaluate([], "rr"), ()),
         (lambda r: evaluate(r, "rr").pooled("rr"), ()),
         (lambda r: evaluate(r, "rr").segmented("country", ["UK", "DE"]), ()),
+        (lambda r: evaluate(r, "rr").summary("ap"), ()),
+        (lambda r: evaluate(r, "rr").segmented("engagement"), ("by",)),
         (lambda r: evaluate(r, "rr").segmented("engagement", k=0), ("k",)),
         (lambda r: evaluate(r, "rr").segmented("n_pos", k=3), ("k", "by")),
     ],

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from podium import _check, losses, metrics, plugins
+from podium import losses, metrics, plugins
 from podium._grammar import Text, read, word
 from podium.errors import ArgumentError, PodiumWarning
 from podium.registry import Registry, Values
@@ -33,13 +33,22 @@ def test_text_is_read_in_its_parts(text: str, parts: Text) -> None:
     assert read(text, "thing", "name") == parts
 
 
-def test_other_form_is_refused_and_words_of_values_read_back() -> None:
-    texts: list[Any] = ["", "1f", "a b", "a(b=c", "a)b(", "a(b=c))", "a@1@2", 7]
-    for text in texts:
-        with pytest.raises(ArgumentError):
-            read(text, "thing", "name, as")
-    for value in (None, True, False, 3, 0.1, 2.0, 1e-9, 1 / 3, "min"):
-        assert _check.plain_value(word(value)) == value
+@pytest.mark.parametrize("text", ["", "1f", "a b", "a(b=c", "a)b(", "a(b=c))", "a@1@2", 7])
+def test_other_form_is_refused(text: Any) -> None:
+    with pytest.raises(ArgumentError):
+        read(text, "thing", "name, as")
+
+
+@pytest.mark.parametrize("value", [None, True, False, 3, 0.1, 2.0, 1e-9, 1 / 3, "min"])
+def test_word_of_a_value_reads_back(value: Any) -> None:
+    from podium import _check
+
+    assert _check.plain_value(word(value)) == value
+
+
+@pytest.fixture
+def things() -> Values[Any]:
+    return Values("thing", "name, as a")
 
 
 @dataclass(frozen=True)
@@ -49,8 +58,7 @@ class Thing:
     name = "thing-2"
 
 
-def test_what_is_registered_is_made_from_its_text_and_gives_it_back() -> None:
-    things = Values[Any]("thing", "name, as a")
+def test_what_is_registered_is_made_from_its_text_and_gives_it_back(things: Values[Any]) -> None:
     things.register(Thing)
     for value in (Thing(), Thing(2.5), Thing(k=7), Thing(k=None)):
         assert things.parse(str(value)) == value
@@ -73,9 +81,9 @@ def test_name_that_is_taken_is_refused_but_for_the_same_code_made_again() -> Non
     table.enter("a", again, ["b"])
     assert table["a"] is again
     for name in ("a", "b"):
-        with pytest.raises(ArgumentError, match=rf"thing '{name}' .*\.Thing"):
+        with pytest.raises(ArgumentError, match=rf"thing '{name}' is taken by .*\.Thing\. Choose"):
             table.enter(name, ModuleType)
-    with pytest.raises(ArgumentError):
+    with pytest.raises(ArgumentError, match="thing 'a' is taken by"):
         table.enter("c", ModuleType, aliases=["a"])
     assert "c" not in table
 
@@ -150,11 +158,11 @@ def test_plugin_that_cannot_be_imported_is_named_and_left_out(
 ) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", points(lost="no_such.module"))
     with (
-        pytest.warns(PodiumWarning, match=r"lost \(no_such\.module\)"),
-        pytest.raises(ArgumentError),
+        pytest.warns(PodiumWarning, match=r"The plugin lost \(no_such\.module\) could not be imp"),
+        pytest.raises(ArgumentError, match="loss must be one of"),
     ):
         losses.get("late-2")
-    with pytest.raises(ArgumentError):  # said once
+    with pytest.raises(ArgumentError, match="measure 'late' is not known"):  # said once
         metrics.parse("late@3")
 
 
