@@ -268,31 +268,23 @@ def test_saved_model_scores_the_same_and_without_torch(
     assert again.history_.keys() == {"objective"}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("layer_sizes_", np.array([4, 6, 1])),
-        ("layer_sizes_", np.array([3, 5, 1])),
-        ("layer_sizes_", np.array([4, 5, 2])),
-        ("layer_sizes_", np.array([[4, 5, 1]])),
-        ("layer_sizes_", np.array([4.0, 5.0, 1.0])),
-        ("parameters_", np.zeros(3)),
-        ("parameters_", np.full(31, np.nan)),
-        ("mean_", np.zeros((4, 1))),
-        ("scale_", np.zeros(4)),
-        ("parameters_", np.ones(31, np.float16)),
-        ("mean_", np.ones(4, np.uint64)),
-        ("scale_", np.ones(4, np.bool_)),
-        ("scale_", np.ones(4, np.float32)),
-        ("activation_", "exp"),
+WRONG: dict[str, list[Any]] = {
+    "layer_sizes_": [
+        *map(np.array, ([4, 6, 1], [3, 5, 1], [4, 5, 2], [[4, 5, 1]], [4.0, 5.0, 1.0])),
     ],
-)
-def test_file_of_a_network_that_does_not_fit_together_is_refused(
-    name: str, value: Any, tmp_path: Path
-) -> None:
-    ranker = small().fit(*problem())
+    "parameters_": [np.zeros(3), np.full(31, np.nan), np.ones(31, np.float16)],
+    "mean_": [np.zeros((4, 1)), np.ones(4, np.uint64)],
+    "scale_": [np.zeros(4), np.ones(4, np.bool_), np.ones(4, np.float32)],
+    "activation_": ["exp"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_file_of_a_network_that_does_not_fit_together_is_refused(name: str, tmp_path: Path) -> None:
+    ranker = small().fit(X, Y, QID)
     assert ranker.parameters_.size == 31
-    setattr(ranker, name, value)
-    save(ranker, tmp_path / "model")
-    with pytest.raises(DataError):
-        load(tmp_path / "model")
+    for value in WRONG[name]:
+        setattr(ranker, name, value)
+        save(ranker, tmp_path / "model")
+        with pytest.raises(DataError):
+            load(tmp_path / "model")

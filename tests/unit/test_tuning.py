@@ -305,11 +305,7 @@ def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"grid": {"max_itr": [1]}},
-        {"grid": {"l2": "0.1"}},
-        {"grid": {"l2": []}},
-        {"grid": []},
-        {"grid": [3]},
+        *({"grid": grid} for grid in ({"max_itr": [1]}, {"l2": "0.1"}, {"l2": []}, [], [3])),
         {"n_trials": None, "grid": {"l2": tuning.LogUniform(1e-3, 1)}},
         {"n_trials": 0},
         {"n_folds": 13},
@@ -320,13 +316,8 @@ def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
         {"time": np.arange(240)},
         {"split": "time", "time": [1]},
         {"n_folds": 2, "time": np.arange(240)},
-        {"valid": 1.0},
-        {"valid": 0.01},
-        {"measure": "papp@10"},
-        {"min_relevance": 0},
-        {"seed": -1},
-        {"n_jobs": 0},
-        {"refit": "no"},
+        *({"valid": 1.0}, {"valid": 0.01}, {"measure": "papp@10"}, {"min_relevance": 0}),
+        *({"seed": -1}, {"n_jobs": 0}, {"refit": "no"}),
     ],
 )
 def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any]) -> None:
