@@ -43,6 +43,9 @@ def problem(n_groups: int = 30, size: int = 20, seed: int = 0) -> tuple[Any, Any
     return X, (utility > 0.8).astype(float), np.repeat(np.arange(n_groups), size)
 
 
+X, Y, QID = problem()
+
+
 def sizes(qid: Any) -> Any:
     return np.unique(qid, return_counts=True)[1]
 
@@ -120,52 +123,49 @@ def test_sums_of_gradients_are_exact_in_any_order(name: str) -> None:
 
 
 def test_group_weights_are_the_losss() -> None:
-    X, y, qid = problem()
     by_group = np.arange(1.0, 31.0)
-    weight, scores = by_group[qid], np.zeros(y.size)
-    grad, _ = lightgbm_objective("pap-avg@3")(y, scores, weight, sizes(qid))
+    weight, scores = by_group[QID], np.zeros(Y.size)
+    grad, _ = lightgbm_objective("pap-avg@3")(Y, scores, weight, sizes(QID))
     loss = losses.get("pap-avg@3")
-    target = loss.prepare(y, Groups.from_qid(qid), weights=weight)
+    target = loss.prepare(Y, Groups.from_qid(QID), weights=weight)
     expected = loss.value_and_grad(scores, target)[1] * weight.sum()
     np.testing.assert_allclose(grad, expected, atol=1e-6 * np.abs(expected).max())
-    in_xgboost = xgb.DMatrix(X, y, qid=qid, weight=by_group)  # which weighs groups, not rows
+    in_xgboost = xgb.DMatrix(X, Y, qid=QID, weight=by_group)  # which weighs groups, not rows
     np.testing.assert_array_equal(xgboost_objective("pap-avg@3")(scores, in_xgboost)[0], grad)
 
 
 def test_every_way_to_pass_groups_gives_the_same_gradient() -> None:
-    X, y, qid = problem()
-    scores = np.random.default_rng(2).standard_normal(y.size)
-    expected = lightgbm_objective("pap-ramp@3")(y, scores, None, sizes(qid))
-    data = lgb.Dataset(X, y, group=sizes(qid), params=QUIET).construct()
-    order = np.random.default_rng(3).permutation(y.size)
-    named = np.array([f"user {q:02d}" for q in qid])
+    scores = np.random.default_rng(2).standard_normal(Y.size)
+    expected = lightgbm_objective("pap-ramp@3")(Y, scores, None, sizes(QID))
+    data = lgb.Dataset(X, Y, group=sizes(QID), params=QUIET).construct()
+    order = np.random.default_rng(3).permutation(Y.size)
+    named = np.array([f"user {q:02d}" for q in QID])
     found = [
         lightgbm_objective("pap-ramp@3")(scores, data),
-        lightgbm_objective("pap-ramp@3", qid=named)(y, scores),
-        xgboost_objective("pap-ramp@3")(scores, xgb.DMatrix(X, y, qid=qid)),
-        xgboost_objective("pap-ramp@3", qid=qid)(y, scores),
+        lightgbm_objective("pap-ramp@3", qid=named)(Y, scores),
+        xgboost_objective("pap-ramp@3")(scores, xgb.DMatrix(X, Y, qid=QID)),
+        xgboost_objective("pap-ramp@3", qid=QID)(Y, scores),
     ]
     for grad, hess in found:
         np.testing.assert_array_equal(grad, expected[0])
         np.testing.assert_array_equal(hess, expected[1])
-    matrix, objective = xgb.DMatrix(X, y, qid=qid), xgboost_objective("pap-ramp@3")
+    matrix, objective = xgb.DMatrix(X, Y, qid=QID), xgboost_objective("pap-ramp@3")
     objective(scores, matrix)
-    matrix.set_label(1 - y)  # the target of the old labels is not used again
-    fresh = xgboost_objective("pap-ramp@3", qid=qid)(1 - y, scores)
+    matrix.set_label(1 - Y)  # the target of the old labels is not used again
+    fresh = xgboost_objective("pap-ramp@3", qid=QID)(1 - Y, scores)
     np.testing.assert_array_equal(objective(scores, matrix), fresh)
-    shuffled = lightgbm_objective("pap-ramp@3", qid=qid[order])(y[order], scores[order])
+    shuffled = lightgbm_objective("pap-ramp@3", qid=QID[order])(Y[order], scores[order])
     np.testing.assert_array_equal(shuffled[0], expected[0][order])
 
 
 def test_estimators_take_the_objective_as_their_one_new_argument() -> None:
-    X, y, qid = problem()
-    native = trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, y, group=sizes(qid)), 10)
+    native = trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, Y, group=sizes(QID)), 10)
     options: dict[str, Any] = {"n_estimators": 10, "n_jobs": 1, **QUIET}
     ranker = lgb.LGBMRanker(objective=lightgbm_objective("pap-ramp@3"), **options)
-    scores = ranker.fit(X, y, group=sizes(qid)).predict(X)
+    scores = ranker.fit(X, Y, group=sizes(QID)).predict(X)
     np.testing.assert_array_equal(scores, native.predict(X))
-    objective = lightgbm_objective("pap-ramp@3", qid=qid)
-    other = lgb.LGBMRegressor(objective=objective, **options).fit(X, y)
+    objective = lightgbm_objective("pap-ramp@3", qid=QID)
+    other = lgb.LGBMRegressor(objective=objective, **options).fit(X, Y)
     np.testing.assert_array_equal(other.predict(X), scores)
 
 
@@ -204,9 +204,6 @@ def test_metrics_are_podiums_measures() -> None:
         assert shuffled == pytest.approx(expected)
 
 
-X, Y, QID = problem()
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -240,10 +237,9 @@ def test_metric_weighs_groups_by_the_mean_of_their_rows() -> None:
 
 
 def test_order_of_tied_rows_is_the_same_in_every_round() -> None:
-    X, y, qid = problem()
     trees = []
     for _ in range(2):
-        train = lgb.Dataset(X, y, group=sizes(qid))
+        train = lgb.Dataset(X, Y, group=sizes(QID))
         params = {"objective": lightgbm_objective("listmle@3"), "verbosity": -1, "num_threads": 1}
         trees.append(lgb.train(params, train, 5).predict(X))
     np.testing.assert_array_equal(*trees)

@@ -43,6 +43,9 @@ def problem(n: int = 600, seed: int = 0) -> tuple[Any, Any, Any]:
     return X, (utility > 0.7).astype(float), rng.integers(0, 30, n)
 
 
+X, Y, QID = problem()
+
+
 def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
     return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_metric": "pap@3", **params})
 
@@ -70,29 +73,27 @@ def test_threads_of_the_libraries_sleep_while_they_wait(
 
 @both
 def test_objective_is_the_losss_mean_at_the_predictions(make: Any) -> None:
-    X, y, qid = problem()
     loss = losses.get("pap-avg@3")
-    target = loss.prepare(y, Groups.from_qid(qid))
-    model = ranker(make, loss).fit(X, y, qid)
+    target = loss.prepare(Y, Groups.from_qid(QID))
+    model = ranker(make, loss).fit(X, Y, QID)
     values, _ = loss.value_and_grad(model.predict(X), target)
     assert model.objective_ == pytest.approx(np.nanmean(values), rel=1e-5)
     history = model.history_["objective"]
     assert history.shape == (15,)
     assert history[-1] == model.objective_ < history[0] < 1.0  # of all scores 0
-    assert model.score(X, y, qid) > 0.7
+    assert model.score(X, Y, QID) > 0.7
     assert (model.stop_reason_, model.n_iter_, model.best_iteration_) == ("max_iter", 15, 14)
 
 
 @both
 def test_librarys_own_objectives_read_rows_in_any_order_and_weights(make: Any) -> None:
-    X, y, qid = problem()
-    by_group, weights = np.argsort(qid, kind="stable"), np.where(qid < 15, 1.0, 0.0)
+    by_group, weights = np.argsort(QID, kind="stable"), np.where(QID < 15, 1.0, 0.0)
     for loss in OWN[make]:  # XGBoost's ranking objectives weigh groups, LightGBM's weigh rows
-        one = ranker(make, loss).fit(X, y, qid).predict(X)
+        one = ranker(make, loss).fit(X, Y, QID).predict(X)
         if loss == OWN[make][1]:
-            other = ranker(make, loss).fit(X[by_group], y[by_group], qid[by_group]).predict(X)
+            other = ranker(make, loss).fit(X[by_group], Y[by_group], QID[by_group]).predict(X)
             np.testing.assert_array_equal(other, one)
-        weighted = ranker(make, loss).fit(X, y, qid, sample_weight=weights).predict(X)
+        weighted = ranker(make, loss).fit(X, Y, QID, sample_weight=weights).predict(X)
         assert not np.array_equal(weighted, one)
 
 
@@ -107,52 +108,48 @@ def test_number_of_threads_changes_no_bit(make: Any, loss: str) -> None:
 
 @both
 def test_refit_and_clone_give_the_same_bits_and_another_seed_does_not(make: Any) -> None:
-    X, y, qid = problem()
     model = ranker(make, row_share=0.5, feature_share=0.6)
-    scores = model.fit(X, y, qid).predict(X)
-    assert np.array_equal(model.fit(X, y, qid).predict(X), scores)
-    assert np.array_equal(clone(model).fit(X, y, qid).predict(X), scores)
-    other = clone(model).set_params(random_state=1).fit(X, y, qid).predict(X)
+    scores = model.fit(X, Y, QID).predict(X)
+    assert np.array_equal(model.fit(X, Y, QID).predict(X), scores)
+    assert np.array_equal(clone(model).fit(X, Y, QID).predict(X), scores)
+    other = clone(model).set_params(random_state=1).fit(X, Y, QID).predict(X)
     assert not np.array_equal(other, scores)
 
 
 @both
 def test_eval_set_keeps_the_best_number_of_trees(make: Any) -> None:
-    X, y, qid = problem()
     V, v, w = problem(seed=1)
-    model = ranker(make, n_trees=40, patience=6).fit(X, y, qid, eval_set=(V, v, w))
+    model = ranker(make, n_trees=40, patience=6).fit(X, Y, QID, eval_set=(V, v, w))
     history = model.history_["validation"]
     assert model.best_iteration_ == np.argmax(history)
     assert model.stop_reason_ == "patience"
     assert model.n_iter_ == history.size == model.best_iteration_ + 7 < 40
     assert model.score(V, v, w) == pytest.approx(history.max(), abs=1e-12)
     n_kept = model.best_iteration_ + 1
-    fixed = ranker(make, n_trees=n_kept).fit(X, y, qid)
+    fixed = ranker(make, n_trees=n_kept).fit(X, Y, QID)
     np.testing.assert_array_equal(fixed.predict(V), model.predict(V))
-    restless = ranker(make, n_trees=40, patience=None).fit(X, y, qid, eval_set=(V, v, w))
+    restless = ranker(make, n_trees=40, patience=None).fit(X, Y, QID, eval_set=(V, v, w))
     assert restless.n_iter_ == 40
     assert restless.best_iteration_ == np.argmax(restless.history_["validation"])
 
 
 @both
 def test_measure_that_falls_when_better_is_turned(make: Any) -> None:
-    X, y, qid = problem()
-    model = ranker(make, eval_metric="topk_loss@3").fit(X, y, qid, eval_set=(X, y, qid))
-    expected = parse("topk_loss@3")(Ranking.from_scores(model.predict(X), y, qid))
+    model = ranker(make, eval_metric="topk_loss@3").fit(X, Y, QID, eval_set=(X, Y, QID))
+    expected = parse("topk_loss@3")(Ranking.from_scores(model.predict(X), Y, QID))
     assert model.history_["validation"].max() == pytest.approx(-np.nanmean(expected))
 
 
 @both
 def test_starts(make: Any) -> None:
-    X, y, qid = problem()
-    share = y.mean()
+    share = Y.mean()
     constant = ranker(make, "logistic", start="log-odds", n_trees=1, learning_rate=1e-12)
-    constant = constant.fit(X, y, qid).predict(X)
+    constant = constant.fit(X, Y, QID).predict(X)
     np.testing.assert_allclose(constant, np.log(share / (1 - share)), rtol=1e-6)
-    linear = ranker(make, start="logistic", n_trees=1, learning_rate=1e-12).fit(X, y, qid)
-    peer = LogisticRegression(C=1e9, tol=1e-10).fit(X, y).decision_function(X)
+    linear = ranker(make, start="logistic", n_trees=1, learning_rate=1e-12).fit(X, Y, QID)
+    peer = LogisticRegression(C=1e9, tol=1e-10).fit(X, Y).decision_function(X)
     np.testing.assert_allclose(linear.predict(X), peer, atol=0.01)
-    trees = [ranker(make, start=s).fit(X, y, qid).predict(X) for s in ("zero", "log-odds")]
+    trees = [ranker(make, start=s).fit(X, Y, QID).predict(X) for s in ("zero", "log-odds")]
     np.testing.assert_allclose(trees[0] - trees[0].mean(), trees[1] - trees[1].mean(), atol=1e-5)
 
 
@@ -180,19 +177,17 @@ def test_sparse_features_are_zeros_to_lightgbm_and_refused_for_xgboost() -> None
 
 @both
 def test_options_win_over_parameters(make: Any) -> None:
-    X, y, qid = problem()
     name = "num_leaves" if make is LightGBMRanker else "max_leaves"
-    one = ranker(make, options={name: 4}).fit(X, y, qid).predict(X)
-    np.testing.assert_array_equal(ranker(make, n_leaves=4).fit(X, y, qid).predict(X), one)
-    assert not np.array_equal(ranker(make).fit(X, y, qid).predict(X), one)
+    one = ranker(make, options={name: 4}).fit(X, Y, QID).predict(X)
+    np.testing.assert_array_equal(ranker(make, n_leaves=4).fit(X, Y, QID).predict(X), one)
+    assert not np.array_equal(ranker(make).fit(X, Y, QID).predict(X), one)
 
 
 @both
 def test_pickle_and_file_bring_the_same_model(make: Any, tmp_path: Path) -> None:
-    X, y, qid = problem()
     name = "max_bin" if make is LightGBMRanker else "max_leaves"
     model = ranker(make, start="logistic", options={name: np.int64(15)})
-    scores = model.fit(X, y, qid, eval_set=(X, y, qid)).predict(X)
+    scores = model.fit(X, Y, QID, eval_set=(X, Y, QID)).predict(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), scores)
     save(model, tmp_path / "model.safetensors")
     loaded = load(tmp_path / "model.safetensors")
@@ -209,8 +204,7 @@ def test_damaged_trees_never_reach_the_library(
 ) -> None:
     """The libraries end the process, or read beyond their memory, on trees that are damaged."""
     path = tmp_path / "model.safetensors"
-    X, y, qid = problem()
-    save(ranker(make).fit(X, y, qid), path)
+    save(ranker(make).fit(X, Y, QID), path)
     monkeypatch.setattr(make, "_from_bytes", lambda *_: pytest.fail("the library was asked"))
     whole = bytearray(path.read_bytes())
     whole[n_bytes] ^= 4
@@ -233,8 +227,7 @@ def test_damaged_trees_never_reach_the_library(
 def test_files_of_other_arrays_are_refused(
     make: Any, name: str, value: Any, tmp_path: Path
 ) -> None:
-    X, y, qid = problem()
-    model = ranker(make).fit(X, y, qid)
+    model = ranker(make).fit(X, Y, QID)
     setattr(model, name, value)
     save(model, tmp_path / "model.safetensors")
     with pytest.raises(DataError, match=name):
@@ -242,13 +235,12 @@ def test_files_of_other_arrays_are_refused(
 
 
 def test_lambdarank_is_lightgbms() -> None:
-    X, y, qid = problem()
-    order = np.argsort(qid, kind="stable")
+    order = np.argsort(QID, kind="stable")
     params = {"objective": "lambdarank", "num_threads": 1, "deterministic": True, "seed": 0,
               "force_col_wise": True, "verbosity": -1, "learning_rate": 0.05}  # fmt: skip
-    data = lgb.Dataset(X[order], y[order], group=np.bincount(qid))
+    data = lgb.Dataset(X[order], Y[order], group=np.bincount(QID))
     native = lgb.train(params, data, 15).predict(X)
-    np.testing.assert_array_equal(ranker(LightGBMRanker, "lambdarank").fit(X, y, qid).predict(X),
+    np.testing.assert_array_equal(ranker(LightGBMRanker, "lambdarank").fit(X, Y, QID).predict(X),
                                   native)  # fmt: skip
 
 
@@ -263,17 +255,15 @@ def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
 
 
 def test_lightgbm_is_not_left_with_zeros_alone() -> None:
-    X, y, qid = problem()
     for zeros in (0 * X, sparse.csr_array(0 * X), np.full_like(X, -1e-36)):
         with pytest.raises(ArgumentError):
-            LightGBMRanker("pap-ramp@3").fit(zeros, y, qid)
+            LightGBMRanker("pap-ramp@3").fit(zeros, Y, QID)
 
 
 def test_a_linear_start_of_huge_features_is_that_of_small_ones() -> None:
-    X, y, qid = problem()
     huge = 2.0 ** np.array([1000, 0, -900, 600, 3])[: X.shape[1]]
     small, large = (
-        LightGBMRanker("logistic", n_trees=1, start="logistic").fit(scaled, y, qid)
+        LightGBMRanker("logistic", n_trees=1, start="logistic").fit(scaled, Y, QID)
         for scaled in (X, X * huge)
     )
     np.testing.assert_array_equal(large.start_[:-1] * huge, small.start_[:-1])

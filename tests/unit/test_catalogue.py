@@ -135,12 +135,8 @@ def test_bad_scores_and_truth_are_refused_before_anything_is_ranked(call: Any, t
 @pytest.mark.parametrize(
     "option",
     [
-        {"depth": 0},
-        {"ties": "wrost"},
-        {"min_relevance": 0},
-        {"overlap": "keep"},
-        {"seed": -1},
-        {"block_size": 0},
+        *({"depth": 0}, {"ties": "wrost"}, {"min_relevance": 0}),
+        *({"overlap": "keep"}, {"seed": -1}, {"block_size": 0}),
     ],
 )
 def test_bad_option_is_refused_at_once(option: dict[str, Any]) -> None:
@@ -346,11 +342,8 @@ def test_score_that_is_not_finite_is_named() -> None:
     "change",
     [
         {"function": GRID},
-        {"n_users": -1},
-        {"n_items": 2.5},
-        {"n_items": 30},
-        {"dtype": np.float32},
-        {"dtype": np.int64},
+        *({"n_users": -1}, {"n_items": 2.5}, {"n_items": 30}),
+        *({"dtype": np.float32}, {"dtype": np.int64}),
         {"function": lambda users: GRID[0]},
         {"function": lambda users: GRID[users[:1]]},
         {"function": lambda users: HIDDEN[users]},

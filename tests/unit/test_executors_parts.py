@@ -40,28 +40,17 @@ IDS = ["threads", "copies"]
 
 
 def tables() -> dict[str, pl.DataFrame]:
-    """Return a truth and two runs with ties, users in random order, and users without a list."""
+    """Return a truth and a run with ties, users in random order, and a user without a list."""
     rng = np.random.default_rng(0)
     users = rng.permutation(5000)[:200]
-    made = {
-        "truth": pl.DataFrame(
-            {
-                "user": np.repeat(users, 4),
-                "item": rng.integers(0, 40, 800) % 10 + 10 * np.tile(np.arange(4), 200),
-                "relevance": rng.integers(0, 3, 800),
-            }
-        )
-    }
-    for name in ("a", "b"):
-        made[name] = pl.DataFrame(
-            {
-                "user": np.repeat(users, 8),
-                "item": np.argsort(rng.random((200, 40)), axis=1)[:, :8].ravel(),
-                "score": rng.integers(0, 5, 1600) / 4,
-            }
-        )
-    made["a"] = made["a"].filter(pl.col("user") != users[5])
-    return made
+
+    def table(n: int, column: str, values: Any) -> pl.DataFrame:
+        items = np.argsort(rng.random((200, 40)), axis=1)[:, :n].ravel()
+        return pl.DataFrame({"user": np.repeat(users, n), "item": items, column: values})
+
+    run = table(8, "score", rng.integers(0, 5, 1600) / 4)
+    truth = table(4, "relevance", rng.integers(0, 3, 800))
+    return {"truth": truth, "run": run.filter(pl.col("user") != users[5])}
 
 
 def written(folder: Path, frames: dict[str, pl.DataFrame]) -> dict[str, Path]:
@@ -77,8 +66,8 @@ def test_measures_are_those_in_memory(tmp_path: Path, executor: Threads, on_disk
     frames = tables()
     given: dict[str, Any] = written(tmp_path, frames) if on_disk else frames
     options: dict[str, Any] = {"missing": "zero", "by": "n_pos"}
-    here = podium.measure(frames["truth"], frames["a"], MEASURES, **options)
-    there = podium.measure(given["truth"], given["a"], MEASURES, executor=executor, **options)
+    here = podium.measure(frames["truth"], frames["run"], MEASURES, **options)
+    there = podium.measure(given["truth"], given["run"], MEASURES, executor=executor, **options)
     assert {n: v.tobytes() for n, v in here.values.items()} == {
         n: v.tobytes() for n, v in there.values.items()
     }
@@ -91,11 +80,13 @@ def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path)
         (tmp_path / name).mkdir()
         frame.filter(half).write_parquet(tmp_path / name / "0.parquet")
         frame.filter(~half).write_parquet(tmp_path / name / "1.parquet")
-    given = tmp_path / "truth", tmp_path / "b"
-    there = podium.measure(*given, MEASURES, executor=Copying(2), grouped=True)
-    assert there.as_json() == podium.measure(frames["truth"], frames["b"], MEASURES).as_json()
+    given = tmp_path / "truth", tmp_path / "run"
+    options: dict[str, Any] = {"missing": "zero"}
+    here = podium.measure(frames["truth"], frames["run"], MEASURES, **options)
+    there = podium.measure(*given, MEASURES, executor=Copying(2), grouped=True, **options)
+    assert here.as_json() == there.as_json()
     with raises(ArgumentError, "grouped"):
-        podium.measure(frames["truth"], tmp_path / "b", "rr", executor=Threads(2), grouped=True)
+        podium.measure(frames["truth"], tmp_path / "run", "rr", executor=Threads(2), grouped=True)
 
 
 def test_folder_that_workers_do_not_have_is_named(
@@ -107,7 +98,7 @@ def test_folder_that_workers_do_not_have_is_named(
 
     paths = written(tmp_path, tables())
     with pytest.raises(DataError, match="all nodes of a cluster"):
-        podium.measure(paths["truth"], paths["b"], "rr", executor=Elsewhere(8))
+        podium.measure(paths["truth"], paths["run"], "rr", executor=Elsewhere(8))
 
 
 def _square(users: Any) -> Any:

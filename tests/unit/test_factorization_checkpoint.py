@@ -117,38 +117,27 @@ def _rewrite(path: Path, change: Any) -> None:
     write_arrays(path, kind, format, arrays, {"of": header["of"]})
 
 
-def _swap(name: str, change: Any) -> Any:
-    return lambda arrays: arrays.update({name: change(arrays[name])})
+OTHER: dict[str, list[Any]] = {
+    "users": [lambda a: a[:-1], lambda a: a[:, :4]],
+    "items": [lambda a: a[:3], lambda a: np.full_like(a, np.nan)],
+    "bias": [lambda a: a.astype(np.float64), lambda a: a[:, None]],
+    "states": [lambda a: a[:1], lambda a: a * np.inf],
+    "costs": [lambda a: np.tile(a, 99), lambda a: a[:0], lambda a: a.reshape(2, 3)],
+    "validation": [lambda a: a[:2]],
+    "best_items": [lambda a: a[:2]],
+    "best_users": [lambda a: a * np.nan],
+    "best_bias": [],
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _swap("users", lambda a: a[:-1]),
-        _swap("users", lambda a: a[:, :4]),
-        _swap("items", lambda a: a[:3]),
-        _swap("items", lambda a: np.full_like(a, np.nan)),
-        _swap("bias", lambda a: a.astype(np.float64)),
-        _swap("bias", lambda a: a[:, None]),
-        _swap("states", lambda a: a[:1]),
-        _swap("states", lambda a: a * np.inf),
-        _swap("costs", lambda a: np.tile(a, 99)),
-        _swap("costs", lambda a: a[:0]),
-        _swap("costs", lambda a: a.reshape(2, 3)),
-        _swap("validation", lambda a: a[:2]),
-        _swap("best_items", lambda a: a[:2]),
-        _swap("best_users", lambda a: a * np.nan),
-        *(
-            (lambda arrays, name=name: arrays.pop(name))
-            for name in ("users", "items", "bias", "states", "costs", "validation", "best_bias")
-        ),
-    ],
-)
-def test_checkpoint_of_other_arrays_is_refused(whole: bytes, tmp_path: Path, change: Any) -> None:
-    (tmp_path / "fit.checkpoint").write_bytes(whole)
-    _rewrite(tmp_path / "fit.checkpoint", change)
-    with pytest.raises(DataError, match="does not belong to this fit"):
-        _validated(tmp_path, resume=True)
+@pytest.mark.parametrize("name", OTHER)
+def test_checkpoint_of_other_arrays_is_refused(whole: bytes, tmp_path: Path, name: str) -> None:
+    changes = [lambda arrays, c=c: arrays.update({name: c(arrays[name])}) for c in OTHER[name]]
+    for change in (*changes, lambda arrays: arrays.pop(name)):
+        (tmp_path / "fit.checkpoint").write_bytes(whole)
+        _rewrite(tmp_path / "fit.checkpoint", change)
+        with pytest.raises(DataError, match="does not belong to this fit"):
+            _validated(tmp_path, resume=True)
 
 
 def _validated(folder: Path, **options: Any) -> Factorization:

@@ -66,34 +66,30 @@ def _rewritten(path: Path, **changes: Any) -> None:
     save_file(arrays, path, metadata={"podium_recommender": text})
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"format": 2},
-        {"params": {"n_factors": 4}},
-        {"params": {"factors": 4}},
-        {"item_bias_": np.zeros(9, np.float32)},
-        {"seen_items_": np.array([0, 1, 8], np.int32)},
-        {"fitted": {}},
-        {"user_factors_": np.full((2, 3), np.nan, np.float32)},
-        {"user_factors_": np.ones((2, 3))},
-        {"user_factors_": np.array(1.0, np.float32)},
-        {"item_factors_": np.ones((3, 2), np.float32)},
-        {"item_bias_": np.full(3, np.inf, np.float32)},
-        {"seen_items_": np.array([0, 1, 2])},
-        {"seen_items_": np.array([0, -1, 2], np.int32)},
-        {"seen_weights_": np.ones(2, np.float32)},
-        {"seen_offsets_": np.array([], np.int64)},
-        {"item_labels_": np.array([3, 5])},
-        {"item_labels_": np.array([3, 7, 5])},
-        {"item_labels_": np.array([3.0, 5.0, 7.0])},
+OTHER: dict[str, list[Any]] = {
+    "format": [2],
+    "params": [{"n_factors": 4}, {"factors": 4}],
+    "fitted": [{}],
+    "user_factors_": [
+        *(np.full((2, 3), np.nan, np.float32), np.ones((2, 3)), np.array(1.0, np.float32)),
     ],
-    ids=str,
-)
-def test_file_that_contradicts_itself_is_refused(changes: dict[str, Any], tmp_path: Path) -> None:
-    _rewritten(tmp_path / "model", **changes)
-    with pytest.raises(DataError, match=r"is not a valid model|has recommender format"):
-        Factorization.load(tmp_path / "model")
+    "item_factors_": [np.ones((3, 2), np.float32)],
+    "item_bias_": [np.zeros(9, np.float32), np.full(3, np.inf, np.float32)],
+    "seen_items_": [
+        *(np.array([0, 1, 8], np.int32), np.array([0, 1, 2]), np.array([0, -1, 2], np.int32)),
+    ],
+    "seen_weights_": [np.ones(2, np.float32)],
+    "seen_offsets_": [np.array([], np.int64)],
+    "item_labels_": [np.array([3, 5]), np.array([3, 7, 5]), np.array([3.0, 5.0, 7.0])],
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_file_that_contradicts_itself_is_refused(name: str, tmp_path: Path) -> None:
+    for value in OTHER[name]:
+        _rewritten(tmp_path / "model", **{name: value})
+        with pytest.raises(DataError, match=r"is not a valid model|has recommender format"):
+            Factorization.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,14 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
     return X, (utility > 0.8).astype(float), np.arange(n) // 20
 
 
+X, Y, QID = problem()
+
+
 @quiet
 def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
-    X, y, qid = problem()
     V, v, w = problem(seed=1)
     ranker = LinearRanker("pap-max@5", eval_metric="ap@5", max_iter=40, patience=3, tol=0.0)
-    ranker.fit(X, y, qid, eval_set=(V, v, w))
+    ranker.fit(X, Y, QID, eval_set=(V, v, w))
     assert ranker.stop_reason_ == "patience"
     assert ranker.n_iter_ == ranker.best_iteration_ + 1 + 3
     seen = ranker.history_["validation"]
@@ -43,13 +45,12 @@ def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
 
 @quiet
 def test_score_is_the_mean_measure() -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, y, qid)
-    values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), y, qid))
-    assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(values))
-    assert ranker.set_params(eval_metric=parse("ndcg@10")).score(X, y, qid) == np.nanmean(values)
-    values = parse("topk_loss@1")(Ranking.from_scores(ranker.predict(X), y, qid))
-    assert ranker.set_params(eval_metric="topk_loss@1").score(X, y, qid) == -np.nanmean(values)
+    ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, Y, QID)
+    values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), Y, QID))
+    assert ranker.score(X, Y, QID) == pytest.approx(np.nanmean(values))
+    assert ranker.set_params(eval_metric=parse("ndcg@10")).score(X, Y, QID) == np.nanmean(values)
+    values = parse("topk_loss@1")(Ranking.from_scores(ranker.predict(X), Y, QID))
+    assert ranker.set_params(eval_metric="topk_loss@1").score(X, Y, QID) == -np.nanmean(values)
 
 
 @quiet
@@ -82,12 +83,11 @@ def test_columns_without_numbers_are_named() -> None:
 
 @quiet
 def test_score_reads_the_losss_threshold() -> None:
-    X, y, qid = problem()
     ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_metric="pap@5", max_iter=30)
-    ranker.fit(X, 2 * y, qid)
-    assert ranker.score(X, 2 * y, qid) > 0.9
+    ranker.fit(X, 2 * Y, QID)
+    assert ranker.score(X, 2 * Y, QID) > 0.9
     with pytest.warns(PodiumWarning):
-        assert np.isnan(ranker.score(X, y, qid))
+        assert np.isnan(ranker.score(X, Y, QID))
 
 
 @quiet
@@ -126,9 +126,6 @@ def test_score_weighs_groups_by_row_or_by_group() -> None:
 
 OF_PAIRS = [name for name in SOLVERS if name != "lbfgs"]  # which takes the pointwise loss here
 STARTS = ("zero", "normal", "logistic", [0.5, 0.0, -1.0, 2.0])
-
-
-X, Y, QID = problem()
 
 
 def loss_for(solver: str) -> str:

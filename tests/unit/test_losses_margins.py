@@ -75,15 +75,8 @@ def test_guarantees_are_those_of_the_page_on_theory(
 @pytest.mark.parametrize(
     "change",
     [
-        {"k": 0},
-        {"delta": -1.0},
-        {"delta": np.inf},
-        {"clip": "no"},
-        {"min_relevance": 0},
-        {"scores": [1.0, np.nan]},
-        {"scores": [1.0]},
-        {"qid": [7]},
-        {"relevance": [1, -1]},
+        *({"k": 0}, {"delta": -1.0}, {"delta": np.inf}, {"clip": "no"}, {"min_relevance": 0}),
+        *({"scores": [1.0, np.nan]}, {"scores": [1.0]}, {"qid": [7]}, {"relevance": [1, -1]}),
     ],
 )
 def test_bad_argument_is_named(change: dict[str, Any]) -> None:

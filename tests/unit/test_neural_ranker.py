@@ -46,6 +46,9 @@ def problem(seed: int = 0, n: int = 240) -> tuple[Any, Any, Any]:
     return X, y, rng.integers(0, 12, n)
 
 
+X, Y, QID = problem()
+
+
 def crossed(seed: int) -> tuple[Any, Any, Any]:
     """Return rows that are relevant where two features have the same sign."""
     X = np.random.default_rng(seed).uniform(-1.0, 1.0, (800, 2))
@@ -63,12 +66,11 @@ def bits(ranker: NeuralRanker) -> bytes:
 @pytest.mark.long
 @pytest.mark.parametrize("loss", ["softmax", "listnet", "pairwise-logistic", "logistic"])
 def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> None:
-    X, y, qid = problem()
     linear = standardized(LinearRanker(loss, l2=0.05, tol=1e-8))
-    linear.fit(X, y, linearranker__qid=qid)
+    linear.fit(X, Y, linearranker__qid=QID)
     neural = NeuralRanker(
         loss, hidden=0, l2=0.05, learning_rate=0.3, batch_size=12, max_iter=700, tol=0.0
-    ).fit(X, y, qid)
+    ).fit(X, Y, QID)
     exact = linear[-1]
     assert exact.stop_reason_ == "converged"
     assert exact.objective_ - 1e-12 <= neural.objective_
@@ -94,10 +96,9 @@ def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
 
 
 def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
-    X, y, qid = problem()
     loss, l2 = SoftmaxCrossEntropy(), 0.3
-    ranker = small(loss, l2=l2, hidden=(5, 3)).fit(X, y, qid)
-    target = loss.prepare(y, Groups.from_qid(qid))
+    ranker = small(loss, l2=l2, hidden=(5, 3)).fit(X, Y, QID)
+    target = loss.prepare(Y, Groups.from_qid(QID))
     value = np.mean(loss.value_and_grad(ranker.predict(X), target)[0])
     penalty = l2 / 2 * sum((weights**2).sum() for weights in ranker.coefs_)
     assert ranker.objective_ == pytest.approx(value + penalty)
@@ -108,11 +109,10 @@ def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
 
 @pytest.mark.parametrize("loss", ["listmle@3", "logistic"])
 def test_refit_gives_the_same_bits_and_another_seed_others(loss: str) -> None:
-    X, y, qid = problem()
     ranker = small(loss)
-    first = bits(ranker.fit(X, y, qid))
-    assert bits(clone(ranker).fit(X, y, qid)) == first == bits(ranker.fit(X, y, qid))
-    assert bits(clone(ranker).set_params(random_state=1).fit(X, y, qid)) != first
+    first = bits(ranker.fit(X, Y, QID))
+    assert bits(clone(ranker).fit(X, Y, QID)) == first == bits(ranker.fit(X, Y, QID))
+    assert bits(clone(ranker).set_params(random_state=1).fit(X, Y, QID)) != first
 
 
 def test_same_bits_for_any_number_of_threads_which_are_given_back() -> None:
@@ -137,24 +137,22 @@ def test_same_bits_for_any_number_of_threads_which_are_given_back() -> None:
 
 
 def test_fits_side_by_side_do_not_disturb_each_other() -> None:
-    X, y, qid = problem()
-    expected, before = bits(small().fit(X, y, qid)), torch.get_num_threads()
+    expected, before = bits(small().fit(X, Y, QID)), torch.get_num_threads()
     with ThreadPoolExecutor(3) as pool:
-        fits = [pool.submit(small().fit, X, y, qid) for _ in range(6)]
+        fits = [pool.submit(small().fit, X, Y, QID) for _ in range(6)]
         assert {bits(fit.result()) for fit in fits} == {expected}
     assert torch.get_num_threads() == before
 
 
 def test_torchs_own_settings_change_nothing() -> None:
-    X, y, qid = problem()
-    expected = bits(small().fit(X, y, qid))
+    expected = bits(small().fit(X, Y, QID))
     before, state = torch.get_default_dtype(), torch.get_rng_state()
     torch.set_default_dtype(torch.float16)
     try:
         with torch.no_grad(), torch.device("meta"):
-            assert bits(small().fit(X, y, qid)) == expected
+            assert bits(small().fit(X, Y, QID)) == expected
         with torch.inference_mode():
-            assert bits(small().fit(X, y, qid)) == expected
+            assert bits(small().fit(X, Y, QID)) == expected
     finally:
         torch.set_default_dtype(before)
     assert torch.equal(torch.get_rng_state(), state)
@@ -171,26 +169,24 @@ def test_groups_whose_rows_lie_together_may_come_in_any_order() -> None:
 
 
 def test_units_of_features_do_not_matter_once_standardised() -> None:
-    X, y, qid = problem()
     other = X * [3.0, 1e-6, 1e5, 2.0] + [1.0, 0.0, -7.0, 1e3]
-    one, moved = small().fit(X, y, qid), small().fit(other, y, qid)
+    one, moved = small().fit(X, Y, QID), small().fit(other, Y, QID)
     np.testing.assert_allclose(moved.predict(other), one.predict(X), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(one.mean_, X.mean(axis=0))
     np.testing.assert_allclose(one.scale_, X.std(axis=0))
-    plain = small(standardize=False, l2=0.0).fit(X, y, qid)
+    plain = small(standardize=False, l2=0.0).fit(X, Y, QID)
     assert (plain.mean_.tolist(), plain.scale_.tolist()) == ([0.0] * 4, [1.0] * 4)
 
 
 def test_a_constant_feature_says_nothing() -> None:
-    X, y, qid = problem()
-    wide = np.column_stack([X, np.full(y.size, 0.1), np.zeros(y.size)])
-    ranker = small().fit(wide, y, qid)
+    wide = np.column_stack([X, np.full(Y.size, 0.1), np.zeros(Y.size)])
+    ranker = small().fit(wide, Y, QID)
     np.testing.assert_array_equal(ranker.scale_[4:], 1.0)
     moved = wide.copy()
     moved[:, 5] += 1.0
     assert np.isfinite(ranker.predict(moved)).all()
     with pytest.raises(ArgumentError, match="column 1"):
-        small().fit(X * [1.0, 1e300, 1.0, 1.0], y, qid)
+        small().fit(X * [1.0, 1e300, 1.0, 1.0], Y, QID)
 
 
 def test_sparse_and_float32_features_are_the_same_features() -> None:
@@ -203,8 +199,7 @@ def test_sparse_and_float32_features_are_the_same_features() -> None:
 
 
 def test_equal_rows_get_equal_scores_wherever_they_stand() -> None:
-    X, y, qid = problem()
-    ranker = small(hidden=(7, 3)).fit(X, y, qid)
+    ranker = small(hidden=(7, 3)).fit(X, Y, QID)
     for n in (1, 5, 37, 5000):
         assert set(ranker.predict(np.tile(X[:1], (n, 1)))) == {ranker.predict(X)[0]}
 
@@ -221,20 +216,18 @@ def test_validation_keeps_the_best_epoch_and_patience_stops() -> None:
 
 
 def test_it_says_why_it_stopped() -> None:
-    X, y, qid = problem()
     with warnings.catch_warnings():  # so many epochs were asked for
         warnings.simplefilter("error")
-        assert small().fit(X, y, qid).stop_reason_ == "max_iter"
-    assert small(tol=1e9, max_iter=50).fit(X, y, qid).stop_reason_ == "converged"
+        assert small().fit(X, Y, QID).stop_reason_ == "max_iter"
+    assert small(tol=1e9, max_iter=50).fit(X, Y, QID).stop_reason_ == "converged"
     with raises(ArgumentError, "learning_rate"):
-        small(learning_rate=1e200).fit(X, y, qid)
+        small(learning_rate=1e200).fit(X, Y, QID)
 
 
 def test_steps_that_overflow_later_leave_the_epochs_before() -> None:
-    X, y, qid = problem()
     ranker = small(learning_rate=3e144, batch_size=12, max_iter=50, tol=0.0, l2=0.0)
     with pytest.warns(ConvergenceWarning):
-        ranker.fit(X, y, qid)
+        ranker.fit(X, Y, QID)
     assert ranker.stop_reason_ == "diverged"
     assert np.isfinite(ranker.predict(X)).all()
 
@@ -266,8 +259,7 @@ def test_steps_are_those_of_adam() -> None:
 def test_saved_model_scores_the_same_and_without_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    X, y, qid = problem()
-    ranker = small(losses.ListMLE(3), hidden=(5, 3), activation="tanh").fit(X, y, qid)
+    ranker = small(losses.ListMLE(3), hidden=(5, 3), activation="tanh").fit(X, Y, QID)
     save(ranker, tmp_path / "model")
     monkeypatch.setitem(sys.modules, "torch", None)
     again = load(tmp_path / "model")
@@ -276,31 +268,23 @@ def test_saved_model_scores_the_same_and_without_torch(
     assert again.history_.keys() == {"objective"}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("layer_sizes_", np.array([4, 6, 1])),
-        ("layer_sizes_", np.array([3, 5, 1])),
-        ("layer_sizes_", np.array([4, 5, 2])),
-        ("layer_sizes_", np.array([[4, 5, 1]])),
-        ("layer_sizes_", np.array([4.0, 5.0, 1.0])),
-        ("parameters_", np.zeros(3)),
-        ("parameters_", np.full(31, np.nan)),
-        ("mean_", np.zeros((4, 1))),
-        ("scale_", np.zeros(4)),
-        ("parameters_", np.ones(31, np.float16)),
-        ("mean_", np.ones(4, np.uint64)),
-        ("scale_", np.ones(4, np.bool_)),
-        ("scale_", np.ones(4, np.float32)),
-        ("activation_", "exp"),
+WRONG: dict[str, list[Any]] = {
+    "layer_sizes_": [
+        *map(np.array, ([4, 6, 1], [3, 5, 1], [4, 5, 2], [[4, 5, 1]], [4.0, 5.0, 1.0])),
     ],
-)
-def test_file_of_a_network_that_does_not_fit_together_is_refused(
-    name: str, value: Any, tmp_path: Path
-) -> None:
-    ranker = small().fit(*problem())
+    "parameters_": [np.zeros(3), np.full(31, np.nan), np.ones(31, np.float16)],
+    "mean_": [np.zeros((4, 1)), np.ones(4, np.uint64)],
+    "scale_": [np.zeros(4), np.ones(4, np.bool_), np.ones(4, np.float32)],
+    "activation_": ["exp"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_file_of_a_network_that_does_not_fit_together_is_refused(name: str, tmp_path: Path) -> None:
+    ranker = small().fit(X, Y, QID)
     assert ranker.parameters_.size == 31
-    setattr(ranker, name, value)
-    save(ranker, tmp_path / "model")
-    with pytest.raises(DataError):
-        load(tmp_path / "model")
+    for value in WRONG[name]:
+        setattr(ranker, name, value)
+        save(ranker, tmp_path / "model")
+        with pytest.raises(DataError):
+            load(tmp_path / "model")

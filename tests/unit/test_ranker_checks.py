@@ -92,17 +92,13 @@ def test_unknown_measures_and_flags_are_refused(kind: Any) -> None:
     "wrong",
     [
         {"y": np.where(np.arange(240) == 30, np.nan, Y0)},
-        {"y": -Y0},
-        {"y": Y0[:-1]},
-        {"y": None},
-        {"qid": Q0[:-1]},
-        {"qid": Q0 + 0.5},
+        *({"y": -Y0}, {"y": Y0[:-1]}, {"y": None}, {"qid": Q0[:-1]}, {"qid": Q0 + 0.5}),
         {"group": [240]},
         {"qid": None, "group": [100, 100]},
-        {"sample_weight": np.ones(7)},
-        {"sample_weight": -np.ones(240)},
-        {"sample_weight": np.arange(12.0) - 1},
-        {"sample_weight": np.zeros(240)},
+        *(
+            {"sample_weight": weights}
+            for weights in (np.ones(7), -np.ones(240), np.arange(12.0) - 1, np.zeros(240))
+        ),
         {"eval_set": (X0,)},
         {"eval_set": (X0, Y0[:-1], Q0)},
         {"eval_set": (X0[:, :2], Y0, Q0)},

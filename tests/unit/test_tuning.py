@@ -40,6 +40,9 @@ def problem(n_users: int = 12, n_rows: int = 20, seed: int = 0) -> tuple[Any, An
     return X[order], (utility > 0.8).astype(float)[order], qid[order]
 
 
+X, Y, QID = problem()
+
+
 class Known(BaseEstimator):
     """Scores ``sign * X[:, 0]``, whatever it is shown; -1 fails on request."""
 
@@ -67,7 +70,6 @@ def measured(scores: Any, y: Any, qid: Any, measure: str = "pap@5") -> Any:
 
 
 def test_features_may_be_of_any_kind_that_rankers_read() -> None:
-    X, y, qid = problem()
     columns = {f"f{i}": X[:, i] for i in range(X.shape[1])}
     kinds = (
         X,
@@ -78,16 +80,15 @@ def test_features_may_be_of_any_kind_that_rankers_read() -> None:
         pa.table(columns),
     )
     values = [
-        tuning.search(LinearRanker("logistic"), kind, y, qid, grid={"l2": [0.1]}).best.mean
+        tuning.search(LinearRanker("logistic"), kind, Y, QID, grid={"l2": [0.1]}).best.mean
         for kind in kinds
     ]
     assert values == pytest.approx([values[0]] * len(kinds))
 
 
 def test_value_is_the_mean_over_all_users_with_its_standard_error() -> None:
-    X, y, qid = problem()
     found = search(Known(), grid={}, n_folds=3, measure="pap@5")
-    values = measured(X[:, 0], y, qid)  # Known learns nothing, so each user has its own value
+    values = measured(X[:, 0], Y, QID)  # Known learns nothing, so each user has its own value
     defined = values[~np.isnan(values)]
     (trial,) = found.trials
     assert trial.mean == pytest.approx(defined.mean())
@@ -137,12 +138,11 @@ def test_warnings_of_candidates_are_kept_in_the_table() -> None:
 
 
 def test_eval_set_stops_early_and_is_never_trained_on() -> None:
-    X, y, qid = problem()
     other = problem(seed=1)
     model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
     found = search(model, grid={"l2": [0.01]}, eval_set=other, measure="ap")
     alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
-    alone.fit(X, y, qid, eval_set=other)
+    alone.fit(X, Y, QID, eval_set=other)
     assert np.array_equal(found.estimator.coef_, alone.coef_)
     assert alone.stop_reason_ == "patience"
     assert found.best.mean == pytest.approx(alone.history_["validation"].max())
@@ -150,13 +150,12 @@ def test_eval_set_stops_early_and_is_never_trained_on() -> None:
 
 
 def test_refit_learns_from_all_rows_for_as_long_as_validation_chose() -> None:
-    X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
     found = search(model, grid={"l2": [0.01]}, n_folds=3, measure="ap")
     length = sorted(found.best.iterations)[1]
     again = LinearRanker("pap-ramp@5", tol=0.0, l2=0.01, max_iter=length, keep="last")
     with pytest.warns(ConvergenceWarning):
-        again.fit(X, y, qid)
+        again.fit(X, Y, QID)
     assert found.estimator.n_iter_ == length
     assert np.array_equal(found.estimator.coef_, again.coef_)
 
@@ -306,11 +305,7 @@ def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"grid": {"max_itr": [1]}},
-        {"grid": {"l2": "0.1"}},
-        {"grid": {"l2": []}},
-        {"grid": []},
-        {"grid": [3]},
+        *({"grid": grid} for grid in ({"max_itr": [1]}, {"l2": "0.1"}, {"l2": []}, [], [3])),
         {"n_trials": None, "grid": {"l2": tuning.LogUniform(1e-3, 1)}},
         {"n_trials": 0},
         {"n_folds": 13},
@@ -321,13 +316,8 @@ def test_each_fit_has_the_seed_and_one_thread_of_blas(n_jobs: int) -> None:
         {"time": np.arange(240)},
         {"split": "time", "time": [1]},
         {"n_folds": 2, "time": np.arange(240)},
-        {"valid": 1.0},
-        {"valid": 0.01},
-        {"measure": "papp@10"},
-        {"min_relevance": 0},
-        {"seed": -1},
-        {"n_jobs": 0},
-        {"refit": "no"},
+        *({"valid": 1.0}, {"valid": 0.01}, {"measure": "papp@10"}, {"min_relevance": 0}),
+        *({"seed": -1}, {"n_jobs": 0}, {"refit": "no"}),
     ],
 )
 def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.tuning import Integers, LogUniform, Uniform, default_grid, of_rows
 from podium.tuning.candidates import candidates, parse_values
+from podium.tuning.labels import check_ratings
 from podium.tuning.of_rows import Rows
 from podium.tuning.searching import plan
 
@@ -156,3 +157,11 @@ def test_default_grid_has_cutoffs_of_the_loss_and_refuses_a_solver_that_is_none(
     assert len(plan(NeuralRanker("listmle@3"))) > 1
     with raises(ArgumentError, "solver"):
         default_grid(LinearRanker("pap-avg@7", solver="newton"))
+
+
+def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
+    rated = LinearRanker("logistic(min_relevance=4)")
+    check_ratings("r.csv", rated, {}, validated=False)
+    with raises(ArgumentError, "min_relevance"):
+        losses = [{"loss": ["softmax"]}, {"loss": ["pap-ramp"]}]
+        check_ratings("r.csv", rated, losses, validated=False)

@@ -31,7 +31,7 @@ from podium.executors import Executor
 from podium.executors.local import or_threads
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets, relevance_rule
-from podium.types import Counts, LowGrades, Offsets, PerRow, Ties
+from podium.types import LowGrades, Mask, Offsets, PerRow, Ties
 
 if TYPE_CHECKING:
     from podium.catalogue.devices import DeviceScores
@@ -43,44 +43,6 @@ RULES: dict[Ties, int] = {
     "id": ID,
     "random": RANDOM,
 }
-
-
-def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
-    """Return each user's k-th best score, -inf if there are at most k items to list."""
-    floors = np.empty(block.shape[0], source.dtype)
-    user, item = _kernels.kth_best(block, source.limits, seen, k, floors)
-    if user >= 0:
-        refuse_score(start + user, item, block[user, item])
-    return floors
-
-
-def n_reaching(block: Floats, seen: Rows, floors: Floats) -> Counts:
-    """Return the number of items of each user whose score is at least the user's floor."""
-    counts = np.empty(block.shape[0], np.int64)
-    _kernels.count_reaching(block, seen, floors, counts)
-    return counts
-
-
-def listed_items(
-    source: Source,
-    block: Floats,
-    seen: Rows,
-    truth: Rows,
-    floors: Floats,
-    sizes: Counts,
-    tie: Tie,
-) -> Lists:
-    """List the items whose scores reach the floors, in order; `sizes` contains the list lengths."""
-    offsets = row_offsets(sizes)
-    n_rows = int(offsets[-1])
-    result = Lists(
-        offsets,
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows),
-        np.zeros(n_rows if tie.rule == AVERAGE else 0, np.bool_),
-    )
-    _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, result)
-    return result
 
 
 _PARTS = 4  # parts of the users per worker
@@ -442,29 +404,34 @@ class _Plan:
     def ranking(self, source: Source, start: int, block: Floats) -> Ranking:
         stop = start + len(block)
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
-        n_items = self.n_items - seen.sizes
         depth = self.n_items if self.depth is None else self.depth
-        floors = kth_best(source, start, block, seen, depth)
-        lists = listed_items(
-            source,
-            block,
-            seen,
-            truth,
-            floors,
-            # An exact mean over orders needs all items with the score of the last one.
-            n_reaching(block, seen, floors)
-            if self.ties == "average"
-            else np.minimum(n_items, depth),
-            Tie(RULES[self.ties], start, self.bits),
-        )
+        floors = np.empty(len(block), source.dtype)
+        user, item = _kernels.kth_best(block, source.limits, seen, depth, floors)
+        if user >= 0:
+            refuse_score(start + user, item, block[user, item])
+        sizes, averages = np.minimum(self.n_items - seen.sizes, depth), self.ties == "average"
+        if averages:  # an exact mean over orders needs all items with the score of the last one
+            _kernels.count_reaching(block, seen, floors, sizes)
+        offsets = row_offsets(sizes)
+        n_rows = int(offsets[-1])
+        items, relevance = np.empty(n_rows, np.int64), np.empty(n_rows)
+        lists = Lists(offsets, items, relevance, np.zeros(n_rows * averages, np.bool_))
+        tie = Tie(RULES[self.ties], start, self.bits)
+        _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, lists)
+        return self._made(start, offsets, relevance, truth, lists.tied)
+
+    def _made(
+        self, start: int, offsets: Offsets, relevance: PerRow, truth: Rows, tied: Mask
+    ) -> Ranking:
+        stop = start + truth.sizes.size
         return Ranking(
-            Groups(np.arange(start, stop), lists.offsets),
-            lists.relevance,
+            Groups(np.arange(start, stop), offsets),
+            relevance,
             *_ideal(truth),
-            n_items,
+            self.n_items - self.seen.block(start, stop).sizes,
             self.min_relevance,
             self.ties,
-            lists.tied,
+            tied,
             low_grades=self.low_grades,
         )
 
@@ -482,22 +449,12 @@ class _Plan:
     def _counted(
         self, start: int, stop: int, positives: Rows, above: PerRow, depth: int
     ) -> Ranking:
-        n_items = self.n_items - self.seen.block(start, stop).sizes
-        offsets = row_offsets(np.minimum(n_items, depth))
+        offsets = row_offsets(np.minimum(self.n_items - self.seen.block(start, stop).sizes, depth))
         relevance = np.zeros(int(offsets[-1]))
         is_listed = above < depth
         places = np.repeat(offsets[:-1], positives.sizes)[is_listed] + above[is_listed]
         relevance[places.astype(np.int64)] = positives.values[is_listed]
-        return Ranking(
-            Groups(np.arange(start, stop), offsets),
-            relevance,
-            *_ideal(positives),
-            n_items,
-            self.min_relevance,
-            self.ties,
-            np.zeros(0, np.bool_),
-            low_grades=self.low_grades,
-        )
+        return self._made(start, offsets, relevance, positives, np.zeros(0, np.bool_))
 
 
 def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
