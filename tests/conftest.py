@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 # "additions" is what laws/test_additions.py registers; the others are programs of their own, which
-# tests/cli/test_fuzzing.py and tests/unit/test_record.py start.
+# tests/cli/test_program.py and tests/unit/test_record.py start.
 collect_ignore = [
     *("additions", "fuzz", "record"),
     *("parity/rectools_values.py", "parity/recbole_values.py"),

@@ -8,7 +8,6 @@ from typing import Any
 
 NOTHING = "–"
 MINUS = "−"
-_SMALLEST_P = 0.001
 LONG = 1e9  # larger numbers are written with a power of ten
 
 
@@ -56,12 +55,6 @@ def bounds(low: Any, high: Any, digits: int = 3, *, signed: bool = False) -> str
     if math.isnan(to_float(low)) or math.isnan(to_float(high)):
         return NOTHING
     return f"[{fixed(low, digits, signed=signed)}, {fixed(high, digits, signed=signed)}]"
-
-
-def p_value(value: Any) -> str:
-    """Return a p value as text with three decimals, "<0.001" below that."""
-    number = to_float(value)
-    return f"<{_SMALLEST_P}" if number < _SMALLEST_P else fixed(number, 3)
 
 
 def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:

@@ -137,3 +137,14 @@ def test_ratings_need_a_threshold_where_positives_count(
     refuses("train ratings.csv --out model", RATINGS.replace("\n|", "\n |"))
     if importlib.util.find_spec("lightgbm"):
         refuses("train ratings.csv --out model", "--model lightgbm --loss binary | binary")
+
+
+@pytest.mark.parametrize(
+    ("loss", "measure"), [("lambdarank", "ndcg@3"), ("binary", "pap@3"), ("pap-ramp", "pap@3")]
+)
+def test_objective_is_validated_by_what_it_reads(podium: Run, loss: str, measure: str) -> None:
+    pytest.importorskip("lightgbm", reason="of the extra boosting")
+    options = ("--model", "lightgbm", "--loss", loss, "-k", "3", "--set", "n_trees=3", "-o", "m")
+    done = podium("train", "grades.csv", "--valid", "grades.csv", *options)
+    assert done.status == 0, done.err
+    assert load("m").eval_metric == measure

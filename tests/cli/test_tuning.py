@@ -157,6 +157,7 @@ REFUSED = """
 --tune --jobs 0 | --jobs
 --jobs 2 | --jobs --tune
 --jobs 1 --valid-share 0.5 | --jobs --tune
+--folds 1 | --folds
 --valid v.csv --folds 3 | --valid --folds
 --folds 3 --split rows | --folds --split
 --valid-share 1 | --valid-share

@@ -65,7 +65,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
             "$ podium train past.csv --model factorization --tune --budget 10m "
             "--tune-table trials.parquet --out model"
         ),
-    ): "it takes ten minutes: tests/cli/test_factorize_tuning.py",
+    ): "it takes ten minutes: tests/cli/test_factorization.py",
     (
         "tuning.md",
         "$ podium train ratings.parquet --loss pap-ramp -k 10 --tune --folds 5 --jobs -1 \\",

@@ -122,8 +122,8 @@ def test_numbers_of_cells() -> None:
     assert cells.number(-0.00004) == "0.0000"
     assert cells.span((-0.00004, 0.00004), "+") == "[+0.0000, +0.0000]"
     assert cells.number(-0.00006, "+") == "-0.0001"
-    p_values = [_numbers.p_value(p) for p in (0.0, 0.0009, 0.001, 0.25, None)]
-    assert p_values == ["<0.001", "<0.001", "0.001", "0.250", "–"]
+    p_values = [cells.p_value(p) for p in (0.0, 0.00009, 0.0001, 0.25, None)]
+    assert p_values == ["<0.0001", "<0.0001", "0.0001", "0.2500", "–"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_numbers_of_cells() -> None:
         ([-0.01, 0.0, 0.01], ["−0.01", "0.00", "0.01"]),
         ([0, 500, 1000], ["0", "500", "1,000"]),
         ([0.25, 0.5], ["0.25", "0.50"]),
-        ([0.51], ["0.5100"]),
+        ([0.51], ["0.51"]),
     ],
 )
 def test_labels_of_ticks_have_the_same_decimals(ticks: list[float], expected: list[str]) -> None:

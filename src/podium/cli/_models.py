@@ -164,9 +164,10 @@ def loss_of(model: Model, text: str) -> Any:
     if _is_library_loss(model, text):
         return _library_loss(model, text)
     base, text_parameters = losses.split(text)
+    registry: dict[str, Any] = {**losses.REGISTRY}
     fields = {
         name: {field.name: field.default for field in dataclasses.fields(each)}
-        for name, each in losses.REGISTRY.items()
+        for name, each in registry.items()
     }
     params = _known({"clip": model.clip or None, "min_relevance": model.min_relevance})
     for name in params if base in fields else ():
@@ -179,7 +180,7 @@ def loss_of(model: Model, text: str) -> Any:
     if "k" not in text_parameters and base in fields:
         if fields[base].get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
-        elif model.k is not None and losses.REGISTRY[base].head_cutoff:
+        elif model.k is not None and registry[base].head_cutoff:
             params["k"] = model.k
     return losses.get(text, **params)
 
