@@ -17,11 +17,11 @@ from podium import __version__, _check
 from podium._files import Named, making, refuse_same
 from podium.data import splits
 from podium.data.appending import atomic, writing
-from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
+from podium.data.columns import ITEM, TIMESTAMP, USER, column_list, missing, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
 from podium.data.ids import codes_of
-from podium.data.source import POLARS, Kind, Source
+from podium.data.source import POLARS, Column, Kind, Source
 from podium.data.tables import open_table
 from podium.data.times import Times, read_times
 from podium.errors import ArgumentError, DataError, arg
@@ -204,16 +204,12 @@ def split_events(
     [(2, 7, 4)]
     """
     how.check()
-    is_timed = how.by in _TIMED
-    roles = (USER, ITEM, replace(TIMESTAMP, required=is_timed))
+    roles = (USER, ITEM, TIMESTAMP)
     table = open_table(source, "interactions", roles, format, columns)
     explicit = {"user": user, "item": item, "timestamp": timestamp}
+    is_timed = how.by in _TIMED
+    _refuse_lacking(table, explicit, how.group, timed=is_timed)
     names = resolve(table.names, roles, explicit, table.name)
-    if how.group is not None and how.group not in table.names:
-        raise DataError(
-            f"{table.name} has no column {how.group!r} for "
-            f"{arg.group}.{_check.nearest(how.group, table.names)}"
-        )
     frame, times = read_events(table, names, how.group, timed=is_timed)
     chosen = _frequent(frame[names["user"]], names["user"], how.least)
     events = frame if chosen is None else frame[chosen]
@@ -308,6 +304,37 @@ def _whole(number: float | None, name: str) -> int:
     return int(number)
 
 
+def _refuse_lacking(
+    table: Source, explicit: Mapping[str, str | None], group: str | None, *, timed: bool
+) -> None:
+    """Raise with all columns that the table lacks."""
+    needed = (USER, ITEM, TIMESTAMP) if timed else (USER, ITEM)
+    absent = [
+        role
+        for role in needed
+        if explicit[role.name] is None
+        and not resolve(table.names, (replace(role, required=False),), {}, table.name)
+    ]
+    given = [name for name in (*explicit.values(), group) if name is not None]
+    unknown = [repr(name) for name in given if name not in table.names]
+    if len(unknown) + len(absent) > 1 and unknown:
+        words = [
+            *(f"no {role.name} column" for role in absent),
+            *(f"no column {n}" for n in unknown),
+        ]
+        raise DataError(
+            f"{table.name} has {', '.join(words[:-1])} and {words[-1]}: "
+            f"{column_list(table.names)}. Give the names of these columns in the table."
+        )
+    if absent:
+        raise missing(table.names, absent, table.name)
+    if group is not None and group not in table.names:
+        raise DataError(
+            f"{table.name} has no column {group!r} for "
+            f"{arg.group}.{_check.nearest(group, table.names)}"
+        )
+
+
 def read_events(
     table: Source, names: Mapping[str, str], group: str | None, *, timed: bool
 ) -> tuple[pl.DataFrame, Times | None]:
@@ -319,6 +346,7 @@ def read_events(
     ids = [names["user"], names["item"], *([] if group is None else [group])]
     kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
     columns = table.fetch(kinds)
+    _refuse_missing({name: columns[name] for name in [*ids, *([time] if time else [])]}, table)
     times = None
     if time is not None and columns and len(columns[time]):
         own = columns if table.text else table.fetch({time: "time"})
@@ -334,6 +362,21 @@ def read_events(
     if not read.height:
         raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     return read, times
+
+
+def _refuse_missing(columns: Mapping[str, Column], table: Source) -> None:
+    """Raise with all columns that lack values, if there are several."""
+    nulls = {name: pl.Series(column).is_null() for name, column in columns.items()}
+    lacking = {name: is_null for name, is_null in nulls.items() if is_null.any()}
+    if len(lacking) > 1:
+        places = [
+            f"{name} has {is_null.sum()} (first at {table.place_of(int(is_null.arg_max() or 0))})"
+            for name, is_null in lacking.items()
+        ]
+        raise DataError(
+            f"{table.name} has missing values in {len(lacking)} columns: {', '.join(places)}. Drop "
+            "those rows, or fill them."
+        )
 
 
 def _value(texts: pl.Series) -> Any:
