@@ -176,8 +176,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             if (label, grown) in root:
                 # Errors are interpolated on logarithmic scales, for each method at its cost.
                 of_sizes: Floats = np.array([logs[label, name] for name in fixed(recipe)]).T
-                at_cost = [
-                    float(np.interp(x, log_sizes, of_sizes[i])) for i, x in enumerate(log_cost)
+                at_cost: list[Any] = [
+                    np.interp(x, log_sizes, of_sizes[i]) for i, x in enumerate(log_cost)
                 ]
                 figures[f"{measure}: {label} at {grown}"] = root[label, grown]
                 figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[
