@@ -112,6 +112,12 @@ def test_labels_are_those_that_settle_the_weighted_order(name: str, weight: str 
         np.testing.assert_array_equal(result.labels_to_settle[column], labels)
 
 
+def test_measures_of_the_items_shown_have_no_range() -> None:
+    options: dict[str, Any] = {"guards": {"coverage@1": -1.0}, "catalogue": PAST}
+    result = gate(PARTLY_JUDGED, FIRST, SECOND, "rr", unjudged="bounds", **options)
+    assert [claim.unjudged is None for claim in result.claims] == [False, True]
+
+
 def test_runs_without_unjudged_items_or_users_have_a_text() -> None:
     judged = lists([0, 1], [0], [0])
     assert "no unjudged items" in str(gate(PARTLY_JUDGED, judged, judged, "rr", unjudged="bounds"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.raised import raises
 from tests.unit.gate_tables import (
     BASE,
@@ -19,6 +20,7 @@ from tests.unit.gate_tables import (
     TRUTH,
     USERS,
     N,
+    Table,
     with_text_ids,
 )
 
@@ -263,3 +265,42 @@ def test_users_needed_have_about_80_percent_power(gain: float) -> None:
     ]
     is_known = [verdict != "cannot tell" for verdict in verdicts]
     assert np.mean(is_known) == pytest.approx(0.8, abs=0.03)
+
+
+def few_items(seed: int) -> tuple[NDArray[np.int64], Table]:
+    """Return the two best items of each user, many of which no other user has, and their run."""
+    rng = np.random.default_rng(seed)
+    best = np.array(
+        [rng.choice([*range(4), 4 + u % 9, 13 + u // 5], 2, replace=False) for u in range(N)]
+    )
+    user = np.repeat(range(N), 2)
+    return best, {"user": user, "item": best.ravel(), "score": np.tile([2.0, 1.0], N)}
+
+
+@pytest.mark.parametrize("cluster", [None, "home"])
+@pytest.mark.parametrize("weight", [None, "visits"])
+def test_error_of_coverage_is_that_of_deleting_each_cluster(
+    cluster: str | None, weight: str | None
+) -> None:
+    (first, base), (second, candidate) = few_items(0), few_items(1)
+    homes = np.array([u // 4 if cluster and u > 5 else 100 + u for u in range(N)])
+    options: dict[str, Any] = {"cluster": cluster, "weight": weight}
+    if cluster or weight:
+        options["users"] = {**USERS, "home": homes}
+    past = {"user": [1] * 25, "item": list(range(25))}
+    truth = {"user": list(range(N)), "item": [u % 4 for u in range(N)]}
+    guards = {"coverage@2": -1.0}
+    claim = gate(truth, base, candidate, guards=guards, catalogue=past, **options).claims[1]
+
+    def gain(rows: Any) -> float:
+        """Return the difference of the coverage of some users."""
+        return (np.unique(second[rows]).size - np.unique(first[rows]).size) / 25
+
+    assert claim.base == pytest.approx(np.unique(first).size / 25)
+    assert claim.difference == pytest.approx(gain(slice(None)))
+    labels = np.unique(homes)
+    deleted = np.array([gain(homes != label) for label in labels])
+    moves = deleted - np.average(deleted, weights=[(homes != label).sum() for label in labels])
+    variance = (labels.size - 1) / labels.size * (moves**2).sum()
+    assert claim.std_error == pytest.approx(math.sqrt(variance))
+    assert claim.std_error > 0
