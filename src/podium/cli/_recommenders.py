@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from podium.cli._cluster import Work
-from podium.cli._models import OF_RECOMMENDERS, make_recommender
+from podium.cli._models import make_recommender
 from podium.cli._options import gain_of
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
@@ -60,8 +60,6 @@ def train(
         eval_metric=validation.eval_metric,
         search=tuning,
         work=work,
-        seed=tuning.seed,
-        named=OF_RECOMMENDERS,
     )
     job.check()
     if solver.patience is not None and validation.valid is None:

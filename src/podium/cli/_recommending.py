@@ -17,8 +17,9 @@ from podium.cli import _messages
 from podium.cli import _recommender_search as _search
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
+from podium.cli._models import OF_RECOMMENDERS
 from podium.cli._options import check_target
-from podium.cli._searching import Search, check_valid_share
+from podium.cli._training import Tuning
 from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ class Job:
         file.
     gain : {"value", "exp2", "one"}
         The weight of a pair; --tune tries others, unless an option decides.
-    named : frozenset of str
-        The parameters of models that have an option of the same name.
     """
 
     context: typer.Context
@@ -49,13 +48,12 @@ class Job:
     valid: Path | None
     valid_share: float | None
     eval_metric: str | None
-    search: Search
+    search: Tuning
     work: Work
-    seed: int
-    named: frozenset[str]
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
+        from podium import _check
         from podium.data.files import check_file
 
         check_target(self.out, "--out", ("",))
@@ -64,7 +62,15 @@ class Job:
             check_file(self.valid, "pairs to validate on")
         self.work.check()
         self.search.check_tune()
-        check_valid_share(self.valid_share, self.valid, tune=self.search.tune)
+        if self.valid_share is not None:
+            if not self.search.tune:
+                raise ArgumentError("--valid-share needs --tune.")
+            _check.open_fraction(self.valid_share, "--valid-share")
+            if self.valid is not None:
+                raise ArgumentError(
+                    "--valid and --valid-share were given, and each selects the validation pairs. "
+                    "Keep one."
+                )
         self.search.limits()
 
 
@@ -104,12 +110,12 @@ def fit(model: Any, job: Job) -> None:
                 fit_executor,
                 searched,
                 share=job.valid_share,
-                seed=job.seed,
+                seed=job.search.seed,
                 resume=resume,
             )
             model.set_params(**result.best_params)
             command = _search.repeated(
-                job.context, result.best_params, job.named, makes_passes=model.makes_passes
+                job.context, result.best_params, OF_RECOMMENDERS, makes_passes=model.makes_passes
             )
             _messages.say(f"to repeat: {command}")
             resume = resume and _is_later(checkpoint, searched)

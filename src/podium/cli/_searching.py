@@ -204,19 +204,3 @@ def text_of(value: Any, digits: str = "") -> str:
 def losses_of(text: str) -> list[str]:
     """Divide a list of losses at the commas outside parentheses."""
     return divided(text) or [text]
-
-
-def check_valid_share(share: float | None, valid: Path | None, *, tune: bool) -> None:
-    """Refuse a share of pairs to validate on that is not possible, for a recommender."""
-    from podium import _check
-    from podium.errors import ArgumentError
-
-    if share is None:
-        return
-    if not tune:
-        raise ArgumentError("--valid-share needs --tune.")
-    _check.open_fraction(share, "--valid-share")
-    if valid is not None:
-        raise ArgumentError(
-            "--valid and --valid-share were given, and each selects the validation pairs. Keep one."
-        )
