@@ -59,9 +59,13 @@ def paired(a: SampledRanks, b: SampledRanks, measure: str, **options: Any) -> Di
 
 def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: int) -> Any:
     """Return estimates from resampled users: (n, n_samples)."""
-    fits = [RanksFit(method, ranks) for ranks in samples]
-    drawn = Resampler.of(samples).users(n, 0)
-    return np.array([[fit.resampled([read_measure(measure)], u)[0] for fit in fits] for u in drawn])
+    users = Resampler.of(samples)
+    return np.column_stack(
+        [
+            RanksFit(method, ranks).resampled([read_measure(measure)], users.first, draws)
+            for ranks, draws in ((ranks, users.draws(n, 0)) for ranks in samples)
+        ]
+    )
 
 
 @pytest.mark.filterwarnings("ignore:wmle gives users")
@@ -261,8 +265,11 @@ def test_users_are_drawn_whole() -> None:
     """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
     ranks, seen = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"]), set[tuple[float, ...]]()
     (part,) = RanksFit(get("mle"), ranks).parts(read_measure("rr"))
-    for users in Resampler.of([ranks]).users(40, seed=0):
-        (_, counts), *_ = part.tally(users[ranks.owner]).designs
+    users = Resampler.of([ranks])
+    for drawn in users.draws(40, seed=0):
+        by_user = np.zeros(2)
+        by_user[users.first] = drawn
+        (_, counts), *_ = part.tally(by_user[ranks.owner]).designs
         assert counts.sum() == pytest.approx(2.0)
         seen.add(tuple(counts[:3].tolist()))
     assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}

@@ -390,8 +390,9 @@ class _Request:
         drawn = np.full((self.n_bootstrap, len(fits), len(self.measures)), np.nan)
         if n_users > 1:  # one user gives no information about others
             resampler = Resampler.of([fit.targets for fit in fits])
-            for row, users in enumerate(resampler.users(self.n_bootstrap, self.seed)):
-                drawn[row] = [fit.resampled(self.measures, users) for fit in fits]
+            for number, fit in enumerate(fits):
+                draws = resampler.draws(self.n_bootstrap, self.seed)
+                drawn[:, number] = fit.resampled(self.measures, resampler.first, draws)
         return [
             [
                 mean.with_resamples(of, self.level, n_users)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -36,6 +36,7 @@ from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
 from podium.sampled.ranks import SampledRanks, about_mean, size_at
+from podium.types import Mask
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
@@ -74,12 +75,13 @@ class Resampler:
     ----------
     counts : int64, (n_kinds,)
         The number of users of each kind.
-    kinds : int64, (n_users,)
-        The kind of each user. It depends on the observations, and not on labels or the order.
+    first : int64, (n_kinds,)
+        The first user of each kind. The order of kinds depends on the observations, and not on
+        labels.
     """
 
     counts: Ints
-    kinds: Ints
+    first: Ints
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Resampler:
@@ -93,17 +95,13 @@ class Resampler:
         kinds_of_users = list(zip(*map(_observations, samples), strict=True))
         kind_number = {kind: i for i, kind in enumerate(sorted(set(kinds_of_users)))}
         kinds = np.array([kind_number[kind] for kind in kinds_of_users])
-        return cls(np.bincount(kinds), kinds)
+        return cls(np.bincount(kinds), np.unique(kinds, return_index=True)[1])
 
-    def users(self, n: int, seed: int) -> Iterator[Floats]:
-        """Yield how often each user is drawn in n resamples: float64, (n_users,).
-
-        Users of the same kind share their draws equally.
-        """
-        rng = np.random.default_rng([_check.seed(seed), *b"users"])
+    def draws(self, n: int, seed: int) -> Iterator[Ints]:
+        """Yield how often the users of each kind are drawn in n resamples: int64, (n_kinds,)."""
+        rng, n_users = np.random.default_rng([_check.seed(seed), *b"users"]), self.counts.sum()
         for _ in range(n):
-            drawn = rng.multinomial(self.kinds.size, self.counts / self.kinds.size)
-            yield (drawn / self.counts)[self.kinds]
+            yield rng.multinomial(n_users, self.counts / n_users)
 
 
 def _observations(ranks: SampledRanks) -> list[bytes]:
@@ -302,8 +300,18 @@ class Fit(ABC):
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure, with bounds at the level or without bounds."""
 
-    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
-        """Estimate measures from users that are drawn some number of times: float64, (n_users,)."""
+    def resampled(
+        self, measures: Sequence[Measure], first: Ints, draws: Iterable[Ints]
+    ) -> list[list[float]]:
+        """Estimate measures from each draw of users, of whom the first of each kind stands for all.
+
+        Parameters
+        ----------
+        first : int64, (n_kinds,)
+            See `Resampler`.
+        draws : iterable of int64, (n_kinds,)
+            The number of users of each kind.
+        """
         raise NotImplementedError
 
     @property
@@ -381,6 +389,12 @@ class Part:
     sizes: Floats
     key: Hashable
 
+    def of(self, is_kept: Mask) -> Part:
+        """Return the targets in some rows of the observations: bool, (n_rows,)."""
+        kept = is_kept[self.rows]
+        ranks = Tally(self.ranks, kept.astype(np.float64)) if kept.any() else self.ranks
+        return replace(self, ranks=ranks, rows=self.rows[kept], sizes=self.sizes[kept])
+
     def tally(self, counts: Floats) -> Tally:
         """Return the targets, each `counts` times: float64, (n,)."""
         return Tally(self.ranks, self.sizes * counts)
@@ -454,19 +468,32 @@ class EstimatorFit(Fit):
             ends,
         )
 
-    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
+    def resampled(
+        self, measures: Sequence[Measure], first: Ints, draws: Iterable[Ints]
+    ) -> list[list[float]]:
         """Estimate measures from resampled users; see `Fit.resampled`."""
-        counts, means = users[self.observed.owner], list[float]()
-        known: dict[Hashable, Any] = {}
-        for measure in measures:
-            total = 0.0
-            for part in self.parts(measure):
-                of_rows = counts[part.rows]
-                share = float(part.sizes @ of_rows)
-                if share:
-                    total += share * _estimate(self.estimator, part.tally(of_rows), part, known)
-            means.append(total / self.n_users)
+        counts = np.zeros(self.n_users)
+        counts[first] = 1.0
+        is_first = counts[self.observed.owner] > 0
+        parts = [[part.of(is_first) for part in self.parts(measure)] for measure in measures]
+        means: list[list[float]] = []
+        for drawn in draws:
+            counts[first] = drawn
+            known: dict[Hashable, Any] = {}
+            means.append([self._resampled(of_measure, counts, known) for of_measure in parts])
         return means
+
+    def _resampled(
+        self, parts: Sequence[Part], counts: Floats, known: dict[Hashable, Any]
+    ) -> float:
+        """Estimate one measure from users that are drawn `counts` times: float64, (n_users,)."""
+        total = 0.0
+        for part in parts:
+            of_rows = counts[self.observed.owner[part.rows]]
+            share = float(part.sizes @ of_rows)
+            if share:
+                total += share * _estimate(self.estimator, part.tally(of_rows), part, known)
+        return total / self.n_users
 
     def _shares(self, parts: Sequence[Part]) -> Floats:
         """Return the factor of each part's mean in the measure."""
