@@ -84,15 +84,6 @@ def test_conditions_on_spaces_are_the_definitions(n: int, k: int) -> None:
     assert outcomes == set(itertools.product([True, False], repeat=2))
 
 
-def test_head_of_theorem_6_is_the_only_most_probable() -> None:
-    rng = np.random.default_rng(0)
-    for n, k in [(3, 1), (4, 2), (4, 4), (5, 3)]:
-        for _ in range(10):
-            space = Space.random_order_preserving(n, k, rng)
-            assert meets_theorem_6(space, k)
-            assert len(space.bayes(k)) == 1
-
-
 def likelihood(k: int) -> Plain:
     def value(scores: list[float], order: Order) -> float:
         s = [scores[o] for o in order]

@@ -289,10 +289,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     measure = recipe.parameters["shown"]
     for labels in (GRADES, BINARY):
         tasks = [*tasks_of(recipe, labels), f"{labels}, mean"]
-        falling = views.falling(
-            [f"{tasks[-1]} {name}" for name in names_of(recipe, labels)], figures, measure
-        )
-        falling = [name.removeprefix(f"{tasks[-1]} ") for name in falling]
+        values = {n: figures[f"{tasks[-1]} {n} {measure}"].value for n in names_of(recipe, labels)}
+        falling = sorted(values, key=lambda name, values=values: -values[name])
         best = best_own(recipe, labels, figures, measure)
         title = f"Labels {labels}: {measure}, mean of five folds, best first"
         yield Grid(title, falling, tasks, f"{{1}} {{0}} {measure}", text="value")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,12 +38,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
-@dataclass(frozen=True, eq=False)
-class Context:
-    """The parts of all pairs, and those of the training pairs."""
-
-    outer: fits.Context
-    inner: fits.Context
+Context: TypeAlias = tuple[fits.Context, fits.Context]
+"""The parts of all pairs, and those of the training pairs."""
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
@@ -55,7 +50,7 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     seed = seed_of(recipe, "validation")
     rows = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
     inner = fits.split(*rows, recipe.parameters["valid"], seed, outer.train.shape)
-    return Context(outer, inner)
+    return outer, inner
 
 
 def fit(pairs: Matrix, make: Callable[..., Any], options: Any, seed: int, threads: int) -> Any:
@@ -88,26 +83,17 @@ def cells(recipe: Recipe) -> Iterator[str]:
 def run(recipe: Recipe, context: Context, part: str, method: str, **cell: int) -> Result:
     """Fit a method to the pairs of one part, and measure it on the pairs that were left out."""
     settings = recipe.parameters["methods"][method]
-    chosen, pairs = settings["chosen"], context.outer
+    (outer, inner), chosen = context, settings["chosen"]
+    pairs = inner if part == TUNING else outer
     if part == TUNING:
-        chosen, pairs = points(recipe, method)[cell["point"]], context.inner
+        chosen = points(recipe, method)[cell["point"]]
     options = {**settings["fixed"], **chosen}
     if part == PASSES:
         options["n_epochs"] = cell["passes"]
     seed = seed_of(recipe, TUNING if part == TUNING else TEST, cell.get("seed", 0))
-    result = measured(
-        partial(
-            fit,
-            make=METHODS[method],
-            options=options,
-            seed=seed,
-            threads=recipe.parameters["threads"],
-        ),
-        pairs.train,
-        pairs.test,
-        recipe.parameters["measures"],
-        _DEPTH,
-    )
+    n_threads, measures = recipe.parameters["threads"], recipe.parameters["measures"]
+    fitted = partial(fit, make=METHODS[method], options=options, seed=seed, threads=n_threads)
+    result = measured(fitted, pairs.train, pairs.test, measures, _DEPTH)
     values = result.pop("values")
     if part == TUNING:
         return {**result, "options": chosen}
