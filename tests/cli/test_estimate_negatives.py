@@ -129,7 +129,7 @@ def test_strange_users_are_left_out_and_strange_items_come_last(
 
 
 def test_model_of_another_catalogue_is_pointed_out(
-    estimated: Callable[..., Any], files: Path
+    estimated: Callable[..., Any], podium: Callable[..., Any], files: Path
 ) -> None:
     """Row numbers are equal by accident: the counts alone can tell."""
     pairs = {"user": np.arange(60) % 10, "item": np.arange(60)}
@@ -143,6 +143,13 @@ def test_model_of_another_catalogue_is_pointed_out(
         "other has only 10 of the 30 users in test.negative",
         "other has only 11 of the 41 items in test.negative",
     ]
+    write_listed(files / "test.negative", [[u, u + 1] for u in range(9)])
+    _, said = estimated("other", *LISTED, *RR)
+    (warned,) = [line for line in said if "warning" in line]
+    assert warned.startswith("podium: warning: other has 60 items, but candidates were drawn from ")
+    write_listed(files / "test.negative", [[100 + u, u + 1] for u in range(9)])
+    done = podium("estimate", "other", *LISTED)
+    assert (done.status, "none of the targets" in done.message) == (2, True)
 
 
 def test_several_lines_of_a_user_stay_apart(estimated: Callable[..., Any], files: Path) -> None:

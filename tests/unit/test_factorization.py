@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from tests.raised import raises
 
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization
 from podium.recommenders._pairs import read
@@ -363,3 +363,12 @@ def test_short_vectors_are_compared_by_products(loss: str) -> None:
     models = (Factorization(4, loss=loss, n_epochs=2, similarity=s) for s in (None, "dot"))
     one, two = (model.fit(likes, executor=ONE) for model in models)
     assert one.item_factors_.tobytes() == two.item_factors_.tobytes()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -2.0])
+def test_bad_weight_is_named_by_its_place(bad: float) -> None:
+    likes = csr_array(np.array([[0, 1.0], [1.0, bad]]))
+    with pytest.raises(ArgumentError, match=f"got {bad:g} for user 1 and item 1"):
+        Factorization().fit(likes)
+    with pytest.raises(DataError, match=r"row 1|row 2"):
+        Factorization().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})

@@ -76,6 +76,12 @@ def test_strata_are_planned_with_items_for_all_targets() -> None:
     assert "draw strata with certain=30, uniform=5" in str(found)
 
 
+def test_goal_out_of_reach_names_the_users_needed(pilot: ScannedRanks) -> None:
+    found = plan_scan(pilot, N_USERS, "ndcg@5", 0.001)
+    assert found.best is None
+    assert f"reaches the goal with {found.n_users_needed} users" in str(found).replace("\n", " ")
+
+
 def test_plan_of_a_weighted_pilot_is_for_the_weighted_mean(pilot: ScannedRanks) -> None:
     columns = pilot.above_listed, pilot.n_listed, pilot.above_drawn, pilot.n_drawn
     weights = np.where(pilot.above_listed < 2, 20.0, 1.0)
