@@ -10,8 +10,6 @@ import pytest
 from podium.errors import ArgumentError
 from podium.losses import _margins as theory
 
-ALL = {"risk", *theory.SURROGATES}
-
 
 def test_margins_by_hand() -> None:
     scores = [5.0, 3.0, 2.5, 1.0, 0.5, 0.0, -1.0]
@@ -38,38 +36,6 @@ def test_rows_in_any_order_and_groups_without_a_value() -> None:
     np.testing.assert_array_equal(strict.weak, [np.nan, 2.0 - 1.0, np.nan, np.nan])
     graded = theory.margins(scores, relevance, qid, k=1, min_relevance=2)
     np.testing.assert_array_equal(graded.strong, [3.0 - 4.0, np.nan, np.nan, np.nan])
-
-
-@pytest.mark.parametrize(
-    ("margin", "n_pos", "n_neg", "k", "delta", "sure"),
-    [
-        ("weak", 3, 2, 2, 1.0, {"risk", "pap-ramp"}),
-        ("weak", 3, 3, 3, 1.0, ALL),
-        ("plain", 3, 3, 3, 1.0, {"pap-avg"}),
-        ("plain", 5, 3, 3, 1.0, {"risk", "pap-ramp", "pap-avg"}),
-        ("plain", 3, 1, 1, 1.0, ALL),
-        (
-            *("moderate", 3, 2, 2, 1.0),
-            {"risk", "pap-ramp", "pap-tight-struct", "pap-tight-struct-exact"},
-        ),
-        ("moderate", 3, 2, 2, 1.5, ALL - {"pap-max", "pauc-hinge"}),
-        ("moderate", 3, 3, 3, 1.0, ALL),
-        ("strong", 3, 2, 2, 1.0, ALL),
-        ("strong", 4, 2, 2, 0.5, {"risk", "pap-tight-struct-exact"}),
-        # More negatives than k matter to the loose surrogate alone.
-        ("strong", 3, 4, 2, 2.0, ALL),
-        ("strong", 3, 4, 2, 1.75, ALL - {"pap-struct"}),
-        ("moderate", 3, 4, 2, 3.0, ALL - {"pap-max", "pauc-hinge"}),
-        ("moderate", 3, 4, 2, 2.75, ALL - {"pap-max", "pauc-hinge", "pap-struct"}),
-        ("weak", 2, 4, 2, 2.0, ALL),
-    ],
-)
-def test_guarantees_are_those_of_the_page_on_theory(
-    margin: theory.Margin, n_pos: int, n_neg: int, k: int, delta: float, sure: set[str]
-) -> None:
-    scores, relevance = [9.0] * n_pos + [0.0] * n_neg, [1] * n_pos + [0] * n_neg
-    m = theory.margins(scores, relevance, k=k, delta=delta)
-    assert {name for name, actual in m.guarantees(margin).items() if actual[0]} == sure
 
 
 @pytest.mark.parametrize(

@@ -72,45 +72,12 @@ def test_natural_picture_is_the_first_and_in_the_report(name: str) -> None:
     assert natural in drawn
 
 
-@pytest.mark.parametrize("name", ["evaluation", "comparison", "all pairs"])
-def test_figures_of_a_report_are_those_of_plot(name: str) -> None:
-    one = result(name)
-    pictures = [
-        picture(one._pictures(measure), kind, name)
-        for measure in (None, "ndcg@5", "ap(norm=min)@5" if name == "evaluation" else "rr")
-        for kind in one._pictures(measure)
-        if kind != "users"  # with arrays, which `in` cannot compare
-    ]
-    drawn = [f for section in one.to_report()["sections"] for f in section.get("figures", ())]
-    assert drawn
-    missing = [figure["title"] for figure in drawn if figure not in pictures]
-    assert missing == [figure["title"] for figure in drawn if " by segment: " in figure["title"]]
-
-
 def test_result_without_pictures_says_so() -> None:
     for name in WITHOUT:
         assert result(name)._pictures(None) == {}
         with raises(ArgumentError):
             result(name).plot()
         result(name).to_report()
-
-
-def test_explanation_draws_only_values_that_are_defined() -> None:
-    pair = {"user": [1], "item": [1]}
-    truth, run = {**pair, "relevance": [0]}, {**pair, "score": [1.0]}
-    one = podium.explain(truth, run, "ndcg@5")  # without a positive item
-    ends = {package.like: package.end for package in one.packages}
-    known = [name for name, end in ends.items() if not math.isnan(end)]
-    assert set(known) < set(ends)
-    assert [*one._pictures(None)] == ["packages", *(f"steps to {name}" for name in known)]
-    for kind, figure in one._pictures(None).items():
-        assert isinstance(figure, dict)
-        labels = [row["label"] for row in figure["rows"]]
-        steps = ["undefined=zero", kind.removeprefix("steps to ")]
-        assert labels == (known if kind == "packages" else steps)
-    unknown = podium.explain(truth, run, "ndcg@5", like=next(n for n in ends if n not in known))
-    assert unknown._pictures(None) == {}
-    assert not any(section.get("figures") for section in unknown.to_report()["sections"])
 
 
 def test_errors_name_kinds_measures_and_options() -> None:
@@ -121,14 +88,6 @@ def test_errors_name_kinds_measures_and_options() -> None:
             assert caught.value.parameters == (parameter,), caught.value
         with pytest.raises(ArgumentError, match="bins"):
             result(name).plot(bins=3)
-
-
-def test_measure_is_chosen_by_any_of_its_texts() -> None:
-    measured = podium.measure(TRUTH, run(1), ["rr", "ap@5"])
-    assert "ap@5" in words(measured.plot("distribution", measure="map@5"))
-    means = words(measured.plot(measure=podium.metrics.parse("rr")))
-    assert "rr" in means
-    assert "ap@5" not in means
 
 
 def test_numbers_are_those_of_the_result() -> None:

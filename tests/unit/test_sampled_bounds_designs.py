@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.sampled import RankDistribution, SampledRanks
-from podium.sampled.bounds import identification_bounds
+from podium.errors import PodiumWarning
+from podium.sampled import SampledRanks
+from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves
 from podium.sampled.design import Design
 
@@ -54,30 +55,32 @@ def test_bounds_of_known_ranks_hold_for_users_of_unequal_weight() -> None:
     assert n_held >= 90
 
 
-@pytest.mark.parametrize("size", [1, 7, 60])
-@pytest.mark.parametrize("replacement", [True, False])
-def test_curves_are_sums_over_outcomes_at_every_rank(size: int, replacement: bool) -> None:
-    rng = np.random.default_rng(size)
-    designs = [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
-    for values in (rng.normal(size=size + 1), np.eye(size + 1)[0]):
+@pytest.mark.parametrize(
+    "designs",
+    [
+        *(
+            [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
+            for size in (1, 7, 60)
+            for replacement in (True, False)
+        ),
+        [Design(40, 700, stages=(10, 40))],
+    ],
+)
+def test_curves_are_sums_over_outcomes_at_every_rank(designs: list[Design]) -> None:
+    n = designs[0].n_outcomes
+    for values in (np.random.default_rng(n).normal(size=n), np.eye(n)[0]):
         for design, curve in zip(designs, Curves.over(designs).sums(values), strict=True):
             error = np.abs(curve - design.probabilities() @ values).max()
             assert error <= MAX_RELATIVE_ERROR * np.abs(values).max()
 
 
-def test_curves_of_samples_that_grow_are_sums_too() -> None:
-    design = Design(40, 700, stages=(10, 40))
-    values = np.random.default_rng(0).normal(size=41)
-    (curve,) = Curves.over([design]).sums(values)
-    assert (
-        np.abs(curve - design.probabilities() @ values).max()
-        <= MAX_RELATIVE_ERROR * np.abs(values).max()
-    )
+def test_bounds_of_one_user_are_all_values() -> None:
+    assert identification_bounds(SampledRanks([1], 9, 50), "recall@5") == Bounds(0.0, 1.0)
 
 
-def test_one_catalogue_given_user_by_user_has_the_bounds_of_one() -> None:
-    rng = np.random.default_rng(5)
-    sampled = 1 + rng.binomial(20, rng.beta(1.0, 5.0, 300))
-    single = identification_bounds(SampledRanks(sampled, 20, 100), "ndcg@10")
-    assert identification_bounds(SampledRanks(sampled, 20, [100] * 300), "ndcg@10") == single
-    assert single.low <= RankDistribution(np.full(100, 0.01)).expect("recall@100")
+def test_bounds_warn_where_nothing_fits() -> None:
+    """Half first and half in the middle, and never between, is likely; all even ranks is not."""
+    odd = SampledRanks(np.tile(np.arange(1, 22, 2), 400), 20, 100)
+    with pytest.warns(PodiumWarning, match="no distribution of ranks gives"):
+        low, high = identification_bounds(odd, "recall@10")
+    assert 0 <= low <= high <= 1

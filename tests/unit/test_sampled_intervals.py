@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from podium.sampled import (
     RankDistribution,
     SampledRanks,
     Smooth,
-    compare,
     evaluate,
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled.estimators import smooth
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
@@ -79,30 +75,6 @@ def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
             low, high = found.interval(name)
             held[i] += low <= truth.expect(name) <= high
     assert (held >= 17).all()  # of 20
-
-
-def test_difference_lies_inside_its_bounds() -> None:
-    a, b = steep(100_000, seed=3), steep(100_000, seed=4)
-    found = compare({"a": a, "b": b}, "recall@10").summary("recall@10")
-    assert found.bounds is not None
-    assert found.prior_decides
-    assert found.bounds.low <= found.interval.low <= found.difference
-    assert found.difference <= found.interval.high <= found.bounds.high
-
-
-def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-
-    def look(*given: Any) -> Any:
-        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
-        return combined_mass(*given)
-
-    combined_mass = smooth.combined_mass
-    monkeypatch.setattr(smooth, "combined_mass", look)
-    with threadpool_limits(2, user_api="blas"):
-        Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
-    assert seen
-    assert set(seen) == {1}
 
 
 def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() -> None:

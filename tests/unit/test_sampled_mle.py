@@ -9,37 +9,13 @@ from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.sampled import (
     MLE,
     WMLE,
-    Design,
     RankDistribution,
     SampledRanks,
     likelihood_gap,
-    maximum_likelihood,
 )
 from podium.sampled.estimators import mle as newton
-from podium.sampled.likelihood import likelihood
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
-
-
-def test_mle_step_of_one_negative_is_worked_out() -> None:
-    """From 1/3 each both outcomes have 1/2: a rank gains (1 - t) + t = 1, so that none moves."""
-    assert MLE(n_steps=5).fit(ONE_EACH).probabilities == pytest.approx([1 / 3, 1 / 3, 1 / 3])
-
-
-def test_mle_step_weighs_ranks_by_how_well_they_explain() -> None:
-    first = SampledRanks([1, 1], 1, 3)
-    assert MLE(n_steps=1).fit(first).probabilities == pytest.approx([2 / 3, 1 / 3, 0])
-    assert MLE(n_steps=2).fit(first).probabilities == pytest.approx([4 / 5, 1 / 5, 0])
-
-
-def test_maximum_of_one_user_is_the_likeliest_rank() -> None:
-    """r - 1 of n above: theta = (r - 1) / n is the rank 1 + (N - 1) theta."""
-    for sampled, rank in ((1, 1), (4, 31), (11, 101)):
-        found = maximum_likelihood(SampledRanks([sampled], 10, 101))
-        assert found.ranks.tolist() == [rank]
-        assert found.masses.tolist() == [1.0]
-        chance = Design(10, 101).probabilities([rank])[0, sampled - 1]
-        assert found.log_likelihood == pytest.approx(np.log(chance))
 
 
 def test_likelihood_gap_is_infinite_where_an_observation_is_impossible() -> None:
@@ -77,13 +53,3 @@ def test_wmle_refuses_weights_that_are_none() -> None:
     for bad, message in ((np.zeros_like, "got 0 for all"), (np.negative, "must be >= 0")):
         with pytest.warns(PodiumWarning), pytest.raises(ArgumentError, match=message):
             WMLE(weight=bad).fit(ONE_EACH)
-
-
-def test_mle_reads_catalogues_of_different_sizes() -> None:
-    ranks = SampledRanks([1, 2, 3, 1], 5, [40, 50, 45, 50])
-    assert MLE().fit(ranks).n_items == 50
-    assert maximum_likelihood(ranks).gap <= 1e-8
-    rows = likelihood(ranks).chances(np.array([41.0]))[0]
-    first = likelihood(ranks).parts[0]
-    assert first[0].n_items == 40
-    assert rows[0] == 0

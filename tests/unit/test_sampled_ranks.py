@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from tests.raised import raises
 
-from podium import catalogue
 from podium.errors import ArgumentError
-from podium.evaluation import evaluate
 from podium.sampled import RankDistribution, SampledRanks, simulate_ranks
 
 
@@ -60,21 +57,10 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
     found = RankDistribution.of_ranks([1.5, 3.0], 4)
     assert found.probabilities.tolist() == [1 / 4, 1 / 4, 1 / 2, 0]
     assert found.cdf.tolist() == [1 / 4, 1 / 2, 1, 1]
+    weighted = RankDistribution.of_ranks([1, 2], 4, weights=[3, 1])
+    assert weighted.probabilities.tolist() == [3 / 4, 1 / 4, 0, 0]
     with raises(ArgumentError, "n_items"):
         RankDistribution.of_ranks([5], 4)
-
-
-def test_recall_of_several_targets_is_that_of_whole_rankings() -> None:
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(40, 25))
-    truth = csr_array((rng.random((40, 25)) < 0.1).astype(float))
-    owner = np.repeat(np.arange(40), np.diff(truth.indptr))
-    exact = catalogue.target_ranks(scores, truth)
-    whole = SampledRanks(exact, 24, 25, replacement=False, user=owner)
-    found = RankDistribution.of_ranks(exact, 25, weights=whole.weights)
-    evaluated = evaluate(catalogue.rank_all(scores, truth), "recall@5").summary("recall@5")
-    assert evaluated.n_undefined == 40 - whole.n_users > 0
-    assert found.expect("recall@5") == pytest.approx(evaluated.mean, rel=1e-12)
 
 
 def test_simulated_full_sample_is_the_rank_itself() -> None:

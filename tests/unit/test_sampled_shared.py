@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.sampled import REGISTRY, SharedRanks, compare, evaluate, read
+from podium.sampled import SharedRanks, compare, evaluate, read
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
@@ -17,27 +17,6 @@ def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRa
     above = np.minimum(rng.exponential(hardness * strength), 990).astype(int)
     sampled = rng.hypergeometric(above, 996 - above, 99)
     return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
-
-
-@pytest.mark.parametrize("method", [name for name in sorted(REGISTRY) if name != "wmle"])
-def test_every_estimator_serves_whole_rankings(method: str) -> None:
-    name = "recall@20"
-    found = evaluate(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
-    estimate = found.summary(name)
-    assert np.isfinite([estimate.mean, estimate.std_error, *estimate.interval]).all()
-    assert estimate.interval.low <= estimate.mean <= estimate.interval.high
-    assert found.conventions["shared"] is True
-    assert found.conventions["n_items"] == [997, 1000]
-
-
-def test_one_user_has_no_standard_error() -> None:
-    shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
-    for method in ("auto", "naive", "mle"):
-        estimate = evaluate(shared, "recall@20", estimator=method, bounds=False).summary(
-            "recall@20"
-        )
-        assert np.isnan(estimate.std_error)
-        assert np.isnan(estimate.interval).all()
 
 
 def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
@@ -70,15 +49,6 @@ def test_strata_have_intervals_and_paired_differences() -> None:
         assert found.summary(name, "b").difference < 0
     assert "n_listed=50, n_negatives=49" in str(models["a"])
     assert found.evaluations["a"].conventions["n_negatives"] == 99
-
-
-def test_naive_value_of_strata_is_too_large() -> None:
-    naive, auto = (
-        evaluate(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
-        for method in ("naive", "auto")
-    )
-    assert naive.mean > auto.mean
-    assert (naive.interval_of, naive.error_from) == ("expectation", "users")
 
 
 def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:

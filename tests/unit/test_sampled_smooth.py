@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from podium.errors import ArgumentError
 from podium.metrics import parse
 from podium.sampled import (
     Design,
@@ -15,8 +14,6 @@ from podium.sampled import (
     SampledRanks,
     Smooth,
     SmoothFit,
-    identification_bounds,
-    simulate_ranks,
 )
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
 from podium.sampled.estimators.smooth.fit import (
@@ -30,8 +27,6 @@ from podium.sampled.estimators.smooth.fit import (
     with_history,
 )
 from podium.sampled.likelihood import likelihood
-
-MEASURES = ("recall@10", "ndcg@10", "ap@10")
 
 
 def power_law(n_items: int, shift: float, power: float) -> NDArray[np.float64]:
@@ -171,28 +166,6 @@ def test_families_weigh_the_same_and_their_distance_counts_as_error() -> None:
     assert variance == pytest.approx(np.var(np.log(ends)))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("n_items", [3706, 100_000])
-def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -> None:
-    rng = np.random.default_rng(2)
-    two = np.concatenate([rng.binomial(99, 0.05, 1000), rng.binomial(99, 0.6, 1000)]) + 1
-    cases = {
-        "first": np.ones(2000, np.int64),
-        "last": np.full(2000, 100),
-        "both": np.repeat([1, 100], 1000),
-        "two spikes": two,
-        "uniform": rng.integers(1, 101, 2000),
-    }
-    for ranks in cases.values():
-        observed = SampledRanks(ranks, 99, n_items)
-        told = SampledRanks(ranks, 99, n_items, history=np.tile([3, 30, 60, 300], ranks.size // 4))
-        fits = [Smooth().fit(each) for each in (observed, told)]
-        for measure in ("recall@10", "ap@10", "recall@1000"):
-            low, high = identification_bounds(observed, measure)
-            for found in fits:
-                assert low - 1e-9 <= found.expect(measure) <= high + 1e-9
-
-
 def test_freedom_is_added_where_no_smooth_density_fits() -> None:
     smooth = observe(np.random.default_rng(0).choice(900, 5000) + 1, 900, 99, 0)
     assert Smooth().posterior(smooth).n_steps == 0
@@ -202,16 +175,6 @@ def test_freedom_is_added_where_no_smooth_density_fits() -> None:
     assert spikes.expect("recall@20") < 0.01
     low, high = spikes.interval("recall@80")
     assert low < 0.5 < high
-
-
-def test_intervals_widen_with_the_level_and_end_at_the_most_that_is_possible() -> None:
-    found = Smooth().posterior(SampledRanks([1, 1, 1, 2] * 40, 20, 200))
-    widths = [np.diff(found.interval("ndcg@10", level=level))[0] for level in (0.5, 0.8, 0.95)]
-    assert widths[0] < widths[1] < widths[2]
-    assert found.interval("recall@1000", level=0.999)[1] <= 1.0
-    assert found.expect("ndcg", 10) == found.expect("ndcg@10")
-    with pytest.raises(ArgumentError, match="level"):
-        found.interval("ndcg@10", level=1.5)
 
 
 def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
@@ -255,11 +218,3 @@ def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     few = Smooth().fit(SampledRanks(ranks, 99, 100 * np.rint(sizes / 100).astype(np.int64)))
     assert many.expect("recall@50") == pytest.approx(few.expect("recall@50"), rel=0.03)
     assert many.expect("recall@50") == pytest.approx(truth.expect("recall@50"), rel=0.1)
-
-
-def test_full_sample_leaves_nothing_open() -> None:
-    ranks = simulate_ranks([1, 4, 4, 12], 12, 11, seed=0, replacement=False)
-    found = Smooth().posterior(ranks)
-    assert found.expect("recall@4") == pytest.approx(0.75)
-    assert found.std_error("recall@4") == 0
-    assert found.interval("recall@4") == pytest.approx((0.75, 0.75))

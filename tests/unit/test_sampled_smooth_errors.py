@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
+from podium.sampled import SampledRanks, Smooth, compare, evaluate, simulate_ranks
 from podium.sampled.estimators.smooth import _draw_users
-from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio, n_observed
-from podium.sampled.likelihood import Likelihood, likelihood
+from podium.sampled.estimators.smooth.cells import Cells, n_observed
+from podium.sampled.likelihood import likelihood
 
 N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150
 
@@ -92,27 +92,6 @@ def test_outcomes_that_nobody_had_are_put_together_with_their_neighbours() -> No
     assert seen.sum(axis=1) + unseen.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size))
     all_seen = cells.outcomes(likelihood(SampledRanks(np.arange(1, 101), 99, 1000)))
     assert all_seen[1].shape == (cells.sizes.size, 0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n_items", [300, 1000])
-@pytest.mark.parametrize("missing", [0.1, 3, 2, 1])
-def test_cells_without_replacement_have_the_mean_chances_of_their_ranks(
-    n_items: int, missing: float
-) -> None:
-    """On cells for samples with replacement too, which are wide: as plans use them."""
-    n_negatives = n_items - (int(missing * n_items) if missing < 1 else int(missing))
-    design = Design(n_negatives, n_items, replacement=False)
-    each = np.arange(design.n_outcomes)
-    alike = np.full(each.size, 1.0 / each.size)
-    observed = Likelihood(((design, each),), alike, n_items)
-    whole = design.probabilities()
-    for left in (1.0, deviation_ratio(design)):
-        cells = Cells.of(n_items, n_negatives, left)
-        means = np.add.reduceat(whole, cells.edges[:-1]) / cells.sizes[:, None]
-        found = cells.chances(observed)
-        assert found.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size), abs=1e-9)
-        assert found == pytest.approx(means, abs=1e-9)
 
 
 @pytest.mark.parametrize("n_items", [300, 1000])

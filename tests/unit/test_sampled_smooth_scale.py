@@ -72,21 +72,6 @@ def test_catalogues_of_nearly_one_size_give_the_errors_of_one(told: bool) -> Non
     assert moved[1] == pytest.approx(moved[0], rel=0.03)
 
 
-def test_columns_are_numbered_by_design_with_those_that_nobody_had() -> None:
-    """Two catalogues: three outcomes and one seen; one sample of 2 has no other outcome."""
-    ranks = SampledRanks([1, 2, 3, 1], [2, 2, 2, 9], [40, 40, 40, 60])
-    observed = likelihood(ranks)
-    seen, unseen, designs = Cells.of(60, 9).outcomes(observed)
-    chances = np.concatenate([seen, unseen], axis=1)
-    assert seen.shape[1] == 4
-    for number in range(2):
-        inside = chances[:, designs == number].sum(axis=1)
-        assert inside[0] == pytest.approx(1.0)
-    assert (designs == 0).sum() == 3
-    users = Sample.of(chances, np.array([[1.0, 1, 1, 1]]), designs).users
-    assert users.tolist() == [[3.0, 3, 3] + [1.0] * (designs.size - 3)]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("flat", [1 / 300, 1 / 15])
 def test_very_many_users_and_items_are_fitted(flat: float) -> None:
