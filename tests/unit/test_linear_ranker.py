@@ -208,17 +208,6 @@ def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: 
 
 
 @quiet
-def test_seed_decides_on_batches_and_on_nothing_else() -> None:
-    def coef(**changed: Any) -> bytes:
-        settings: dict[str, Any] = {"solver": "stochastic", "batch_size": 2, "max_iter": 5}
-        return LinearRanker("pap-ramp@5", **{**settings, **changed}).fit(X, Y, QID).coef_.tobytes()
-
-    assert coef() == coef(random_state=0) != coef(random_state=1)
-    assert coef() != coef(batch_size=3)
-    assert coef(solver="subgradient") == coef(solver="subgradient", random_state=1)
-
-
-@quiet
 def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
     settings: dict[str, Any] = {"max_iter": 5, "tol": 0.0, "keep": "last"}
     ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)

@@ -184,16 +184,6 @@ def test_best_run_is_bold_only_if_the_tests_support_it() -> None:
     assert Reader(worse._repr_html_()).bold[:1] == ["a"]
 
 
-def test_zero_users() -> None:
-    empty = podium.evaluation.Evaluation(
-        np.empty(0, np.int64), np.empty(0, np.int64), {"rr": np.empty(0)}
-    )
-    assert "–" in str(empty)
-    assert empty.to_dict()["rr.n_groups"] == 0
-    assert empty.per_user().height == 0
-    assert "undefined, or not available" in empty._repr_html_()
-
-
 def test_results_that_are_no_verdicts_have_no_truth_value() -> None:
     runs = {"a": run(0.0), "b": run(2.0)}
     gate = podium.gate(TRUTH, runs["a"], runs["b"], "ndcg@5", ties="worst")

@@ -79,19 +79,6 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
     assert stats.summarize(values, method="bootstrap", n_resamples=900) == whole
 
 
-def test_bootstrap_agrees_whether_values_repeat_or_not() -> None:
-    """Counts of few distinct values, and draws of many almost equal ones, are one distribution."""
-    coarse = np.repeat([0.0, 0.5, 1.0], [60, 30, 20])
-    fine = coarse + np.linspace(0, 1e-9, coarse.size)
-    few, many = (
-        stats.summarize(values, method="bootstrap", n_resamples=20_000).interval
-        for values in (coarse, fine)
-    )
-    std_error = stats.summarize(coarse).std_error
-    assert few.low == pytest.approx(many.low, abs=0.2 * std_error)
-    assert few.high == pytest.approx(many.high, abs=0.2 * std_error)
-
-
 @pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
 def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
     s = stats.pooled([0.5, 0.2], weights)
@@ -132,17 +119,6 @@ def test_drawn_sign_flips_are_never_zero_and_repeat() -> None:
     first, second = (stats.paired(a, b, n_permutations=999, seed=4) for _ in range(2))
     assert first.randomisation_p_value == 1 / (1 + 999)
     assert repr(first) == repr(second)
-
-
-def test_a_true_difference_of_the_detectable_size_is_found_with_that_power() -> None:
-    rng = np.random.default_rng(0)
-    n, sd, tries = 60, 0.3, 2000
-    spread = np.repeat([-1.0, 1.0], n // 2) * sd * math.sqrt((n - 1) / n)  # of this sd
-    true = stats.paired(np.zeros(n), spread).detectable
-    d = rng.normal(true, sd, (tries, n))
-    t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(n))
-    power = (np.abs(t) > 2.0010).mean()  # t quantile of 0.975 with 59 degrees of freedom
-    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / tries))
 
 
 def test_holm_ignores_nan_and_stops_at_one() -> None:

@@ -122,7 +122,10 @@ def test_summaries_and_paired_tests_use_it() -> None:
     assert test.detectable == pytest.approx(quantiles * estimate.std_error)
     assert math.isnan(test.randomisation_p_value)
     assert test.wins + test.losses + test.equal == test.n_groups == CROSSED.size - 2
-    assert test.effect_size == stats.paired(np.zeros(CROSSED.size), sparse(CROSSED)).effect_size
+    plain = stats.paired(np.zeros(CROSSED.size), sparse(CROSSED))
+    assert test.effect_size == plain.effect_size
+    quantiles = sum(float(scipy_stats.t.ppf(p, plain.n_groups - 1)) for p in (0.975, 0.8))
+    assert plain.detectable == pytest.approx(quantiles * plain.std_error)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from scipy.special import ndtr, ndtri, stdtr
 from podium.errors import ArgumentError
 from podium.evaluation.stats import (
     Interval,
-    betting,
     betting_interval,
     repeated_interval,
     spending_boundaries,
@@ -262,17 +261,6 @@ def test_negated_values_have_the_negated_interval(values: list[float]) -> None:
     low, high = betting_interval(values, (-0.5, 1))
     negated = betting_interval([-value for value in values], (-1, 0.5))
     assert negated == (-high, -low)
-
-
-@pytest.mark.parametrize("n", [3, 50, 2000])
-def test_result_does_not_depend_on_where_the_search_starts(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = np.random.default_rng(n).beta(2, 5, size=n)
-    interval = betting_interval(values, UNIT)
-    for guess in ((1, 1), ((1 << 40) - 1, 1), (1 << 39, 1 << 38), (12345, 1 << 30)):
-        monkeypatch.setattr(betting, "_guess", lambda _values, guess=guess: guess)
-        assert betting_interval(values, UNIT) == interval
 
 
 def test_order_of_values_matters_and_drift_contradicts() -> None:
