@@ -16,7 +16,7 @@ from podium.rankers import SOLVERS, LinearRanker, LogisticRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.ranking import Ranking
 
-quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 
 def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -29,7 +29,6 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
 X, Y, QID = problem()
 
 
-@quiet
 def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
     V, v, w = problem(seed=1)
     ranker = LinearRanker("pap-max@5", eval_metric="ap@5", max_iter=40, patience=3, tol=0.0)
@@ -43,7 +42,6 @@ def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
     assert ranker.objective_ == ranker.history_["objective"][ranker.best_iteration_]
 
 
-@quiet
 def test_score_is_the_mean_measure() -> None:
     ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, Y, QID)
     values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), Y, QID))
@@ -53,7 +51,6 @@ def test_score_is_the_mean_measure() -> None:
     assert ranker.set_params(eval_metric="topk_loss@1").score(X, Y, QID) == -np.nanmean(values)
 
 
-@quiet
 @pytest.mark.parametrize("loss", [None, "softmax", "logistic"])
 def test_grades_are_scored_by_ndcg(loss: str | None) -> None:
     """Lists of two rows are too short for pap@10, the measure of labels 0 and 1."""
@@ -67,7 +64,6 @@ def test_grades_are_scored_by_ndcg(loss: str | None) -> None:
         assert binary.fit(X, [0, 1, 0, 2], qid).suited_measure() == "pap@10"
 
 
-@quiet
 def test_columns_without_numbers_are_named() -> None:
     pandas = pytest.importorskip("pandas")
     y, qid, number = [0, 1, 0, 1], [0, 0, 1, 1], [0.0, 1.0, 2.0, 3.0]
@@ -81,7 +77,6 @@ def test_columns_without_numbers_are_named() -> None:
         ranker.predict(pandas.DataFrame({"size": [1.0, "big"]}))
 
 
-@quiet
 def test_score_reads_the_losss_threshold() -> None:
     ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_metric="pap@5", max_iter=30)
     ranker.fit(X, 2 * Y, QID)
@@ -90,7 +85,6 @@ def test_score_reads_the_losss_threshold() -> None:
         assert np.isnan(ranker.score(X, Y, QID))
 
 
-@quiet
 @pytest.mark.parametrize("loss", ["pap-ramp@2", "pap-avg@2", "pap-max@2", "pap-tight-struct@2"])
 def test_a_loss_that_is_least_at_zero_starts_from_logistic_regression(loss: str) -> None:
     """With validation, the fit is never worse than logistic regression, its start."""
@@ -133,7 +127,6 @@ def loss_for(solver: str) -> str:
     return {"lbfgs": "logistic", "bundle": "pap-max@5"}.get(solver, "pap-ramp@5")
 
 
-@quiet
 @pytest.mark.parametrize(("loss", "same_as"), [("logistic", "lbfgs"), ("pap-avg@5", "subgradient")])
 def test_auto_takes_what_suits_the_loss(loss: str, same_as: str) -> None:
     settings: dict[str, Any] = {"max_iter": 30, "l2": 0.01}
@@ -150,7 +143,6 @@ def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
     assert np.isnan(LinearRanker("logistic", l2=0.01).fit(X, Y, QID).gap_)
 
 
-@quiet
 def test_bundle_with_validation_keeps_its_gap_honest() -> None:
     V, v, w = problem(seed=3)
     ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_metric="pap@5")
@@ -160,7 +152,6 @@ def test_bundle_with_validation_keeps_its_gap_honest() -> None:
     assert ranker.gap_ >= ranker.objective_ - least.objective_ >= 0.0
 
 
-@quiet
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("start", STARTS)
 def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
@@ -180,7 +171,6 @@ def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
     assert first == pytest.approx(np.nanmean(values) + 0.1 / 2 * coef @ coef, rel=1e-9)
 
 
-@quiet
 def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
     weights = np.arange(12.0)
     settings: dict[str, Any] = {"l2": 0.1, "max_iter": 1}
@@ -191,7 +181,6 @@ def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
     np.testing.assert_array_equal(ranker.coef_, other.coef_)
 
 
-@quiet
 @pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: str) -> None:
@@ -207,7 +196,6 @@ def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: 
         assert ranker.best_iteration_ == ranker.n_iter_ - 1
 
 
-@quiet
 def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
     settings: dict[str, Any] = {"max_iter": 5, "tol": 0.0, "keep": "last"}
     ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)
@@ -224,7 +212,6 @@ def test_constant_features_leave_zero_the_best(solver: str) -> None:
             ranker.fit(*rows, **options)
 
 
-@quiet
 @pytest.mark.parametrize("size", [1e60, 1e120, 1e200, 1e300])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_huge_features_end_in_finite_coefficients(solver: str, size: float) -> None:

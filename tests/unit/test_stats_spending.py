@@ -177,20 +177,6 @@ def test_bad_arguments_are_named(call: Callable[[], Any], parameter: str) -> Non
         call()
 
 
-@pytest.mark.long
-def test_repeated_intervals_contain_the_mean_at_all_looks() -> None:
-    rng, n_replays, true_mean = np.random.default_rng(2), 20_000, 0.3
-    fractions, n = [0.25, 0.5, 0.75, 1.0], 200
-    values = rng.normal(true_mean, 2, size=(n_replays, n))
-    is_missed = np.zeros(n_replays, bool)
-    for fraction, boundary in zip(fractions, spending_boundaries(fractions, 0.05), strict=True):
-        seen = values[:, : int(n * fraction)]
-        width = repeated_interval(0, 1, seen.shape[1] - 1, boundary).high
-        errors = seen.std(axis=1, ddof=1) / math.sqrt(seen.shape[1])
-        is_missed |= np.abs(seen.mean(axis=1) - true_mean) > width * errors
-    assert is_missed.mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.1 * 0.9 / n_replays))
-
-
 Values = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Values]
 
