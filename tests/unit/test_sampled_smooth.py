@@ -205,6 +205,13 @@ def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
     assert isinstance(told, SmoothFit)
 
 
+def test_full_sample_leaves_nothing_open() -> None:
+    found = Smooth().posterior(SampledRanks([1, 4, 4, 12], 11, 12, replacement=False))
+    assert found.expect("recall@4") == pytest.approx(0.75)
+    assert found.std_error("recall@4") == 0
+    assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
+
+
 def test_history_of_nothing_is_none() -> None:
     """Where seen items were left out, there is no dip to look for."""
     without_history = SampledRanks([1, 2, 3, 9], 9, 100)
