@@ -87,23 +87,6 @@ def _crossing_of_two(first: float, second: float, c: float, d: float) -> float:
     return float(ndtr(-c) + at_second)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("n_looks", [5, 20, 100])
-def test_simulated_paths_cross_as_often_as_the_error(n_looks: int) -> None:
-    rng, alpha, n_paths = np.random.default_rng(n_looks), 0.05, 200_000
-    fractions = np.sort(rng.uniform(0.05, 1, size=n_looks))
-    fractions[-1] = 1.0
-    boundaries = spending_boundaries(fractions, alpha)
-    sums, has_crossed = np.zeros(n_paths), np.zeros(n_paths, bool)
-    for step, fraction, boundary in zip(
-        np.diff(fractions, prepend=0), fractions, boundaries, strict=True
-    ):
-        sums += math.sqrt(step) * rng.standard_normal(n_paths)
-        has_crossed |= sums >= boundary * math.sqrt(fraction)
-    slack = 3.5 * math.sqrt(alpha * (1 - alpha) / n_paths)
-    assert has_crossed.mean() == pytest.approx(alpha, abs=slack)
-
-
 FRACTIONS = st.lists(st.integers(1, 1000), min_size=1, max_size=8, unique=True).map(
     lambda numbers: [number / 1000 for number in sorted(numbers)]
 )

@@ -284,7 +284,6 @@ def test_short_fits_have_at_least_three_passes(n_epochs: int, passes: list[int])
 RNG = np.random.default_rng(0)
 LIKES = (RNG.random((50, 24)) < np.where(np.indices((50, 24)).sum(0) % 2, 0.6, 0.05)) * 1.0
 NOISE = np.where(RNG.random(LIKES.shape) < 0.1, 200.0, 1.0)
-READS_GAIN = [name for name in REGISTRY if REGISTRY[name].reads_gain]
 
 
 def table(weights: Any) -> dict[str, Any]:
