@@ -205,13 +205,6 @@ def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: 
         assert ranker.best_iteration_ == ranker.n_iter_ - 1
 
 
-def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
-    settings: dict[str, Any] = {"max_iter": 5, "tol": 0.0, "keep": "last"}
-    ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)
-    full = LinearRanker("pap-ramp@5", solver="subgradient", **settings).fit(X, Y, QID)
-    np.testing.assert_allclose(ranker.fit(X, Y, QID).coef_, full.coef_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("solver", OF_PAIRS)
 def test_constant_features_leave_zero_the_best(solver: str) -> None:
     """All scores equal, whatever the coefficients: those losses have nothing to learn."""

@@ -167,7 +167,9 @@ def test_history_stays_with_its_targets() -> None:
     assert (found.history == found.user).all()
     drawn = draw_candidates(held, 1, popularity=[1.0, 1.0, 40.0], history=own)
     assert drawn.history is not None
-    kept = drawn.uniform(31)  # only user 2 keeps a candidate
+    with pytest.raises(ArgumentError):  # nobody keeps a candidate
+        drawn.uniform(0)
+    kept = drawn.uniform(31)  # only user 2 does
     assert kept.history is not None
     assert kept.history.tolist() == kept.user.tolist() == [2]
 
