@@ -54,31 +54,10 @@ def trained(objective: Any, data: lgb.Dataset, n_trees: int = 20, **params: Any)
     return lgb.train({"objective": objective, **QUIET, **params}, data, n_trees)
 
 
-def splits(booster: lgb.Booster) -> list[tuple[Any, ...]]:
-    table = booster.trees_to_dataframe()
-    table = table[table["split_feature"].notna()]
-    columns = ("tree_index", "node_index", "split_feature", "threshold", "count")
-    return list(zip(*(table[c] for c in columns), strict=True))
-
-
 def mean(text: str, y: Any, scores: Any, qid: Any) -> float:
     """Mean of a measure, by the path that knows nothing of boosting."""
     rows = {"user": qid, "item": np.arange(y.size)}
     return podium.measure(rows | {"relevance": y}, rows | {"score": scores}, text).means[text]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_logistic_grows_the_trees_of_lightgbms_binary(weighted: bool) -> None:
-    X, y, _ = problem(n_groups=200)
-    weight = np.random.default_rng(1).integers(1, 4, y.size) if weighted else None
-    # Large leaves, where no two splits gain the same but for rounding.
-    large = {"min_data_in_leaf": 200, "boost_from_average": False}
-    own = trained("binary", lgb.Dataset(X, y, weight=weight), **large)
-    ours = trained(lightgbm_objective("logistic"), lgb.Dataset(X, y, weight=weight), **large)
-    assert splits(ours) == splits(own)
-    assert len(splits(own)) > 100
-    expected = own.predict(X, raw_score=True)
-    np.testing.assert_allclose(ours.predict(X), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_logistic_grows_the_trees_of_xgboosts_logistic() -> None:

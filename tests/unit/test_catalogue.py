@@ -54,16 +54,6 @@ def test_truth_of_any_form_is_read_and_left_alone(truth: Any) -> None:
     assert truth.data.tolist() == before
 
 
-def test_depth_cuts_lists_and_keeps_the_counts() -> None:
-    r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2, low_grades="keep")
-    assert (r.relevance.tolist(), r.n_items.tolist()) == ([0, 0], [4, 4])
-    assert (r.ideal.tolist(), r.n_pos.tolist()) == ([2, 1, 1], [1, 0])
-    assert not r.whole.any()
-    everything = csr_array([[1, 1, 1, 1], [0, 0, 0, 0]])
-    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [1, 0, 0, 0]]), exclude=everything)
-    assert r.groups.sizes.tolist() == r.n_items.tolist() == [0, 4]
-
-
 def test_dropped_overlap_is_neither_ranked_nor_relevant() -> None:
     r = rank_all(SCORES, OVERLAPPING, exclude=SEEN, overlap="drop")
     assert r.relevance.tolist() == [1, 0, 0, 1, 0]
@@ -78,26 +68,18 @@ def test_ranks_come_in_the_order_of_the_stored_targets() -> None:
     assert target_ranks(SCORES, targets).tolist() == [4, 1, 3]
 
 
-def test_random_ties_are_fair_and_follow_the_seed_and_not_the_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    n = 4000
-    truth = csr_array(np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)))
-    first, other = (
-        target_ranks(np.zeros((n, 4)), truth, ties="random", seed=seed) for seed in (3, 4)
-    )
-    counts = np.bincount(first.astype(int), minlength=5)[1:]
-    assert abs(counts - n / 4).max() < 5 * np.sqrt(n * (1 / 4) * (3 / 4))
-    assert first.tolist() != other.tolist()
-    monkeypatch.setattr(Source, "block_size", 7)
-    again = target_ranks(np.zeros((n, 4)), truth, ties="random", seed=3)
-    assert first.tolist() == again.tolist()
-
-
 N = 40_000  # more users than are looked at in one go
 LAST: Any = csr_array((np.ones(1), ([N - 1], [1])), shape=(N, 2))
 DENSE: Any = np.zeros((2, 4))
 ROUNDED = np.array([[2**53 + 1, -(2**60)], [0, 1]])
+BAD: Any = {
+    "depth": 0,
+    "ties": "x",
+    "min_relevance": 0,
+    "overlap": "x",
+    "seed": -1,
+    "block_size": 0,
+}
 REPEATED = csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 4))
 
 
@@ -125,23 +107,16 @@ REPEATED = csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), sha
             lambda: target_ranks(ROUNDED, csr_array(np.eye(2))),
             "2 integers",
         ),
+        (lambda: rank_all(function(changed(np.nan, 20, 3, (23, 31))), LIKED), "user 20 and item 3"),
+        *(
+            (lambda name=name, bad=bad: rank_blocks(SCORES, TRUTH, **{name: bad}), name)
+            for name, bad in BAD.items()
+        ),
     ],
 )
 def test_bad_scores_and_truth_are_refused_before_anything_is_ranked(call: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         call()
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        *({"depth": 0}, {"ties": "wrost"}, {"min_relevance": 0}),
-        *({"overlap": "keep"}, {"seed": -1}, {"block_size": 0}),
-    ],
-)
-def test_bad_option_is_refused_at_once(option: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentError, match=next(iter(option))):
-        rank_blocks(SCORES, TRUTH, **option)
 
 
 def test_bad_score_is_named_by_the_user_of_the_whole_matrix() -> None:
@@ -214,6 +189,9 @@ def test_no_users_or_no_items_is_no_error(shape: tuple[int, int]) -> None:
     assert (items == -1).all()
     r = rank_all(np.empty(shape), csr_array(shape))
     assert (r.n_groups, r.groups.n_rows) == (shape[0], 0)
+    everything = csr_array([[1, 1, 1, 1], [0, 0, 0, 0]])
+    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [1, 0, 0, 0]]), exclude=everything)
+    assert r.groups.sizes.tolist() == r.n_items.tolist() == [0, 4]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -329,13 +307,6 @@ def test_function_may_write_into_one_array_each_time(monkeypatch: pytest.MonkeyP
 
     again = ScoreFunction(scores, *GRID.shape)
     assert target_ranks(again, LIKED).tolist() == target_ranks(GRID, LIKED).tolist()
-
-
-def test_score_that_is_not_finite_is_named() -> None:
-    scores = GRID.copy()
-    scores[20, 3] = np.nan
-    with pytest.raises(ArgumentError, match="got nan for user 20 and item 3"):
-        rank_all(function(scores), LIKED)
 
 
 @pytest.mark.parametrize(

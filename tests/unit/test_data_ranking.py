@@ -1,8 +1,10 @@
-"""(truth, run) -> Ranking: duplicates, ids that do not meet, and columns of users."""
+"""Tables as one ranking: options, duplicates, ties, and ids that are whole numbers."""
 
 from __future__ import annotations
 
 import inspect
+import re
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,16 @@ import pytest
 from scipy import sparse
 from tests.raised import raises
 
+import podium
 from podium import catalogue, data
+from podium.data import buckets, spelling
+from podium.data.id_lists import match, read_ids
+from podium.data.ids import share_all
+from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_column, user_positions
+from podium.decide.explain.tables import differences
 from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.recommenders import EASE
 
 TRUTH = {
     "user": [1, 1, 1, 2, 3],
@@ -193,3 +202,178 @@ def test_lists_of_a_catalogue_are_no_samples(change: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         data.ranking(truth, run)
+
+
+def _csv(path: Path, text: str) -> Path:
+    path.write_text(text.replace(" ", "\n") + "\n")
+    return path
+
+
+def test_three_tables_are_compared_as_written_if_one_holds_text() -> None:
+    whole, text, plain = np.array([1, 2]), pl.Series(["1.0", "1.10"]), np.array([1])
+    codes = share_all([whole, text, plain], [True, False, False])
+    first, second, third = codes.columns
+    assert first[0] == second[0]
+    assert third[0] not in first
+    assert share_all([whole, np.array([1])], [True, True]).labels.tolist() == [1, 2]
+
+
+def test_audit_finds_pairs_of_both_parts(tmp_path: Path) -> None:
+    train = _csv(tmp_path / "train.csv", "user,item 1.0,1.0 2.0,2.0 3.0,1.0")
+    test = _csv(tmp_path / "test.csv", "user,item 1.0,1.0 2.0,1.10")
+    renamed_train = {"user": ["u1", "u2", "u3"], "item": ["a", "b", "a"]}
+    renamed_test = {"user": ["u1", "u2"], "item": ["a", "c"]}
+    found, renamed = (
+        {f.check: f.count for f in podium.audit(*parts).findings}
+        for parts in ((train, test), (renamed_train, renamed_test))
+    )
+    assert found == renamed
+    assert any("train" in name for name in found)
+
+
+def test_users_of_a_table_are_found_by_numbers_and_by_text(tmp_path: Path) -> None:
+    for first, second in (("1.0", "2.0"), ("1.0", "2.10"), ("1", "2")):
+        table = _csv(tmp_path / "users.csv", f"user,country {first},FR {second},UK")
+        assert user_column(table, "country", np.array([1, 3])).tolist() == ["FR", "unknown"]
+    table = _csv(tmp_path / "users.csv", "user,country 1.0,FR 2.0,UK")
+    assert user_column(table, "country", np.array(["1.0", "1.10"])).tolist() == ["FR", "unknown"]
+    assert user_positions(pl.Series(["1.0", "1"]), np.array([1])).tolist() == [-1, 0]
+
+
+def test_categories_and_catalogue_of_whole_items(tmp_path: Path) -> None:
+    truth = {"user": [1, 2], "item": ["2.0", "1.10"]}
+    items = _csv(tmp_path / "j.csv", "item,genre 1.0,a 2.0,b 3.0,b 1.10,b")
+    catalogue = _csv(tmp_path / "c.csv", "user,item 7,1.0 8,2.0 9,3.0 9,4.0")
+    options: Any = {"items": items, "catalogue": catalogue, "missing": "skip"}
+    for other, covered in (("1.10", 3 / 5), ("3.0", 3 / 4)):  # of 1.0 to 4.0, and of 1.10 or not
+        text = f"user,item,rank 1,1.0,1 1,2.0,2 2,{other},1 2,1.0,2"
+        run = _csv(tmp_path / "r.csv", text)
+        means = podium.measure(truth, run, ["diversity@2", "coverage@2"], **options).means
+        assert means["diversity@2"] == 1.0  # a and b in both lists
+        assert means["coverage@2"] == pytest.approx(covered)
+
+
+def test_parts_give_the_values_of_whole_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buckets, "is_large", lambda truth, runs, storage: True)
+    monkeypatch.setattr(buckets, "n_buckets_for", lambda need, storage: 3)
+    truth = _csv(tmp_path / "t.csv", "user,item 1.0,1.0 2.0,2.0 3.0,3.0")
+    plain, text = tmp_path / "plain.parquet", tmp_path / "text.parquet"
+    pl.DataFrame({"user": [1, 2, 3], "item": [1, 5, 3], "rank": [1] * 3}).write_parquet(plain)
+    users, items = ["1.0", "2.0", "3.0", "x"], ["1.0", "2.0", "1.10", "2.0"]
+    pl.DataFrame({"user": users, "item": items, "rank": [1] * 4}).write_parquet(text)
+    right = {plain: [1.0, 0.0, 1.0], text: [1.0, 1.0, 0.0]}
+    for runs in ({"a": plain, "b": text}, {"a": text, "b": plain}):
+        for memory in (None, "64KiB"):
+            options: Any = {"catalogue": truth, "memory": memory}
+            found = podium.compare(truth, runs, ["rr", "coverage@1"], **options).evaluations
+            assert {runs[n]: e.values["rr"].tolist() for n, e in found.items()} == right
+
+
+def test_pairs_and_lists_of_ids_are_matched(tmp_path: Path) -> None:
+    whole = data.read_interactions(_csv(tmp_path / "a.csv", "user,item 1.0,1.0 2.0,2.0"))
+    text = data.read_interactions(_csv(tmp_path / "b.csv", "user,item 1.0,1.0 2.0,1.10"))
+    known, n_others = text.known_to(whole)
+    assert (np.asarray(known.user).tolist(), np.asarray(known.item).tolist()) == ([1], [1])
+    assert n_others == 1
+    known, n_others = whole.known_to(text)
+    assert (np.asarray(known.item).tolist(), n_others) == (["1.0"], 1)
+    assert EASE().fit(text, seen=known).n_items_ == 2
+    first, second = (data.read_truth(tmp_path / name) for name in ("a.csv", "b.csv"))
+    assert differences(first, second).n_common_pairs == 1
+    assert differences(second, first).n_common_pairs == 1
+    mixed = read_ids(_csv(tmp_path / "a.txt", "1.0 2.10 1.0"), "item")
+    ids, unknown = match(mixed, np.array([1, 2]))
+    assert (ids.tolist(), unknown.tolist()) == ([1], ["2.10"])
+    numbers = read_ids(_csv(tmp_path / "b.txt", "2.0 1.0"), "item")
+    ids, unknown = match(numbers, np.array(["1.0", "2.10"]))
+    assert (ids.tolist(), unknown.tolist()) == (["1.0"], [2])
+
+
+def test_no_item_in_common_is_still_an_error(tmp_path: Path) -> None:
+    truth = _csv(tmp_path / "t.csv", "user,item 1,1.0")
+    run = _csv(tmp_path / "r.csv", "user,item,rank 1,1,1 1,1.10,2")
+    with pytest.raises(DataError, match="item"):
+        podium.measure(truth, run, "rr")
+
+
+def test_unjudged_items_of_two_runs_are_the_same_items(tmp_path: Path) -> None:
+    truth = _csv(tmp_path / "t.csv", "user,item 1,1.0")
+    whole = _csv(tmp_path / "a.csv", "user,item,rank 1,1.0,1 1,2.0,2")
+    text = _csv(tmp_path / "b.csv", "user,item,rank 1,2.0,1 1,1.10,2 1,1.0,3")
+    pool = pool_unjudged(truth, whole, text)
+    found = zip(pool.items(np.arange(2)).tolist(), pool.base_rank, pool.candidate_rank, strict=True)
+    assert list(found) == [("2.0", 2, 1), ("1.10", 0, 2)]
+
+
+E = "é"
+PAIRS = {
+    (unicodedata.normalize("NFD", E), E): "Unicode",
+    (" a", "a"): "blanks",
+    ("a\u00a0b", "a b"): "blanks",
+    ("ABC", "abc"): "case",
+    (" " + unicodedata.normalize("NFD", "\u00c9"), E): "Unicode form and blanks and upper",
+    ("007", "7"): ".0",
+    ("7.0", "7"): ".0",
+    ("a\u200b", "a"): "invisible",
+    ("\ufeffA\u2060", "a"): "invisible characters and upper",
+}
+
+
+def _tables(left: str, right: str) -> tuple[Any, Any]:
+    truth = {"user": ["u", "v"], "item": [left, "x"]}
+    run = {"user": ["u", "v"], "item": [right, "x"], "score": [1.0, 1.0]}
+    return truth, run
+
+
+@pytest.mark.parametrize(("pair", "word"), PAIRS.items())
+def test_a_difference_in_spelling_is_named_with_its_rows(pair: tuple[str, str], word: str) -> None:
+    truth, run = _tables(*pair)
+    with pytest.warns(PodiumWarning, match=rf"1 row.*{word}"):
+        podium.measure(truth, run, "rr")
+    alone = ({**truth, "item": [pair[0]] * 2}, {**run, "item": [pair[1]] * 2})
+    with pytest.raises(DataError, match=word):
+        podium.measure(*alone, "rr")
+
+
+def n_after(remedy: str, items: list[str]) -> int:
+    """Return the number of different items after the remedy."""
+    rule = re.search(r"pl\.col.*(?=\.$)", remedy)
+    assert rule is not None
+    return pl.DataFrame({"item": items}).select(eval(rule[0]))["item"].n_unique()
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_remedy_makes_one_id_of_a_pair(pair: tuple[str, str]) -> None:
+    text = spelling.remedy([pair], [pair[0]], [pair[1]], "item")
+    assert n_after(text, list(pair)) == 1
+
+
+def test_a_remedy_that_would_merge_other_ids_is_not_given() -> None:
+    text = spelling.remedy([("A", "a")], ["A", "B", "b"], ["a"], "item")
+    assert "one by one" in text
+    assert "'B' with 'b'" in text
+
+
+def test_the_remedy_of_a_prefix_keeps_other_prefixes_apart() -> None:
+    train = {"user": ["1", "1", "2", "2"], "item": ["A12", "B12", "A13", "B14"]}
+    test = {"user": ["1", "2"], "item": ["a12", "b14"]}
+    finding = next(f for f in podium.audit(train, test).findings if f.check == "item-spelling")
+    assert n_after(finding.remedy, train["item"]) == 4
+
+
+def test_ids_with_a_zero_fraction_are_compared_as_written(tmp_path: Any) -> None:
+    truth = _csv(tmp_path / "t.csv", "user,item\n5.0,1.0\n")
+    run = _csv(tmp_path / "r.csv", "user,item,rank\n5.0,2.0,1\n5.0,1,2\n5.0,1.0,3\n")
+    assert podium.measure(truth, run, "rr").values["rr"].tolist() == [1 / 3]
+    versions = _csv(tmp_path / "v.csv", "user,item\nu1,2.0\nu2,3.0\n")
+    listed = _csv(tmp_path / "w.csv", "user,item,rank\nu1,1.10,1\nu1,2.0,2\nu2,3.0,1\n")
+    assert podium.measure(versions, listed, "rr").values["rr"].tolist() == [0.5, 1.0]
+    users = _csv(tmp_path / "x.csv", "user,item,rank\n5.0,1.0,1\nx,1.0,1\n")
+    result = podium.measure(truth, users, "rr")
+    assert (result.labels.tolist(), result.values["rr"].tolist()) == ([5], [1.0])
+    both = podium.compare(truth, {"a": run, "b": users}, "rr")
+    assert both.difference("rr", "b").test.difference == pytest.approx(2 / 3)
+    whole = {"user": [5], "item": [1], "score": [1.0]}
+    assert podium.measure(truth, whole, "rr").values["rr"].tolist() == [1.0]

@@ -55,23 +55,6 @@ def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
     assert items[1].tolist() == np.argsort(-model.item_bias_, kind="stable")[:3].tolist()
 
 
-def test_new_users_are_shown_their_taste() -> None:
-    model = _fitted(similarity="dot")
-    new = np.zeros((3, 24))
-    new[0, [0, 2, 4, 6, 8, 10]] = 1
-    new[1, [1, 3, 5, 7, 9, 11]] = 1
-    factors = model.fold_in(csr_array(new))
-    assert factors.shape == (3, 8)
-    assert not factors[2].any()
-    items, _ = model.recommend_new(csr_array(new), 3)
-    assert (items[0] % 2 == 0).all()
-    assert (items[1] % 2 == 1).all()
-    assert not set(items[0]) & {0, 2, 4, 6, 8, 10}
-    assert {0, 2, 4, 6, 8, 10} & set(
-        model.recommend_new(csr_array(new), 3, exclude_seen=False)[0][0]
-    )
-
-
 def test_model_of_a_table_uses_its_ids() -> None:
     table = {"user": ["b", "b", "a", "a"], "item": [30, 10, 20, 10]}
     model = Factorization(3, n_epochs=5).fit(table, executor=ONE)

@@ -13,7 +13,6 @@ from scipy.sparse import coo_array, csr_array
 from podium.errors import ArgumentError
 from podium.executors import Threads
 from podium.recommenders import Factorization
-from podium.recommenders.factorization import _descent
 
 ONE = Threads(1)
 
@@ -97,21 +96,6 @@ def test_pair_that_comes_again_adds_its_weight() -> None:
     model.partial_fit(csr_array([[3.0, 0, 0], [0, 0, 0]]), executor=ONE)
     weights = model.seen_weights_ * model.weight_scale_
     np.testing.assert_allclose(weights, [5, 1, 1, 4], rtol=1e-6)
-
-
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_descent, "_CHUNK", 7)  # many chunks to fold in
-    likes = _tastes()
-    bits: list[bytes] = []
-    for n in (1, 3):
-        model = Factorization(8, n_epochs=4, n_blocks=3).fit(
-            csr_array(likes[:50, :30]), executor=Threads(n)
-        )
-        new = likes.copy()
-        new[:50, :30] = 0
-        model.partial_fit(csr_array(new), executor=Threads(n))
-        bits.append(model.user_factors_.tobytes() + model.item_factors_.tobytes())
-    assert bits[0] == bits[1]
 
 
 def test_new_users_without_a_pair_get_the_mean_direction_of_cosines() -> None:

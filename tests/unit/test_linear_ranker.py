@@ -1,22 +1,31 @@
+"""LinearRanker: what it fits, scores and reports, and files that bring it back or are refused."""
+
 from __future__ import annotations
 
 import contextlib
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from tests.raised import raises
 
-from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
+from podium import losses, rankers
+from podium._arrays import with_digest
+from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.metrics import parse
 from podium.rankers import SOLVERS, LinearRanker, LogisticRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.ranking import Ranking
 
-quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 
 def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -29,7 +38,6 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
 X, Y, QID = problem()
 
 
-@quiet
 def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
     V, v, w = problem(seed=1)
     ranker = LinearRanker("pap-max@5", eval_metric="ap@5", max_iter=40, patience=3, tol=0.0)
@@ -43,7 +51,6 @@ def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
     assert ranker.objective_ == ranker.history_["objective"][ranker.best_iteration_]
 
 
-@quiet
 def test_score_is_the_mean_measure() -> None:
     ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, Y, QID)
     values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), Y, QID))
@@ -53,7 +60,6 @@ def test_score_is_the_mean_measure() -> None:
     assert ranker.set_params(eval_metric="topk_loss@1").score(X, Y, QID) == -np.nanmean(values)
 
 
-@quiet
 @pytest.mark.parametrize("loss", [None, "softmax", "logistic"])
 def test_grades_are_scored_by_ndcg(loss: str | None) -> None:
     """Lists of two rows are too short for pap@10, the measure of labels 0 and 1."""
@@ -67,7 +73,6 @@ def test_grades_are_scored_by_ndcg(loss: str | None) -> None:
         assert binary.fit(X, [0, 1, 0, 2], qid).suited_measure() == "pap@10"
 
 
-@quiet
 def test_columns_without_numbers_are_named() -> None:
     pandas = pytest.importorskip("pandas")
     y, qid, number = [0, 1, 0, 1], [0, 0, 1, 1], [0.0, 1.0, 2.0, 3.0]
@@ -81,7 +86,6 @@ def test_columns_without_numbers_are_named() -> None:
         ranker.predict(pandas.DataFrame({"size": [1.0, "big"]}))
 
 
-@quiet
 def test_score_reads_the_losss_threshold() -> None:
     ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_metric="pap@5", max_iter=30)
     ranker.fit(X, 2 * Y, QID)
@@ -90,7 +94,6 @@ def test_score_reads_the_losss_threshold() -> None:
         assert np.isnan(ranker.score(X, Y, QID))
 
 
-@quiet
 @pytest.mark.parametrize("loss", ["pap-ramp@2", "pap-avg@2", "pap-max@2", "pap-tight-struct@2"])
 def test_a_loss_that_is_least_at_zero_starts_from_logistic_regression(loss: str) -> None:
     """With validation, the fit is never worse than logistic regression, its start."""
@@ -133,7 +136,6 @@ def loss_for(solver: str) -> str:
     return {"lbfgs": "logistic", "bundle": "pap-max@5"}.get(solver, "pap-ramp@5")
 
 
-@quiet
 @pytest.mark.parametrize(("loss", "same_as"), [("logistic", "lbfgs"), ("pap-avg@5", "subgradient")])
 def test_auto_takes_what_suits_the_loss(loss: str, same_as: str) -> None:
     settings: dict[str, Any] = {"max_iter": 30, "l2": 0.01}
@@ -150,7 +152,6 @@ def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
     assert np.isnan(LinearRanker("logistic", l2=0.01).fit(X, Y, QID).gap_)
 
 
-@quiet
 def test_bundle_with_validation_keeps_its_gap_honest() -> None:
     V, v, w = problem(seed=3)
     ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_metric="pap@5")
@@ -160,7 +161,6 @@ def test_bundle_with_validation_keeps_its_gap_honest() -> None:
     assert ranker.gap_ >= ranker.objective_ - least.objective_ >= 0.0
 
 
-@quiet
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("start", STARTS)
 def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
@@ -180,7 +180,6 @@ def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
     assert first == pytest.approx(np.nanmean(values) + 0.1 / 2 * coef @ coef, rel=1e-9)
 
 
-@quiet
 def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
     weights = np.arange(12.0)
     settings: dict[str, Any] = {"l2": 0.1, "max_iter": 1}
@@ -191,7 +190,6 @@ def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
     np.testing.assert_array_equal(ranker.coef_, other.coef_)
 
 
-@quiet
 @pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: str) -> None:
@@ -207,25 +205,6 @@ def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: 
         assert ranker.best_iteration_ == ranker.n_iter_ - 1
 
 
-@quiet
-def test_seed_decides_on_batches_and_on_nothing_else() -> None:
-    def coef(**changed: Any) -> bytes:
-        settings: dict[str, Any] = {"solver": "stochastic", "batch_size": 2, "max_iter": 5}
-        return LinearRanker("pap-ramp@5", **{**settings, **changed}).fit(X, Y, QID).coef_.tobytes()
-
-    assert coef() == coef(random_state=0) != coef(random_state=1)
-    assert coef() != coef(batch_size=3)
-    assert coef(solver="subgradient") == coef(solver="subgradient", random_state=1)
-
-
-@quiet
-def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
-    settings: dict[str, Any] = {"max_iter": 5, "tol": 0.0, "keep": "last"}
-    ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)
-    full = LinearRanker("pap-ramp@5", solver="subgradient", **settings).fit(X, Y, QID)
-    np.testing.assert_allclose(ranker.fit(X, Y, QID).coef_, full.coef_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("solver", OF_PAIRS)
 def test_constant_features_leave_zero_the_best(solver: str) -> None:
     """All scores equal, whatever the coefficients: those losses have nothing to learn."""
@@ -235,7 +214,6 @@ def test_constant_features_leave_zero_the_best(solver: str) -> None:
             ranker.fit(*rows, **options)
 
 
-@quiet
 @pytest.mark.parametrize("size", [1e60, 1e120, 1e200, 1e300])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_huge_features_end_in_finite_coefficients(solver: str, size: float) -> None:
@@ -266,3 +244,150 @@ def test_lbfgs_leaves_a_start_with_equal_scores() -> None:
     apart = LinearRanker("pap-logistic@5", start=[0.1, 0.0, 0.0, 0.0]).fit(X, y, qid)
     assert ranker.objective_ < ranker.history_["objective"][0]
     assert ranker.objective_ == pytest.approx(apart.objective_, abs=1e-5)
+
+
+X_FILES = np.random.default_rng(0).standard_normal((40, 3))
+Y_FILES = (X_FILES[:, 0] > 0.3).astype(float)
+QID_FILES = np.arange(40) // 10
+
+
+def fitted(**params: Any) -> LinearRanker:
+    return LinearRanker(
+        **{"loss": "pap-ramp@2", "max_iter": 15, "eval_metric": "pap@2", **params}
+    ).fit(X_FILES, Y_FILES, QID_FILES)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"loss": losses.PApMax(3, clip=True)},
+        {"loss": None, "learning_rate": 2.5},
+        {"eval_metric": parse("ndcg(gain=exp2)@5"), "patience": None},
+        {"l2": np.float64(0.25)},
+    ],
+)
+def test_model_survives_its_file(params: dict[str, Any], tmp_path: Path) -> None:
+    model = fitted(**params)
+    rankers.save(model, tmp_path / "model")
+    again = rankers.load(tmp_path / "model")
+    assert again.predict(X_FILES).tobytes() == model.predict(X_FILES).tobytes()
+    assert again.intercept_ == model.intercept_
+    assert again.score(X_FILES, Y_FILES, QID_FILES) == model.score(X_FILES, Y_FILES, QID_FILES) > 0
+    for name, value in model.get_params().items():
+        assert again.get_params()[name] == (str(value) if name == "eval_metric" else value)
+    for name in ("n_iter_", "objective_", "stop_reason_", "best_iteration_", "n_features_in_"):
+        assert getattr(again, name) == getattr(model, name)
+    np.testing.assert_array_equal(again.history_["objective"], model.history_["objective"])
+    assert again.fit(X_FILES, Y_FILES, QID_FILES).coef_.tobytes() == model.coef_.tobytes()
+
+
+def test_feature_names_survive(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
+    frame = pandas.DataFrame(X_FILES, columns=["price", "recency", "views"])
+    model = LinearRanker("logistic", max_iter=15).fit(frame, Y_FILES, QID_FILES)
+    rankers.save(model, tmp_path / "model")
+    again = rankers.load(tmp_path / "model")
+    assert again.feature_names_in_.tolist() == ["price", "recency", "views"]
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[["views", "recency", "price"]])
+
+
+def test_save_refuses_what_it_cannot_load(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="got Pipeline"):
+        rankers.save(make_pipeline(fitted()), tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        rankers.save(LinearRanker("logistic"), tmp_path / "model")
+    with pytest.raises(ArgumentError):
+        rankers.save(fitted(), tmp_path / "no" / "model")
+
+    class Own(losses.PApRamp):
+        pass
+
+    with pytest.raises(ArgumentError):
+        rankers.save(fitted(loss=Own(2)), tmp_path / "model")
+
+
+def rewrite(path: Path, change: Any) -> None:
+    """Save a model and put a changed header into its file, with its digest."""
+    rankers.save(fitted(), path)
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["podium"])
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    del header["digest"]
+    text = change(header, arrays)
+    text = text if isinstance(text, str) else with_digest(json.dumps(header), arrays)
+    save_file(arrays, path, metadata={"podium": text})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, a: h.update({"class": "os.system"}),
+        lambda h, a: h.update(format=2),
+        lambda h, a: h.pop("params"),
+        lambda h, a: h["params"].update(shell="rm"),
+        lambda h, a: h["params"].update(loss={"name": "evil"}),
+        lambda h, a: a.pop("coef_"),
+        lambda h, a: h["fitted"].pop("n_features_in_"),
+        lambda h, a: h["fitted"].pop("intercept_"),
+        *(
+            (lambda h, a, name=name, value=value: h["fitted"].update({name: value}))
+            for name, values in {
+                "n_features_in_": (7, None, 2.0, 2**63 - 1),
+                "intercept_": ("0", None, [1.0], True),
+                "feature_names_in_": (["a"], ["a", "b", 3], [["a"], [], ["b", "c"]], "ab", None),
+                "n_iter_": ("many",),
+                "stop_reason_": (3,),
+                "objective_": ({},),
+                "predict": ("x",),
+                "__sklearn_tags__": (1,),
+                "_features_": (1,),
+            }.items()
+            for value in values
+        ),
+        *(
+            (lambda h, a, name=name, value=value: a.update({name: value}))
+            for name, values in {
+                "n_features_in_": (np.ones(3),),
+                "feature_names_in_": (np.ones(3),),
+                "coef_": (np.ones(3, np.float16), np.ones(3, np.bool_), np.full(3, np.nan)),
+                "intercept_": (np.zeros(3),),
+                "history_.objective": (np.ones((2, 2)),),
+            }.items()
+            for value in values
+        ),
+        lambda h, a: h.update({"class": "LightGBMRanker"}),
+        lambda h, a: "[" * 200_000,
+        lambda h, a: "[1, 2]",
+        lambda h, a: "{",
+    ],
+)
+def test_wrong_headers_are_refused(change: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    rewrite(path, change)
+    with pytest.raises(DataError):
+        rankers.load(path)
+
+
+@pytest.mark.parametrize(("kind", "n_bytes"), [("BF16", 2), ("F8_E4M3", 1), ("F8_E5M2", 1)])
+def test_numbers_that_numpy_has_no_type_for_are_refused(
+    kind: str, n_bytes: int, tmp_path: Path
+) -> None:
+    entry = {"dtype": kind, "shape": [2], "data_offsets": [0, 2 * n_bytes]}
+    text = json.dumps({"coef_": entry, "__metadata__": {"podium": "{}"}}).encode()
+    content = len(text).to_bytes(8, "little") + text + bytes(2 * n_bytes)
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(DataError):
+        rankers.load(tmp_path / "model")
+
+
+def test_a_width_of_millions_takes_no_memory(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="measures memory; of POSIX")
+    path = tmp_path / "model"
+    rewrite(path, lambda h, a: h["fitted"].update(n_features_in_=4 * 10**8))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DataError, match="coef_ has shape"):
+        rankers.load(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10

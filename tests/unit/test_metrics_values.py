@@ -1,27 +1,31 @@
-"""Each metric by hand, the pAp@k paper's table 1, gains and discounts, every option and error."""
+"""Metrics: the pAp@k paper's table 1, gains and discounts, large values, every option and error."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
+from math import log2
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import sklearn
+from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from tests.raised import raises
 
 import podium
-from podium import metrics
+from podium import data, metrics
+from podium.catalogue import rank_all
 from podium.errors import ArgumentError, UnsettledError
+from podium.evaluation import evaluate, judgement_bounds, stats
 from podium.groups import Groups
-from podium.metrics import REGISTRY, coverage, make_scorer, novelty, parse
+from podium.metrics import REGISTRY, coverage, dcg, err, make_scorer, ndcg, novelty, parse
 from podium.ranking import Ranking
-
-LOG3 = np.log2(3)
 
 
 def listed(*relevance: float, **conventions: Any) -> Ranking:
@@ -32,34 +36,6 @@ def listed(*relevance: float, **conventions: Any) -> Ranking:
 def value(text: str, ranking: Ranking) -> float:
     (result,) = parse(text)(ranking).tolist()
     return result
-
-
-@pytest.mark.parametrize(
-    ("text", "relevance", "expected"),
-    [
-        # 2 positives on top of the 2 best negatives but for one pair
-        ("pap@2", [1, 0, 1, 0, 1], 3 / 4),
-        ("pap(clip=true)@3", [0, 1, 0], 1 / 2),
-        ("pauc@2", [1, 0, 1, 0, 1], (2 + 1 + 0) / 6),
-        ("auc", [0, 1, 0, 1], (1 + 0) / 4),
-        ("auc@3", [0, 1, 0, 1], 1 / 2),
-        ("precision@3", [1, 0, 1, 1], 2 / 3),
-        ("recall(norm=min)@2", [1, 0, 1, 1], 1 / 2),
-        ("r_precision", [1, 0, 1, 1], 2 / 3),
-        ("rr", [0, 0, 1, 1], 1 / 3),
-        ("ap", [1, 0, 1, 0], (1 / 1 + 2 / 3) / 2),
-        ("ap(norm=retrieved)@2", [1, 0, 1, 1], (1 / 1) / 1),
-        ("rbp", [1, 0, 1], 0.2 * 1 + 0.2 * 0.8**2),
-        ("dcg(gain=exp2)", [2, 0, 1], 3 + 1 / np.log2(4)),
-        ("ndcg", [1, 0, 2], (1 + 2 / 2) / (2 + 1 / LOG3)),
-        ("ndcg(discount=letor)@2", [0, 1, 2], 1 / (2 + 1)),
-        ("err(max_grade=1)", [1, 0, 1], 1 / 2 + (1 - 1 / 2) * (1 / 2) / 3),
-        ("err@2", [4, 2, 4], 15 / 16 + (1 / 16) * (3 / 16) / 2),
-        ("topk_loss@2", [2, 0, 1], 1),
-    ],
-)
-def test_metric_by_hand(text: str, relevance: list[float], expected: float) -> None:
-    assert value(text, listed(*relevance)) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(("text", "n"), [("pap@2", 2), ("pauc@2", 2), ("auc", 3), ("auc@3", 3)])
@@ -153,11 +129,6 @@ ENTRIES = {
     ("pap@6", "f4"): Fraction(27, 30),
     ("pap@6", "f5"): Fraction(28, 30),
 }
-UNENTRIES = {
-    ("precision@2", "f1"): Fraction(1, 2),
-    ("precision@2", "f2"): Fraction(1, 2),
-    ("precision@2", "f3"): Fraction(2, 2),
-}
 
 
 def ranking(*columns: str) -> Ranking:
@@ -182,7 +153,7 @@ def routing() -> Iterator[None]:
 
 
 @pytest.fixture
-def data() -> tuple[Any, Any]:
+def told() -> tuple[Any, Any]:
     """Lists in which the first feature tells relevance and the second only looks as if it did."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(QID.size, 2))
@@ -196,9 +167,9 @@ def data() -> tuple[Any, Any]:
     [("pap@2", Ridge(), 1), ("topk_loss@2", Ridge(), -1), ("auc", GaussianNB(), 1)],
 )
 def test_scorer_is_the_mean_over_the_groups_that_are_defined(
-    data: Any, text: str, model: Any, sign: int
+    told: Any, text: str, model: Any, sign: int
 ) -> None:
-    X, y = data
+    X, y = told
     y[QID == 0] = 0
     model.fit(X, y)
     scores = model.predict(X) if isinstance(model, Ridge) else model.predict_proba(X)[:, 1]
@@ -207,8 +178,8 @@ def test_scorer_is_the_mean_over_the_groups_that_are_defined(
     assert make_scorer(text)(model, X, y, qid=QID) == sign * np.nanmean(values)
 
 
-def test_scorer_without_qid_takes_all_rows_as_one_list(data: Any) -> None:
-    X, y = data
+def test_scorer_without_qid_takes_all_rows_as_one_list(told: Any) -> None:
+    X, y = told
     model = Ridge().fit(X, y)
     (expected,) = parse("ndcg@9")(Ranking.from_scores(model.predict(X), y))
     assert make_scorer("ndcg@9", one_group=True)(model, X, y) == expected
@@ -230,18 +201,91 @@ def test_scorer_refuses_an_unknown_measure_at_once() -> None:
         make_scorer("ndcg@10", ties="id")
 
 
-@pytest.mark.usefixtures("routing")
-def test_grid_search_passes_qid_to_the_scorer_and_groups_to_the_split(data: Any) -> None:
-    X, y = data
-    splitter = GroupKFold(n_splits=3)
-    search = GridSearchCV(
-        Ridge(), {"alpha": [1.0, 1e9]}, scoring=make_scorer("pap@2"), cv=splitter
-    ).fit(X, y, qid=QID, groups=QID)
-    expected = []
-    for train, test in splitter.split(X, y, groups=QID):
-        predicted = Ridge(alpha=1.0).fit(X[train], y[train]).predict(X[test])
-        expected.append(
-            np.nanmean(parse("pap@2")(Ranking.from_scores(predicted, y[test], QID[test])))
-        )
-    first = [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)]
-    np.testing.assert_allclose(first, expected, rtol=1e-12)
+def test_err_of_a_scale_whose_powers_overflow() -> None:
+    r = podium.Ranking.from_scores([2.0, 1, 2, 1, 2], [1024, 1, 1, 0, 1100], [0, 0, 1, 1, 2])
+    first = 1 - 2.0**-1023 * 0.5  # 1 to all digits
+    assert err(r, k=2, max_grade=1100)[2] == 1
+    of_1024 = podium.Ranking.from_scores([2.0, 1, 2, 1], [1024, 1, 1, 0], [0, 0, 1, 1])
+    assert err(of_1024, k=2, max_grade=1024).tolist() == [first, float(Fraction(1, 2**1024))]
+
+
+def test_ndcg_whose_sums_overflow_and_dcg_that_refuses() -> None:
+    r = podium.Ranking.from_scores([3.0, 2, 1], [1e308, 0, 1e308], [0, 0, 0])
+    expected = (1 + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
+    assert ndcg(r)[0] == pytest.approx(expected, rel=1e-14)
+    assert ndcg(r, ideal="full")[0] == pytest.approx(1.5 / (1.5 + 1 / math.log2(3)), rel=1e-14)
+    whole = podium.Ranking.from_scores([3.0, 2, 1], [1.7e308] * 3, [0, 0, 0])
+    with pytest.raises(ArgumentError, match="dcg"):
+        dcg(whole)
+
+
+def test_ndcg_of_grades_that_lose_digits_near_zero() -> None:
+    small = podium.Ranking.from_scores([3.0, 2, 1], [5e-324, 0, 5e-324], [0, 0, 0])
+    usual = podium.Ranking.from_scores([3.0, 2, 1], [1, 0, 1], [0, 0, 0])
+    assert ndcg(small).tolist() == ndcg(usual).tolist()
+
+
+def test_means_and_tests_of_values_whose_squares_overflow() -> None:
+    values, others = np.array([1e200, 3e200, 5e200]), np.array([2e200, 2e200, 8e200])
+    small = stats.summarize(values / 1e200)
+    large = stats.summarize(values)
+    assert large.mean == pytest.approx(3e200)
+    assert large.std_error == pytest.approx(2 / math.sqrt(3) * 1e200)
+    assert np.array(large.interval) == pytest.approx(1e200 * np.array(small.interval))
+    test, unit = stats.paired(values, others), stats.paired(values / 1e200, others / 1e200)
+    assert (test.difference, test.std_error) == pytest.approx(
+        (unit.difference * 1e200, unit.std_error * 1e200)
+    )
+    same = ("t_p_value", "randomisation_p_value", "effect_size", "wins", "losses")
+    assert [getattr(test, n) for n in same] == pytest.approx([getattr(unit, n) for n in same])
+    assert stats.paired(values, b=others) == stats.paired(b=others, a=values) == test
+    bounded = stats.summarize(values=values, bounds=(0.0, 6e200))
+    assert (bounded.mean, bounded.interval) == (large.mean, (0.0, 6e200))
+    weighted = stats.pooled(values, [1, 1, 2])
+    assert weighted.mean == pytest.approx(3.5e200)
+    assert weighted.std_error == pytest.approx(1e200 * stats.pooled([1, 3, 5], [1, 1, 2]).std_error)
+    units, power = np.array([1.0, 3.0, 5.0]), 2.0**700
+    boot = stats.summarize(units * power, method="bootstrap", n_resamples=200)
+    of_unit = stats.summarize(units, method="bootstrap", n_resamples=200)
+    assert np.array(boot.interval) == pytest.approx(power * np.array(of_unit.interval))
+
+
+@pytest.mark.parametrize("top", [1e200, 5e307, 1.7e308])
+def test_a_gate_and_a_report_of_large_values(tmp_path: Path, top: float) -> None:
+    users = [f"u{i}" for i in range(8)]
+    truth = {"user": users, "item": ["a"] * 8, "relevance": [top / (1 + i % 4) for i in range(8)]}
+    base = {"user": users, "item": ["a"] * 8, "score": [1.0] * 8}
+    shuffled = {"user": users, "item": ["a", "x"] * 4, "score": [1.0] * 8}
+    exact = [Fraction(top / (1 + i % 4)) for i in range(8)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = podium.gate(truth, base, shuffled, "dcg@1", margin=0.1)
+        assert "dcg@1" in str(result)
+        claim = result.claims[0]
+        podium.compare(truth, {"a": base, "b": shuffled}, "dcg@1").write_report(tmp_path / "r.html")
+    assert claim.base == pytest.approx(float(sum(exact) / 8))
+    assert claim.candidate == pytest.approx(float(sum(exact[::2]) / 8))
+
+
+# User 1 ranks the grades 3, 5, 4. User 2 has no grade of at least 4.
+ZEROED = (5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3))
+KEPT = (3 + 5 / log2(3) + 4 / log2(4)) / (5 + 4 / log2(3) + 3 / log2(4))
+
+
+def test_a_catalogue_applies_the_rule() -> None:
+    scores, truth = [[3.0, 2.0, 1.0]], csr_array([[3.0, 5.0, 4.0]])
+    for depth in (None, 3):
+        ranking = rank_all(scores, truth, min_relevance=4, depth=depth)
+        assert evaluate(ranking, "ndcg").means["ndcg"] == pytest.approx(ZEROED)
+        kept = rank_all(scores, truth, min_relevance=4, low_grades="keep", depth=depth)
+        assert evaluate(kept, "ndcg").means["ndcg"] == pytest.approx(KEPT)
+
+
+def test_bounds_judge_items_by_grades_that_count() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
+    run = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
+    ranking = data.ranking(truth, run, min_relevance=4, unjudged="bounds")
+    low, high = judgement_bounds(ranking, "ndcg@2", grades=[2, 5])
+    # Item 9 has grade 0 or 5; grade 2 counts as 0.
+    assert low == pytest.approx([1 / log2(3)])
+    assert high == pytest.approx([1.0])

@@ -158,16 +158,6 @@ def test_torchs_own_settings_change_nothing() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_groups_whose_rows_lie_together_may_come_in_any_order() -> None:
-    X, y, qid = problem()
-    order = np.argsort(qid, kind="stable")
-    X, y, qid = X[order], y[order], qid[order]
-    order = np.argsort((qid * 7) % 12, kind="stable")
-    for loss in (losses.ListMLE(3), losses.ListMLE(3, ties="redrawn"), "softmax"):
-        one = small(loss).fit(X, y, qid)
-        assert bits(small(loss).fit(X[order], y[order], qid[order])) == bits(one)
-
-
 def test_units_of_features_do_not_matter_once_standardised() -> None:
     other = X * [3.0, 1e-6, 1e5, 2.0] + [1.0, 0.0, -7.0, 1e3]
     one, moved = small().fit(X, Y, QID), small().fit(other, Y, QID)

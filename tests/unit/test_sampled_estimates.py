@@ -1,13 +1,15 @@
-"""Estimates with errors, and differences between models: laws by arithmetic and simulation."""
+"""Estimates with errors, intervals and differences: laws by arithmetic and simulation."""
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy.stats import beta, norm
 
 from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
@@ -19,11 +21,14 @@ from podium.sampled import (
     RankDistribution,
     SampledRanks,
     ScannedRanks,
+    SharedRanks,
     Smooth,
     SmoothFit,
     compare,
     evaluate,
     get,
+    identification_bounds,
+    read,
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
@@ -162,22 +167,6 @@ def test_interval_of_a_difference_has_no_impossible_values(bounds: bool) -> None
     assert found.interval == (-1, 1)
 
 
-def test_users_in_common_cancel() -> None:
-    """Models that rank alike differ with less error than on other users."""
-    a = population(200, seed=0)
-    b = SampledRanks(np.maximum(a.ranks - 1, 1), N_NEGATIVES, N_ITEMS)
-    other = SampledRanks(np.random.default_rng(0).permutation(b.ranks), N_NEGATIVES, N_ITEMS)
-    for name in ("bv", "mes"):
-        same, mixed = (
-            compare(
-                {"a": a, "b": each}, "rr", estimator=name, n_bootstrap=50, bounds=False
-            ).summary("rr")
-            for each in (b, other)
-        )
-        assert same.difference == pytest.approx(mixed.difference)
-        assert same.std_error < 0.8 * mixed.std_error
-
-
 def test_exact_ranks_are_compared_with_sampled_ones() -> None:
     """What users move a mean of exact ranks by is their own value's share of it."""
     exact = SampledRanks([1, 4, 9, 16] * 25, N_ITEMS - 1, N_ITEMS, replacement=False)
@@ -299,19 +288,6 @@ def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() ->
     assert 0 < evaluate(alike, ["auc", "rank_auc@5"], bounds=False).means["auc"] < 1
 
 
-def test_several_models_are_compared_with_the_first() -> None:
-    models = {f"model {seed}": population(60, seed=seed) for seed in range(3)}
-    told: list[str] = []
-    options: dict[str, Any] = {"estimator": "bv", "bounds": False}
-    found = compare(models, "rr", progress=lambda _, __, name: told.append(name), **options)
-    assert (found.baseline, told) == ("model 0", list(models))
-    for name in told[1:]:
-        assert found.summary("rr", name) == paired(models["model 0"], models[name], "rr", **options)
-    form = found.as_json()
-    assert form["runs"] == told
-    assert [each["run"] for each in form["measures"]["rr"]["differences"]] == told[1:]
-
-
 @pytest.mark.parametrize("stages", [None, (4, 9)])
 def test_tally_keeps_designs_apart(stages: Any) -> None:
     rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
@@ -326,16 +302,23 @@ def test_tally_keeps_designs_apart(stages: Any) -> None:
 
 def test_one_user_has_no_standard_error() -> None:
     ranks = SampledRanks([2], 9, 60)
+    shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
+    scanned = ScannedRanks([1], [9], [0], [50], 1000, k=5)
+    for each, names in (
+        (ranks, ("bv", "mes", "smooth")),
+        (shared, ("auto", "naive", "mle")),
+        (scanned, ("auto",)),
+    ):
+        for name in names:
+            found = evaluate(each, "recall@5", estimator=name, bounds=False)
+            assert np.isnan(found.summary("recall@5").std_error)
+            form = found.as_json()["measures"]["recall@5"]
+            assert each is scanned or form["interval"] == [None, None]
+    both = {"a": ranks, "b": SampledRanks([1], 9, 60)}
     for name in ("bv", "mes", "smooth"):
-        found = evaluate(ranks, "rr", estimator=name, bounds=False)
-        assert np.isnan(found.summary("rr").std_error)
-        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
-        other = compare(
-            {"a": ranks, "b": SampledRanks([1], 9, 60)}, "rr", estimator=name, bounds=False
-        )
-        assert other.summary("rr").difference > 0
-        assert np.isnan(other.summary("rr").std_error)
-        assert np.isnan(other.summary("rr").sign_probability)
+        other = compare(both, "rr", estimator=name, bounds=False).summary("rr")
+        assert other.difference > 0
+        assert np.isnan([other.std_error, other.sign_probability]).all()
 
 
 @pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
@@ -348,3 +331,136 @@ def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
         )
         one = found.summary("rr")
         assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)
+
+
+RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
+ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
+
+
+def lognormal(n_items: int, median: float, deviation: float, seed: int) -> np.ndarray:
+    """Exact ranks of 1,000 users."""
+    places = np.arange(1, n_items + 1) + 0.5
+    law = norm.cdf((np.log(places) - np.log(median)) / deviation)
+    drawn = np.random.default_rng(seed).random(1000) * law[-1]
+    return np.minimum(np.searchsorted(law, drawn), n_items - 1) + 1
+
+
+def steep(n_items: int, seed: int) -> SampledRanks:
+    return simulate_ranks(lognormal(n_items, n_items / 20, 1.5, seed), n_items, 99, seed=seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_items", [3706, 100_000])
+def test_intervals_lie_inside_the_bounds_in_the_order_of_measures(n_items: int) -> None:
+    names = dict.fromkeys([*RISING, *(name for pair in ORDERED for name in pair)])
+    found = evaluate(steep(n_items, seed=0), list(names))
+    for name in names:
+        one = found.summary(name)
+        assert one.bounds is not None
+        assert one.bounds.low <= one.interval.low <= one.mean
+        assert one.mean <= one.interval.high <= one.bounds.high
+    for less, more in (*pairwise(RISING), *ORDERED):
+        first, second = found.summary(less), found.summary(more)
+        assert first.mean <= second.mean
+        assert first.interval.low <= second.interval.low + 1e-6
+        assert first.interval.high <= second.interval.high + 1e-6
+
+
+def test_result_says_where_the_prior_decides() -> None:
+    """Of a hundred sampled items among 100,000, the first ten are never one by chance."""
+    open_ = evaluate(steep(100_000, seed=0), "recall@10").summary("recall@10")
+    bounds = identification_bounds(steep(100_000, seed=0), "recall@10")
+    assert open_.prior_decides
+    assert open_.interval == pytest.approx(bounds)
+    assert open_.std_error < (bounds.high - bounds.low) / 3.9
+    assert open_.as_json()["prior_decides"] is True
+    known = evaluate(steep(1000, seed=0), "recall@100").summary("recall@100")
+    assert not known.prior_decides
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_items", "n_users"), [(3706, 6040), (20_000, 5000)])
+def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
+    """Half of the users' top ten is at rank 1, which no sample shows."""
+    law, held = beta.cdf(np.arange(1, n_items + 1) / n_items, 0.3, 4), np.zeros(2)
+    for seed in range(20):
+        exact = np.searchsorted(law, np.random.default_rng(seed).random(n_users)) + 1
+        truth = RankDistribution.of_ranks(exact, n_items)
+        found = Smooth().posterior(simulate_ranks(exact, n_items, 99, seed=seed))
+        for i, name in enumerate(("ndcg@10", "ap@10")):
+            low, high = found.interval(name)
+            held[i] += low <= truth.expect(name) <= high
+    assert (held >= 17).all()  # of 20
+
+
+def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() -> None:
+    ranks = steep(100_000, seed=1)
+    alone, both = (evaluate(ranks, "ndcg@10", bounds=each) for each in (False, True))
+    assert alone.summary("ndcg@10").interval == both.summary("ndcg@10").interval
+
+
+def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
+    """Return users with one to four targets whose ranks are alike within a user."""
+    rng = np.random.default_rng(seed)
+    n_targets = rng.integers(1, 5, n_users)
+    user = np.repeat(np.arange(n_users), n_targets)
+    strength = np.exp(rng.normal(0, 0.5, n_users))[user]
+    above = np.minimum(rng.exponential(hardness * strength), 990).astype(int)
+    sampled = rng.hypergeometric(above, 996 - above, 99)
+    return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
+
+
+def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
+    """Return the targets of `drawn`, with half of the items above them on a list of 50."""
+    rng, uniform = np.random.default_rng(seed), drawn(seed)
+    listed = np.minimum(rng.exponential(8.0 * hardness, uniform.n_rows), 50).astype(int)
+    rest = np.minimum(rng.exponential(5.0 * hardness, uniform.n_rows), 900).astype(int)
+    return SharedRanks(
+        rng.hypergeometric(rest, 946 - rest, 49),
+        49,
+        uniform.n_items,
+        user=uniform.user,
+        replacement=False,
+        above_listed=listed,
+        n_listed=50,
+    )
+
+
+def test_strata_have_intervals_and_paired_differences() -> None:
+    models = {"a": strata(), "same": strata(), "b": strata(0, 1.5)}
+    found = compare(models, ["recall@20", "pap@10"])
+    for name in ("recall@20", "pap@10"):
+        estimate = found.evaluations["a"].summary(name)
+        assert estimate.bounds is not None
+        assert estimate.bounds.low <= estimate.mean <= estimate.bounds.high
+        assert estimate.interval.low <= estimate.mean <= estimate.interval.high
+        assert (estimate.method, estimate.error_from) == ("strata", "posterior")
+        assert found.summary(name, "same").difference == 0
+        assert found.summary(name, "same").std_error == 0
+        assert found.summary(name, "b").difference < 0
+    assert "n_listed=50, n_negatives=49" in str(models["a"])
+    assert found.evaluations["a"].conventions["n_negatives"] == 99
+
+
+def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
+    for name in ("recall@20", "ndcg@5"):
+        with_bounds, without = (
+            evaluate(strata(), name, bounds=shown).summary(name) for shown in (True, False)
+        )
+        assert without.bounds is None
+        assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)
+        assert without.std_error == with_bounds.std_error
+
+
+def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
+    table = {
+        "user": ["a"] * 5 + ["b"] * 4,
+        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
+        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
+    }
+    shared = read(table, n_items=10, replacement=False, shared=True)
+    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
+    assert shared.position.tolist() == [1, 2, 1]
+    assert shared.n_items.tolist() == [10, 10, 10]
+    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]

@@ -53,14 +53,6 @@ def row(found: Plan, *stages: int) -> PlannedDesign:
     )
 
 
-def test_ranking_all_items_leaves_the_users() -> None:
-    """Recall is 1 for half the users: its variance is 1/4."""
-    found = plan(100, 400, "recall@10", 0.1, expect=0.5).everything
-    assert found.std_error == pytest.approx(sqrt(0.25 / 400))
-    assert (found.bias, found.n_scored, found.share, found.kind) == (0.0, 100.0, 1.0, "all")
-    assert set(found.errors) == {"steep", "bent", "flat"}
-
-
 @pytest.mark.parametrize("stages", [(5,), (10,), (2, 4, 8, 16)])
 @pytest.mark.parametrize("replacement", [True, False])
 def test_mean_of_values_has_its_moments(stages: tuple[int, ...], replacement: bool) -> None:
@@ -141,16 +133,6 @@ def test_draws_lie_about_what_is_fitted() -> None:
     assert values.std() == pytest.approx(fit.std_error("recall@10"), rel=0.4)
     again = expected_from_pilot(known, read_measure("recall@10"), cells, 64, 1)
     assert not np.array_equal(again.masses["pilot"], found.masses["pilot"])
-
-
-def test_steps_that_a_fit_needed_are_in_the_draws() -> None:
-    """Half at one rank, half at another: no smooth density has that."""
-    known = simulate_ranks([10] * 3000 + [300] * 3000, 500, 20)
-    assert Smooth().posterior(known).n_steps > 0
-    cells = layout(Design(100, 500, True))
-    weights = cells.weights(read_measure("recall@40"))
-    found = expected_from_pilot(known, read_measure("recall@40"), cells, 16, 0)
-    assert (found.masses["pilot"] @ weights).mean() == pytest.approx(found.value, rel=0.1)
 
 
 def test_pilot_without_seen_items_has_a_smaller_catalogue() -> None:

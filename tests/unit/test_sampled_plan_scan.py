@@ -41,29 +41,12 @@ def test_planned_error_is_that_of_the_pilot(pilot: ScannedRanks, planned: Plan) 
     assert same.list_share == pytest.approx(pilot.n_listed.mean() / same.budget)
 
 
-def test_more_random_items_have_smaller_errors(planned: Plan) -> None:
-    *scans, everything = planned.designs
-    assert [design.kind for design in scans] == ["scan"] * 5
-    assert everything.kind == "all"
-    costs = [design.n_scored for design in planned.designs]
-    errors = [design.std_error for design in planned.designs]
-    assert costs == sorted(costs)
-    assert errors[0] > errors[2] > errors[4] > 0.98 * errors[5]
-
-
 def test_goal_chooses_the_cheapest_design(pilot: ScannedRanks, planned: Plan) -> None:
     goal = (planned.designs[1].error + planned.designs[0].error) / 2
     found = plan_scan(pilot, 4 * N_USERS, "ndcg@5", goal)
     assert found.best == found.designs[1]
     assert "scan with budget=" in str(found)
     assert found.goal == goal
-
-
-def test_pilots_with_other_lists_are_compared(pilot: ScannedRanks) -> None:
-    deeper = scan(SCORES, _targets(), k=K, proxy=PROXY, budget=40, list_share=0.8)
-    found = plan_scan([pilot, deeper], N_USERS, "recall@5", 0.02)
-    assert len(found.designs) == 11
-    assert found.conventions["n_pilot_users"] == 2 * N_USERS
 
 
 def test_strata_are_planned_with_items_for_all_targets() -> None:

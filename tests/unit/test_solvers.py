@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from tests.raised import raises
-from threadpoolctl import threadpool_limits
 
 from podium import losses
 from podium.errors import ArgumentError
@@ -56,31 +54,6 @@ def part_of(whole: LinearObjective, batch: Any) -> LinearObjective:
 
 def solve(solver: str, problem: LinearObjective, settings: Settings = SETTINGS) -> Solution:
     return SOLVERS[solver](problem, settings, None, or_silent(None))
-
-
-def test_bundle_solves_a_quadratic_programme_with_one_slack() -> None:
-    """One positive, k = 1: (1 - s + max_j t_j)+, whose programme has a constraint a negative."""
-    X = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.4], [0.1, -1.0]])
-    y, l2 = np.array([1.0, 0.0, 0.0, 0.0]), 0.3
-    found = solve(
-        "bundle",
-        objective(X, "pap-max@1", Labels(y, Groups.single(4)), l2),
-        replace(SETTINGS, tol=1e-9),
-    )
-    exact = minimize(
-        lambda z: l2 / 2 * (z[0] ** 2 + z[1] ** 2) + z[2],
-        np.array([0.0, 0.0, 2.0]),
-        method="SLSQP",
-        bounds=[(None, None), (None, None), (0.0, None)],
-        constraints=[
-            {"type": "ineq", "fun": lambda z, j=j: z[2] - 1.0 + (X[0] - X[j]) @ z[:2]}
-            for j in (1, 2, 3)
-        ],
-        options={"ftol": 1e-14},
-    )
-    assert found.stop_reason == "converged"
-    np.testing.assert_allclose(found.parameters, exact.x[:2], atol=1e-5)
-    assert found.objective == pytest.approx(exact.fun, rel=1e-8)
 
 
 @pytest.mark.parametrize("loss", CONVEX)
@@ -364,27 +337,3 @@ def test_objective_overflows_to_infinity_and_never_to_undefined() -> None:
     for size in (1e280, 1e300, 1e308, np.inf):
         assert given.evaluate(np.array([-size])).objective > 1e279
     assert given.evaluate(np.array([np.nan])).objective == np.inf
-
-
-@pytest.mark.parametrize(
-    ("solver", "loss"),
-    [
-        ("lbfgs", "logistic"),
-        ("bundle", "pap-max@5"),
-        ("subgradient", "pap-ramp@5"),
-        ("stochastic", "pap-ramp@5"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
-def test_every_solver_gives_the_same_bits_for_one_thread_and_two(solver: str, loss: str) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((1500, 120))
-    wide = sparse.random_array((1500, 5_000), density=0.005, format="csr", rng=rng)
-    y, qid = (X[:, 0] + X[:, 1] > 1).astype(float), np.arange(1500) // 30
-    for features in (X, X.astype(np.float32), wide):
-        bits: set[bytes] = set()
-        for threads in (1, 2):
-            with threadpool_limits(threads):
-                ranker = LinearRanker(loss, solver=solver, l2=0.01, max_iter=10)
-                bits.add(ranker.fit(features, y, qid).coef_.tobytes())
-        assert len(bits) == 1

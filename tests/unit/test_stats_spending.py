@@ -17,7 +17,6 @@ from scipy.special import ndtr, ndtri, stdtr
 from podium.errors import ArgumentError
 from podium.evaluation.stats import (
     Interval,
-    betting,
     betting_interval,
     repeated_interval,
     spending_boundaries,
@@ -86,23 +85,6 @@ def _crossing_of_two(first: float, second: float, c: float, d: float) -> float:
     steps = [c - k * spread for k in (1, 3, 10) if c - k * spread > -9]
     at_second = quad(crosses_second, -9, c, points=steps, epsabs=1e-13, limit=500)[0]
     return float(ndtr(-c) + at_second)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n_looks", [5, 20, 100])
-def test_simulated_paths_cross_as_often_as_the_error(n_looks: int) -> None:
-    rng, alpha, n_paths = np.random.default_rng(n_looks), 0.05, 200_000
-    fractions = np.sort(rng.uniform(0.05, 1, size=n_looks))
-    fractions[-1] = 1.0
-    boundaries = spending_boundaries(fractions, alpha)
-    sums, has_crossed = np.zeros(n_paths), np.zeros(n_paths, bool)
-    for step, fraction, boundary in zip(
-        np.diff(fractions, prepend=0), fractions, boundaries, strict=True
-    ):
-        sums += math.sqrt(step) * rng.standard_normal(n_paths)
-        has_crossed |= sums >= boundary * math.sqrt(fraction)
-    slack = 3.5 * math.sqrt(alpha * (1 - alpha) / n_paths)
-    assert has_crossed.mean() == pytest.approx(alpha, abs=slack)
 
 
 FRACTIONS = st.lists(st.integers(1, 1000), min_size=1, max_size=8, unique=True).map(
@@ -178,20 +160,6 @@ def test_bad_arguments_are_named(call: Callable[[], Any], parameter: str) -> Non
         call()
 
 
-@pytest.mark.long
-def test_repeated_intervals_contain_the_mean_at_all_looks() -> None:
-    rng, n_replays, true_mean = np.random.default_rng(2), 20_000, 0.3
-    fractions, n = [0.25, 0.5, 0.75, 1.0], 200
-    values = rng.normal(true_mean, 2, size=(n_replays, n))
-    is_missed = np.zeros(n_replays, bool)
-    for fraction, boundary in zip(fractions, spending_boundaries(fractions, 0.05), strict=True):
-        seen = values[:, : int(n * fraction)]
-        width = repeated_interval(0, 1, seen.shape[1] - 1, boundary).high
-        errors = seen.std(axis=1, ddof=1) / math.sqrt(seen.shape[1])
-        is_missed |= np.abs(seen.mean(axis=1) - true_mean) > width * errors
-    assert is_missed.mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.1 * 0.9 / n_replays))
-
-
 Values = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Values]
 
@@ -262,17 +230,6 @@ def test_negated_values_have_the_negated_interval(values: list[float]) -> None:
     low, high = betting_interval(values, (-0.5, 1))
     negated = betting_interval([-value for value in values], (-1, 0.5))
     assert negated == (-high, -low)
-
-
-@pytest.mark.parametrize("n", [3, 50, 2000])
-def test_result_does_not_depend_on_where_the_search_starts(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = np.random.default_rng(n).beta(2, 5, size=n)
-    interval = betting_interval(values, UNIT)
-    for guess in ((1, 1), ((1 << 40) - 1, 1), (1 << 39, 1 << 38), (12345, 1 << 30)):
-        monkeypatch.setattr(betting, "_guess", lambda _values, guess=guess: guess)
-        assert betting_interval(values, UNIT) == interval
 
 
 def test_order_of_values_matters_and_drift_contradicts() -> None:

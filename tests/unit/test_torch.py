@@ -11,7 +11,6 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError, MissingExtraError
 from podium.groups import Groups
-from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.torch import as_torch
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
@@ -131,21 +130,6 @@ def test_groups_that_are_left_out_move_nothing_whatever_is_made_of_their_values(
         assert loss.per_group(given, grades, mask=mask).isnan().all()
         value.backward()
         assert torch.all(given.grad == 0.0)
-
-
-def test_prepared_loss_is_prepared_once() -> None:
-    calls = []
-
-    class Counting(SoftmaxCrossEntropy):
-        def prepare(self, *args: Any, **named: Any) -> Any:
-            calls.append(args)
-            return super().prepare(*args, **named)
-
-    prepared = as_torch(Counting()).prepare(GRADES, mask=MASK)
-    for seed in range(3):
-        expected = as_torch("softmax")(scores(4, 5, seed=seed), GRADES, mask=MASK)
-        assert prepared(scores(4, 5, seed=seed)).item() == expected.item()
-    assert len(calls) == 1
 
 
 def test_draws_come_from_the_generator_or_are_given() -> None:
