@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints]
 """The users and the items of pairs, (n_pairs,) each."""
 
-_MOVIELENS = "https://grouplens.org/datasets/movielens/"
+_MOVIELENS = DataSet("", "MovieLens", "https://grouplens.org/datasets/movielens/", "")
 _RATINGS = {"100k": ("u.data", b"\t"), "1m": ("ratings.dat", b"::")}
 
 
@@ -128,14 +128,17 @@ def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
     return None
 
 
-def required(files: Iterable[Member], tail: str, path: str | Path, url: str) -> Member:
-    """Return the file whose path ends in the tail, or raise with its name."""
-    file = pick(files, [tail])
-    if file is None:
-        raise DataError(
-            f"{path} contains no {tail!r}. Pass the folder or archive as downloaded from {url}."
-        )
-    return file
+def find(place: str | Path, source: DataSet, *tails: str) -> list[Member]:
+    """Return the files whose paths end in the tails, or raise with the name of one."""
+    files = members(place, source.title, source.url)
+    found = {tail: pick(files, [tail]) for tail in tails}
+    for tail, file in found.items():
+        if file is None:
+            raise DataError(
+                f"{place} contains no {tail!r}. Pass the folder or archive as downloaded from "
+                f"{source.url}."
+            )
+    return [file for file in found.values() if file]
 
 
 def read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
@@ -165,7 +168,7 @@ def pairs(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
 def movielens(path: Path, kind: str) -> Interactions:
     """Read the ratings of MovieLens "100k" or "1m" from the publisher's folder, archive or file."""
     name, separator = _RATINGS[kind]
-    file = required(members(path, "MovieLens", _MOVIELENS), name, path, _MOVIELENS)
+    (file,) = find(path, _MOVIELENS, name)
     user, item, rating, timestamp = columns(file, separator)
     return Interactions(user, item, rating.astype(np.float64), timestamp)
 
@@ -190,7 +193,7 @@ def lists(file: Member) -> Pairs:
 
 def counted(place: Path, source: DataSet) -> Pairs:
     """Read users.dat: line n contains the number of items of user n, and the items."""
-    file = required(members(place, source.title, source.url), "users.dat", place, source.url)
+    (file,) = find(place, source, "users.dat")
     return _joined(enumerate(row[1:] for row in read_lines(file, _integers)))
 
 

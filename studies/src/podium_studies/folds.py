@@ -49,8 +49,8 @@ OVER_MEASURES = ", mean over measures"
 _DECIMALS = 6
 _parsed = functools.cache(parse)
 
-Options: TypeAlias = Mapping[str, Any]
-MakeLoss: TypeAlias = Callable[..., Loss]
+Options: TypeAlias = dict[str, Any]
+MakeLoss: TypeAlias = Callable[..., "Loss | str"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,8 @@ def _rows(part: Features, width: int) -> Rows:
     return Rows(X, np.asarray(part.y, np.float64), np.asarray(part.qid))
 
 
-def linear(protocol: str, loss: MakeLoss) -> Candidates:
-    """Fit one linear ranker per point of the protocol's grid, with the best iterate on validation.
+def searched(protocol: str, loss: MakeLoss, make: Callable[..., Any]) -> Candidates:
+    """Fit one ranker per point of the protocol's grid, with the best iterate on validation.
 
     Parameters
     ----------
@@ -156,6 +156,8 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
         "grid" of others.
     loss : callable
         A function that returns the loss; its arguments are the options in the "of_loss" grid.
+    make : callable
+        The class of the ranker.
 
     Returns
     -------
@@ -168,7 +170,7 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
         for loss_options in product(settings.get("of_loss", {})):
             for options in product(settings["grid"]):
-                ranker = LinearRanker(
+                ranker = make(
                     loss(**loss_options),
                     random_state=seed,
                     eval_metric=parameters["validation"],
@@ -180,6 +182,11 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
                 yield scored(chosen, ranker, parts)
 
     return candidates
+
+
+def linear(protocol: str, loss: MakeLoss) -> Candidates:
+    """Fit linear rankers as in `searched`."""
+    return searched(protocol, loss, LinearRanker)
 
 
 def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:

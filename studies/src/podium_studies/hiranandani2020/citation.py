@@ -14,7 +14,8 @@ import numpy as np
 
 from podium.errors import DataError
 from podium_studies import checks
-from podium_studies.archive import members, required
+from podium_studies.archive import find
+from podium_studies.recipe import DataSet
 from podium_studies.rows import Parts, Rows
 
 URL = "https://github.com/gaurush-hiranandani/pap-k"
@@ -68,9 +69,8 @@ def read(path: Path) -> Parts:
     ----------
     hiranandani2020, section 7.3.1; budhiraja2020.
     """
-    archive = members(path, "the citation data", URL)
     parts: list[Rows] = []
-    for file in [required(archive, name, path, URL) for name in FILES]:
+    for file in find(path, DataSet("", "the citation data", URL, ""), *FILES):
         try:
             with file.open() as stream:
                 parts.append(_rows(read_pickled(stream)))

@@ -127,8 +127,7 @@ def _union(
     pairs: Callable[[archive.Member], archive.Pairs],
 ) -> tuple[Ints, ...]:
     """Return the pairs of several files."""
-    files = archive.members(place, source.title, source.url)
-    parts = [pairs(archive.required(files, name, place, source.url)) for name in names]
+    parts = map(pairs, archive.find(place, source, *names))
     return tuple(np.concatenate(ids) for ids in zip(*parts, strict=True))
 
 

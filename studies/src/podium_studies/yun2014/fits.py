@@ -18,7 +18,7 @@ from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium_studies import archive, views
-from podium_studies.archive import members, pick, required
+from podium_studies.archive import members, pick
 from podium_studies.cells import mean
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.study import Figures, Grid, Measured
@@ -86,9 +86,7 @@ def split(
 
 def _published(place: Path, source: DataSet) -> Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
-    files = members(place, source.title, source.url)
-    names = ("train.txt", "test.txt")
-    parts = [archive.lists(required(files, name, place, source.url)) for name in names]
+    parts = [*map(archive.lists, archive.find(place, source, "train.txt", "test.txt"))]
     users, items = (np.unique(np.concatenate(ids)) for ids in zip(*parts, strict=True))
     shape = users.size, items.size
     train, test = (
@@ -112,8 +110,7 @@ def _movielens(place: Path, source: DataSet) -> archive.Pairs:
 
 
 def _movietweetings(place: Path, source: DataSet) -> archive.Pairs:
-    files = members(place, source.title, source.url)
-    return archive.pairs(required(files, "ratings.dat", place, source.url), b"::")
+    return archive.pairs(*archive.find(place, source, "ratings.dat"), b"::")
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], archive.Pairs]] = {

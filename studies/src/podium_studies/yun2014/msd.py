@@ -15,8 +15,7 @@ from podium.errors import DataError
 from podium.executors import Threads
 from podium.recommenders import Factorization, Popularity
 from podium.report import Figure
-from podium_studies import views
-from podium_studies.archive import members, required
+from podium_studies import archive, views
 from podium_studies.cells import generator, mean, repeats, results, sweep
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
@@ -87,10 +86,9 @@ POPULARITY = "popularity"
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Context, NDArray[np.int64]]:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
-    path = paths[data.folder]
-    member = required(members(path, data.title, data.url), FILE, path, data.url)
-    with member.open() as lines:
-        plays = read(lines, member.name)
+    (file,) = archive.find(paths[data.folder], data, FILE)
+    with file.open() as lines:
+        plays = read(lines, file.name)
     share = recipe.parameters["held_out"]
     parts = hold_out(plays, share, lambda block: generator(recipe, "split", block))
     users_with_test = np.flatnonzero(np.diff(parts.test.indptr))
