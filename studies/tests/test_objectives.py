@@ -11,8 +11,9 @@ import pytest
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives
 from podium_studies.hiranandani2020.objectives import METHODS
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
 from podium_studies.rows import Parts, Rows
+from podium_studies.study import Recipe
 
 OURS = "group-logistic, pooled"
 

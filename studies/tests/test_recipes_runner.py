@@ -17,9 +17,8 @@ import podium
 from podium.errors import ArgumentError, DataError
 from podium_studies import checkpoint
 from podium_studies.cells import generator, key, mean
-from podium_studies.recipe import Claim, DataFile, DataSet, Recipe
 from podium_studies.runner import reproduce
-from podium_studies.study import Grid, Study
+from podium_studies.study import Claim, DataFile, DataSet, Grid, Recipe, Study
 
 CONTENT = b"1,2\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()

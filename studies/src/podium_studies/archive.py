@@ -17,7 +17,7 @@ from scipy import sparse
 from podium.data import Interactions
 from podium.data.files import DAMAGED, broken, open_bytes, unpacked
 from podium.errors import DataError
-from podium_studies.recipe import DataFile, DataSet, Recipe
+from podium_studies.study import DataFile, DataSet, Recipe
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]

@@ -29,9 +29,8 @@ from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 from podium_studies.archive import Member, members, pick
 from podium_studies.cells import key, product
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import Cells, Figures, Measured, Result
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result
 from podium_studies.views import paired
 
 N_FOLDS = 5

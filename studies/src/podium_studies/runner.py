@@ -22,8 +22,8 @@ from podium_studies import archive, checkpoint, checks, page
 from podium_studies.cells import parts
 from podium_studies.checkpoint import Checkpoint
 from podium_studies.page import Outcome
-from podium_studies.recipe import Recipe, load, names
-from podium_studies.study import Result, Study
+from podium_studies.recipe import load, names
+from podium_studies.study import Recipe, Result, Study
 from podium_studies.verdict import judge
 
 FOLDER = "reproduce"

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.report import Figure, Table
-from podium_studies.recipe import Recipe
-from podium_studies.study import Figures, Grid, Measured, Z
+from podium_studies.study import Figures, Grid, Measured, Recipe, Z
 
 Row: TypeAlias = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ import numpy as np
 from podium.errors import DataError
 from podium_studies import checks
 from podium_studies.archive import find
-from podium_studies.recipe import DataSet
 from podium_studies.rows import Parts, Rows
+from podium_studies.study import DataSet
 
 URL = "https://github.com/gaurush-hiranandani/pap-k"
 FILES = ("CitationDataset_Train.pkl", "CitationDataset_Val.pkl", "CitationDataset_Test.pkl")

@@ -24,9 +24,8 @@ from podium_studies.cells import generator, mean, methods, repeats, results, see
 from podium_studies.folds import Candidate, Method, Options
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.splits import NOTE, PERCENT, gains, tested
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
 """The kinds of methods. The candidates of a method do not depend on the cutoff."""

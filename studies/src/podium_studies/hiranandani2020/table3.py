@@ -32,9 +32,8 @@ from podium_studies.hiranandani2020.splits import (
     tested,
 )
 from podium_studies.hiranandani2020.surrogates import PAUCHinge, PrecisionAverage
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""

@@ -19,8 +19,7 @@ from podium_studies.jin2021.evaluations import (
     geometric_mean,
     quiet,
 )
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 
 def _power(ranks: Floats, exponent: float, shift: float) -> Floats:

@@ -25,8 +25,7 @@ from podium_studies.jin2021.evaluations import (
     prepare,
     sample_seed,
 )
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 Size: TypeAlias = "int | tuple[int, ...]"
 

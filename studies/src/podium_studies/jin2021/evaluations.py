@@ -24,10 +24,9 @@ from podium import data, recommenders, sampled
 from podium.errors import DataError, PodiumWarning
 from podium_studies import archive
 from podium_studies.cells import generator, seed_of
-from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
-from podium_studies.study import Measured
+from podium_studies.study import DataSet, Measured, Recipe
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -18,8 +18,7 @@ from podium_studies.jin2021.evaluations import (
     quiet,
     sample_seed,
 )
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 _DIGITS = 7  # decimals of a share of users: 1/100 of one user in 100,000
 

@@ -23,8 +23,7 @@ from podium_studies.jin2021.evaluations import (
     quiet,
     relative_errors,
 )
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 BASELINE = "random items"
 """The cells in which each target is ranked among random items, without a proxy."""

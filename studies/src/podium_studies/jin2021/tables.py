@@ -22,8 +22,7 @@ from podium_studies.jin2021.evaluations import (
     jackknife,
     prepare,
 )
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 UNIT = 1e3
 """The factor of levels in tables: the paper prints them in thousandths."""

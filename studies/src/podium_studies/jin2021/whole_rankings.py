@@ -24,8 +24,7 @@ from podium_studies.jin2021.evaluations import (
     split,
 )
 from podium_studies.jin2021.proxies import BASELINE, POPULARITY, pairs, popularity
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 ESTIMATE, NAIVE = "estimate", "naive"
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses

@@ -22,8 +22,7 @@ from podium.report import Figure, Table
 from podium.types import PerGroup, PerRow
 from podium_studies import views
 from podium_studies.cells import generator, key, mean, select, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 from podium_studies.xia2009.consistency import (
     Space,
     Truncated,

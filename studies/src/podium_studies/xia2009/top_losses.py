@@ -26,9 +26,8 @@ from podium_studies.archive import find, movielens, read_lines
 from podium_studies.cells import seed_of, sweep
 from podium_studies.folds import FOLDS, Method, Values, tuned
 from podium_studies.hiranandani2020.movielens import prepare as movielens_rows
-from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, DataSet, Figures, Grid, Measured, Recipe, Result, Study
 
 _N_PARTS = 5
 

@@ -20,8 +20,7 @@ from podium.evaluation import evaluate
 from podium_studies import archive, views
 from podium_studies.archive import members, pick
 from podium_studies.cells import mean
-from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import Figures, Grid, Measured
+from podium_studies.study import DataSet, Figures, Grid, Measured, Recipe
 
 Matrix: TypeAlias = "sparse.csr_array[Any]"
 

@@ -19,9 +19,8 @@ from podium_studies import folds, views
 from podium_studies.cells import methods, product, seed_of, sweep
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp
 from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge, PrecisionAverage
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.letor import Context, prepare, rankboost
 from podium_studies.yun2014.robust_binary import RobustBinary

@@ -13,10 +13,9 @@ from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
 from podium_studies.cells import methods, product, repeats, results, seed_of, select, sweep
-from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
 from podium_studies.yun2014.fits import Matrix, measured
 

@@ -17,8 +17,7 @@ from podium.recommenders import Factorization, Popularity
 from podium.report import Figure
 from podium_studies import archive, views
 from podium_studies.cells import generator, mean, repeats, results, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014.fits import Context, Matrix, measured
 
 _BLOCK = 2**16  # users per draw of held-out songs; fixed, because the draws depend on it

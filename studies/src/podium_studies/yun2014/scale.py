@@ -28,8 +28,7 @@ from podium.errors import PodiumError
 from podium.executors import Executor, Threads
 from podium.recommenders import Factorization
 from podium_studies.cells import key, mean, repeats, select
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 N_USERS, N_ITEMS, N_PAIRS = 1_129_318, 386_133, 49_824_519
 """The numbers of users, songs and pairs of the collection in yun2014."""

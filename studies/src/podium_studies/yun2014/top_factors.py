@@ -14,10 +14,9 @@ from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
 from podium_studies import views
 from podium_studies.cells import key, methods, seed_of, sweep
-from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
 from podium_studies.yun2014.fits import Context, measured
 
