@@ -285,13 +285,12 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
         plot = Grid(title, names, columns.values(), "{} k={}", text="", plot="lines", note=NOTE)
         yield replace(plot, axis="k: pap@k (%)")
 
-    def chosen(label: str, k: int) -> str:
-        method, protocol = runs(recipe)[label]
-        return views.listed(cells[key(seed=0, k=k, method=method, protocol=protocol)]["chosen"])
-
-    features = cells[key(data="counts")]["features"]
-    title = f"Options chosen in the first split. Features: {features}."
-    yield views.table(title, "method", labels, columns, chosen)
+    chosen = {
+        f"{label} k={k}": [r["chosen"] for r in results(cells, k=k, method=name, protocol=protocol)]
+        for label, (name, protocol) in runs(recipe).items()
+        for k in columns.values()
+    }
+    yield views.chosen(f"Features: {cells[key(data='counts')]['features']}. Splits", chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

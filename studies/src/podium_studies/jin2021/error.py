@@ -200,47 +200,19 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def items_for(error: float, sizes: Floats, roots: Floats) -> float:
-    """Return the size from which fixed-size samples have at most this error, or nan.
-
-    Parameters
-    ----------
-    error : float
-        The error not to exceed.
-    sizes, roots : float64, (n_sizes,)
-        The sizes, rising, and the error of each. The interpolation is linear in logarithms.
-
-    Returns
-    -------
-    float
-        The first size if no error is above `error`; nan if that of the last size is.
-    """
-    larger = np.flatnonzero(roots > error)
-    if not larger.size:
-        return float(sizes[0])
-    if larger[-1] == sizes.size - 1:
-        return math.nan
-    falling = slice(larger[-1] + 1, larger[-1] - 1 if larger[-1] else None, -1)
-    log_roots, log_sizes = (np.log(values[falling]) for values in (roots, sizes))
-    return float(np.exp(np.interp(math.log(error), log_roots, log_sizes)))
-
-
 def _logs(squares: Floats) -> Floats:
     return np.log(np.maximum(squares, _SQUARE))
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield errors by design, the sizes of equal error, and times."""
+    """Yield errors by design, and times."""
     relative, labels = errors(recipe, cells), recipe.parameters["estimators"]
     names, methods = [*fixed(recipe)], [*recipe.parameters["methods"]]
-    sizes = np.array([*fixed(recipe).values()], np.float64)
     n_repeats = len(next(iter(relative.values())))
     means = f"Geometric mean over {', '.join(methods)}, of {n_repeats} samples each."
-    roots: dict[str, dict[tuple[str, str], float]] = {}
     for k, measure in enumerate(recipe.parameters["measures"]):
         squares = {pair: (by_pair[..., k] ** 2).mean(axis=0) for pair, by_pair in relative.items()}
         root = {pair: math.exp(0.5 * _logs(square).mean()) for pair, square in squares.items()}
-        roots[measure] = root
         yield views.table(
             f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}",
             "estimator",
@@ -267,19 +239,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
         )
 
-    def same_error(pair: tuple[str, str], measure: str) -> str:
-        root = roots[measure]
-        n = items_for(root[pair], sizes, np.array([root[pair[0], name] for name in names]))
-        return f"above {sizes[-1]:.0f}" if np.isnan(n) else f"{n:.0f}"
-
-    grown = {", ".join(pair): pair for pair in relative if pair[1] in growing(recipe)}
-    yield views.table(
-        "Items per user with which samples of one size have the error of growing ones",
-        "estimator, design",
-        grown,
-        recipe.parameters["measures"],
-        lambda label, measure: same_error(grown[label], measure),
-    )
     for method, timing in times(recipe, cells).items():
         by_row = {"scoring": timing["scoring"], **timing["estimating"]}
         yield views.table(

@@ -32,11 +32,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 
-Parts: TypeAlias = "tuple[sparse.csr_array[Any], sparse.csr_array[Any]]"
-"""Ones at the training pairs and at the held-out pairs, (n_users, n_items) float32 each."""
-
-
-def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> archive.Context:
     """Read a recipe's data set and hold out one item of each user.
 
     ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
@@ -56,19 +52,17 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
         last = item[starts + generator(recipe, "held-out").integers(sizes)]
     kept = item != last[user]
     users = np.arange(shape[0])
-    return archive.matrix(user[kept], item[kept], shape), archive.matrix(users, last, shape)
+    train = archive.matrix(user[kept], item[kept], shape)
+    return archive.Context(train, archive.matrix(users, last, shape))
 
 
-def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> Parts:
+def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> archive.Context:
     """Read a recipe's data set and hold out a random share of each user's items, rounded down."""
     user, item, _, shape = _pairs(recipe, paths)
-    sizes = np.bincount(user)
-    order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
-    place = np.empty(user.size, np.int64)
-    place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    held_out = place < (share * sizes).astype(np.int64)[user]
-    train, targets = (archive.matrix(user[p], item[p], shape) for p in (~held_out, held_out))
-    return train, targets
+    pairs = archive.matrix(user, item, shape)
+    return archive.hold_out(
+        pairs, share, lambda block: generator(recipe, "held-out", *range(1, block + 1))
+    )
 
 
 def _pairs(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,12 @@ from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium_studies import archive, views
-from podium_studies.archive import members, pick
+from podium_studies.archive import Context, Matrix, members, pick
 from podium_studies.cells import mean
 from podium_studies.study import DataSet, Figures, Grid, Measured, Recipe
 
-Matrix: TypeAlias = "sparse.csr_array[Any]"
-
 _NEAREST = 6  # methods per figure
 _SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """The pairs to learn from and those to measure on, (n_users, n_items) each."""
-
-    train: Matrix
-    test: Matrix
 
 
 def load(models: Iterable[Any]) -> None:

@@ -13,12 +13,13 @@ from podium import tuning
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
 from podium_studies import views
+from podium_studies.archive import Context
 from podium_studies.cells import key, methods, seed_of, sweep
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import Context, measured
+from podium_studies.yun2014.fits import measured
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
@@ -115,12 +116,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels and seconds, differences, and chosen options."""
     yield from fits.grids(recipe, figures, PODIUM, _TIMES)
-    results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
-    yield {
-        "caption": "The options of the final fits",
-        "columns": ["method", "options"],
-        "rows": [[name, views.listed(result["options"])] for name, result in results.items()],
-    }
+    chosen = {n: [cells[key(method=n)]["options"]] for n in recipe.parameters["methods"]}
+    yield views.chosen("Final fits", chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)
