@@ -21,26 +21,12 @@ from podium_studies.jin2021.evaluations import (
 )
 from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
-
-def _power(ranks: Floats, exponent: float, shift: float) -> Floats:
-    """Return the cumulative weights of (rank + shift) ** -exponent."""
-    return np.cumsum((ranks + shift) ** -exponent)
-
-
-def _lognormal(ranks: Floats, divisor: float, deviation: float) -> Floats:
-    """Return a lognormal distribution with median n_items / divisor; `deviation` is of the log."""
-    return norm.cdf(np.log(ranks * divisor / ranks.size) / deviation)
-
-
-def _beta(ranks: Floats, a: float, b: float) -> Floats:
-    """Return a Beta distribution of the rank's share of the catalogue."""
-    return beta.cdf(ranks / ranks.size, a, b)
-
-
 FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
-    "power": _power,
-    "lognormal": _lognormal,
-    "beta": _beta,
+    "power": lambda ranks, exponent, shift: np.cumsum((ranks + shift) ** -exponent),
+    "lognormal": lambda ranks, divisor, deviation: norm.cdf(
+        np.log(ranks * divisor / ranks.size) / deviation  # the median is n_items / divisor
+    ),
+    "beta": lambda ranks, a, b: beta.cdf(ranks / ranks.size, a, b),
 }
 """The families by name. Continuous ranks are rounded up."""
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from podium import data, recommenders, sampled
 from podium.errors import DataError, PodiumWarning
-from podium_studies import archive
+from podium_studies import archive, rivals
 from podium_studies.cells import generator, seed_of
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
@@ -160,8 +159,6 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 """Every recommender by its name in the paper's tables."""
 
-_SMALL = sparse.csr_array(np.kron(np.eye(8, dtype=np.float32), np.ones((8, 8), np.float32)))
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
@@ -209,10 +206,11 @@ def fitted(context: Evaluations, method: str) -> Any:
 
     A fit uses one thread, because the last digits of its results depend on the number of threads.
     """
-    options = context.recipe.parameters["methods"][method]
-    seed = seed_of(context.recipe, f"model {method}")
+    model = METHODS[method](**context.recipe.parameters["methods"][method])
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed_of(context.recipe, f"model {method}"))
     with threadpool_limits(1):
-        return _fit(method, options, context.train, seed)
+        return model.fit(context.train)
 
 
 @cache
@@ -240,16 +238,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
 
 def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
-    for name, options in recipe.parameters["methods"].items():
-        make = METHODS[name]
-        short = {"n_epochs": 1} if "n_epochs" in signature(make).parameters else {}
-        _fit(name, {**options, **short}, _SMALL, 0)
-
-
-def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
-    make = METHODS[name]
-    seeds = {"random_state": seed} if "random_state" in signature(make).parameters else {}
-    return make(**options, **seeds).fit(pairs)
+    methods = recipe.parameters["methods"].items()
+    rivals.load(METHODS[name](**options) for name, options in methods)
 
 
 def quiet() -> AbstractContextManager[None]:

@@ -23,15 +23,6 @@ from podium_studies.cells import mean
 from podium_studies.study import DataSet, Figures, Grid, Measured, Recipe
 
 _NEAREST = 6  # methods per figure
-_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
-
-
-def load(models: Iterable[Any]) -> None:
-    """Fit models to small data, to load their code; raise an error if an extra is missing."""
-    for model in models:
-        if "n_epochs" in model.get_params():
-            model.set_params(n_epochs=1)
-        model.fit(_SMALL)
 
 
 def read(recipe: Recipe, paths: Mapping[str, Path]) -> Context:

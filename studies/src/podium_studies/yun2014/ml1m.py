@@ -12,7 +12,7 @@ import numpy as np
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
-from podium_studies import archive
+from podium_studies import archive, rivals
 from podium_studies.archive import Matrix
 from podium_studies.cells import methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.rivals.with_implicit import ALS, BPR
@@ -45,7 +45,7 @@ Context: TypeAlias = tuple[archive.Context, archive.Context]
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, read the pairs, and divide them as the recipe says."""
-    fits.load(METHODS[name]() for name in recipe.parameters["methods"])
+    rivals.load(METHODS[name]() for name in recipe.parameters["methods"])
     outer = fits.read(recipe, paths)
     pairs = outer.train.tocoo()
     seed = seed_of(recipe, "validation")

@@ -12,7 +12,7 @@ import numpy as np
 from podium import tuning
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
-from podium_studies import views
+from podium_studies import rivals, views
 from podium_studies.archive import Context
 from podium_studies.cells import key, methods, seed_of, sweep
 from podium_studies.rivals.with_implicit import ALS, BPR
@@ -41,7 +41,7 @@ _DEPTH = 40  # the length of recommended lists: twice the largest cutoff
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, and read or draw the two parts of the pairs."""
-    fits.load(METHODS[name]() for name in methods(recipe, METHODS))
+    rivals.load(METHODS[name]() for name in methods(recipe, METHODS))
     return fits.read(recipe, paths)
 
 
