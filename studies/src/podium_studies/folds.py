@@ -48,7 +48,7 @@ OVER_MEASURES = ", mean over measures"
 _DECIMALS = 6
 _parsed = functools.cache(parse)
 
-Options: TypeAlias = dict[str, Any]
+Options: TypeAlias = Mapping[str, Any]
 MakeLoss: TypeAlias = Callable[..., "Loss | str"]
 
 

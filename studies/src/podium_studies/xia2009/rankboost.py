@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.groups import Groups
@@ -342,4 +341,5 @@ class RankBoost(Baseline):
 
 
 def _dense(features: Any) -> NDArray[np.float64]:
-    return features.toarray() if sparse.issparse(features) else features
+    dense: Any = features if isinstance(features, np.ndarray) else features.toarray()
+    return dense

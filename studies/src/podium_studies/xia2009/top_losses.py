@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_files
 
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
@@ -44,7 +44,8 @@ def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -
     train, train_sizes, test, test_sizes = find(place, source, *names)
     sizes = [*read_lines(train_sizes, int), *read_lines(test_sizes, int)]
     with train.open() as first, test.open() as second:
-        loaded: Any = load_svmlight_files([first, second], dtype=np.float32)
+        reader = import_module("sklearn.datasets")
+        loaded = reader.load_svmlight_files([first, second], dtype=np.float32)
     X = np.concatenate([part.toarray() for part in loaded[::2]])
     y = np.concatenate(loaded[1::2]).astype(float)
     return in_folds(Rows(X, y, _qid(sizes)), options["seed"])
@@ -189,7 +190,8 @@ def _method(name: str) -> Method:
     model, _, loss = name.partition(", ")
     candidates = folds.searched(model, lambda: loss.removeprefix(OWN), MODELS[model])
     return Method(
-        model, lambda fold, settings, seed: candidates(fold, settings | settings["models"], seed)
+        model,
+        lambda fold, given, seed: candidates(fold, {**given, **given["models"]}, seed),
     )
 
 

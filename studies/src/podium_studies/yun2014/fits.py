@@ -90,7 +90,8 @@ def _movielens(place: Path, source: DataSet) -> archive.Pairs:
 
 
 def _movietweetings(place: Path, source: DataSet) -> archive.Pairs:
-    return archive.pairs(*archive.find(place, source, "ratings.dat"), b"::")
+    (file,) = archive.find(place, source, "ratings.dat")
+    return archive.pairs(file, b"::")
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], archive.Pairs]] = {
