@@ -16,6 +16,7 @@ from studies.tests.made_samples import METHODS, small
 from podium import sampled
 from podium.sampled import RankDistribution
 from podium_studies.cells import seed_of
+from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021 import tables as study
 from podium_studies.jin2021.evaluations import jackknife, ranks
 from podium_studies.jin2021.tables import Values, statistics
@@ -34,7 +35,7 @@ def folder(two_tastes: Callable[..., Path]) -> Path:
 
 def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) -> None:
     recipe = table2(1)
-    context = study.prepare(recipe, {"set": folder / "set"})
+    context = evaluations.prepare(recipe, {"set": folder / "set"})
     actual = study.run(recipe, context, method="EASE", first=0, n=1)
     exact = RankDistribution.of_ranks(ranks(context, "EASE"), context.n_items)
     assert actual["exact"] == {m: exact.expect(m) for m in recipe.parameters["measures"]}

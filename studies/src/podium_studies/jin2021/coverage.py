@@ -12,13 +12,8 @@ from podium.report import Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
 from podium_studies.cells import generator, repeats, results, seed_of, sweep
-from podium_studies.jin2021.evaluations import (
-    Floats,
-    Ints,
-    estimates,
-    geometric_mean,
-    quiet,
-)
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Floats, Ints, estimates
 from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
@@ -89,7 +84,7 @@ def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     ranks = simulate_ranks(exact_ranks, n_items, parameters["n_negatives"], seed=seed)
     measures = parameters["measures"]
     exact = RankDistribution.of_ranks(exact_ranks, n_items)
-    with quiet():
+    with evaluations.quiet():
         default = evaluate(ranks, measures, bounds=False).estimates
     rivals = {
         name: estimates(get(text), ranks, measures)
@@ -146,7 +141,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             "members with coverage below 90 %": (coverage < _LEAST_COVERAGE).sum(),
             "share of members that are not determined": (found["not determined"] >= _MOSTLY).mean(),
             "median width / exact": np.nanmedian(found["width / exact"]),
-            "error / best, geometric mean": geometric_mean(ratio),
+            "error / best, geometric mean": evaluations.geometric_mean(ratio),
             "error / best, largest": ratio.max(),
         }.items():
             figures[f"{measure}: {name}"] = Measured(float(value), n=coverage.size)

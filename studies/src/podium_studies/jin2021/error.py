@@ -16,15 +16,8 @@ from podium.report import Figure, Table
 from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 from podium_studies import views
 from podium_studies.cells import key, repeats, results, sweep
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    Floats,
-    estimates,
-    fitted,
-    jackknife,
-    prepare,
-    sample_seed,
-)
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats, estimates
 from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 Size: TypeAlias = "int | tuple[int, ...]"
@@ -51,7 +44,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = fitted(context, method), context.targets
+        model, targets = evaluations.fitted(context, method), context.targets
         scores = model.as_scores()
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
@@ -59,7 +52,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
         for name, size in designs(recipe).items():
             if isinstance(scores, tuple):  # factors, of which a sample needs the drawn items' only
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
-            seed = sample_seed(recipe, method, size, 0)
+            seed = evaluations.sample_seed(recipe, method, size, 0)
             for label, estimator, ranks in context.readings(method, size, seed):
                 share = (1.0 + float(np.mean(ranks.n_negatives))) / context.n_items
                 scoring.setdefault(name, all_seconds * share)
@@ -109,7 +102,7 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        seed = sample_seed(recipe, method, size, repeat)
+        seed = evaluations.sample_seed(recipe, method, size, repeat)
         for label, estimator, ranks in context.readings(method, size, seed):
             cost[name] = float(np.mean(ranks.n_negatives))
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
@@ -189,7 +182,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
     judged = recipe.parameters["measures"].index(measure)
     squares = np.stack([by_pair[..., judged] ** 2 for by_pair in relative.values()], axis=1)
-    figures = jackknife(squares, statistics)
+    figures = evaluations.jackknife(squares, statistics)
     for method, result in times(recipe, cells).items():
         all_seconds, sample_seconds = result["all"], result["scoring"][small]
         figures |= {
@@ -251,5 +244,5 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         )
 
 
-STUDY = Study(cells, run, fold, prepare, shown)
+STUDY = Study(cells, run, fold, evaluations.prepare, shown)
 """The study of errors by cost. Times differ between runs; errors do not."""

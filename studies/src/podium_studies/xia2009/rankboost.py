@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.groups import Groups
@@ -341,5 +342,5 @@ class RankBoost(Baseline):
 
 
 def _dense(features: Any) -> NDArray[np.float64]:
-    dense: Any = features if isinstance(features, np.ndarray) else features.toarray()
-    return dense
+    matrix: Any = features
+    return matrix.toarray() if sparse.issparse(features) else matrix
