@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
+from podium_studies.study import Recipe
 
 METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}
 

@@ -1,4 +1,4 @@
-"""The comparison of objectives: splits, choices, intervals over users, and the recipe."""
+"""The comparison of objectives: what is learned, choices, and intervals over users."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives
 from podium_studies.hiranandani2020.objectives import METHODS
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
 from podium_studies.rows import Parts, Rows
+from podium_studies.study import Recipe
 
 OURS = "group-logistic, pooled"
 
@@ -88,17 +89,3 @@ def test_the_error_of_a_mean_with_all_users_is_that_of_independent_users() -> No
     assert actual.value == pytest.approx(gap.mean())
     assert actual.std_error == pytest.approx(gap.std() / np.sqrt(200), rel=0.05)
     assert actual.n == 200
-
-
-def test_the_weakest_cutoff_is_that_of_the_lowest_interval() -> None:
-    rng = np.random.default_rng(2)
-    gap = np.concatenate(
-        [rng.normal(1.0, 0.01, (1, 100, 1)), rng.normal(1.5, 9.0, (1, 100, 1))], axis=2
-    )
-    actual = _measured(gap)
-    assert actual["d, lowest interval of all k"] == actual["d k=1"]
-    assert actual["d, highest interval of all k"] == actual["d k=0"]
-    least = actual["d, least mean of all k"]
-    assert least.value == min(actual["d k=0"].value, actual["d k=1"].value)
-    assert np.isnan(least.std_error)
-    assert actual["d, mean over k"].value == pytest.approx(gap.mean())

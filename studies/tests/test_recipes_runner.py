@@ -15,11 +15,10 @@ import pytest
 
 import podium
 from podium.errors import ArgumentError, DataError
-from podium_studies import checkpoint
+from podium_studies import runner
 from podium_studies.cells import generator, key, mean
-from podium_studies.recipe import Claim, DataFile, DataSet, Recipe
 from podium_studies.runner import reproduce
-from podium_studies.study import Grid, Study
+from podium_studies.study import Claim, DataFile, DataSet, Grid, Recipe, Study
 
 CONTENT = b"1,2\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -89,7 +88,7 @@ def results(out: Path) -> dict[str, Any]:
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
-    text = (out / "toy" / checkpoint.FILE).read_text()
+    text = (out / "toy" / runner.FILE).read_text()
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -122,7 +121,7 @@ def test_interrupted_run_resumes_to_the_same_result(toy, recipe, tmp_path):
 def test_line_that_a_kill_cut_off_is_done_again(toy, recipe, tmp_path):
     reproduce(recipe, tmp_path)
     before = results(tmp_path)
-    file = tmp_path / "toy" / checkpoint.FILE
+    file = tmp_path / "toy" / runner.FILE
     file.write_text(file.read_text()[:-20])
     toy.done = []
     reproduce(recipe, tmp_path)
@@ -133,7 +132,7 @@ def test_line_that_a_kill_cut_off_is_done_again(toy, recipe, tmp_path):
 
 def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     reproduce(recipe, tmp_path)
-    file = tmp_path / "toy" / checkpoint.FILE
+    file = tmp_path / "toy" / runner.FILE
     file.write_text(file.read_text().replace('{"hash"', "{hash", 1))
     with pytest.raises(DataError):
         reproduce(recipe, tmp_path)

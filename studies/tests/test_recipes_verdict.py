@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium_studies.cells import generator
-from podium_studies.recipe import Claim, Recipe
-from podium_studies.study import Measured
+from podium_studies.study import Claim, Measured, Recipe
 from podium_studies.verdict import judge, line, standing
 
 NAN = float("nan")

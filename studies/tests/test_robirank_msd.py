@@ -1,19 +1,18 @@
-"""The study of the taste profile: its file, the songs held out, and paired differences."""
+"""The study of the taste profile: its file, and the songs held out."""
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from studies.tests.record import recipe_data
 
 from podium.errors import DataError
-from podium_studies.recipe import load
+from podium_studies.archive import hold_out
 from podium_studies.yun2014 import msd as study
-from podium_studies.yun2014.msd import hold_out, read
+from podium_studies.yun2014.msd import read
 
 
 @pytest.mark.parametrize("text", [b"a\tb\t1\na\tc\n", b"a,b,1\n"])
@@ -26,24 +25,9 @@ def test_a_share_of_each_users_songs_is_held_out(tmp_path: Path) -> None:
     recipe_data.triplets(tmp_path)
     with (tmp_path / study.FILE).open("rb") as lines:
         plays = read(lines, "x")
-    split = hold_out(plays, 0.2, np.random.default_rng)
+    train, test = hold_out(plays, 0.2, np.random.default_rng)
     sizes = np.diff(plays.indptr)
     assert {3, 4, 5, 9, 10} <= set(sizes.tolist())
-    np.testing.assert_array_equal(np.diff(split.test.indptr), sizes // 5)
-    both = (split.train + split.test).toarray()
+    np.testing.assert_array_equal(np.diff(test.indptr), sizes // 5)
+    both = (train + test).toarray()
     np.testing.assert_array_equal(both, plays.toarray() > 0)  # all, and none in both
-
-
-def test_difference_is_paired_by_user_after_most_passes() -> None:
-    recipe, rng = load("robirank-msd"), np.random.default_rng(0)
-    measures = recipe.parameters["measures"]
-    cells: dict[str, Any] = {
-        cell: {"seconds": 1.0, "cpu": 1.0, **{name: rng.random(50).tolist() for name in measures}}
-        for cell in study.cells(recipe)
-    }
-    gaps = np.subtract(
-        *(cells[f"seed=0/method={name}/passes=30"]["ndcg@10"] for name in ("RoBiRank", "BPR"))
-    )
-    actual = study.fold(recipe, cells)["RoBiRank − BPR: ndcg@10"]
-    assert actual.value == pytest.approx(gaps.mean())
-    assert actual.std_error == pytest.approx(gaps.std(ddof=1) / np.sqrt(50))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from podium_studies.cells import parts
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
+from podium_studies.study import Recipe
 from podium_studies.verdict import judge
 from podium_studies.yun2014 import scale as study
 from podium_studies.yun2014.scale import DIFFERING, draw, measure

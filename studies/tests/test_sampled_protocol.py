@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from podium_studies.jin2021.evaluations import Evaluations, ranks, read
-from podium_studies.recipe import DataSet, Recipe
+from podium_studies.study import DataSet, Recipe
 
 PAIRS = [(1, 10), (1, 20), (1, 30), (2, 20), (2, 30), (5, 10), (5, 40), (5, 20)]
 LAST = {1: 30, 2: 20, 5: 40}

@@ -10,8 +10,8 @@ import pytest
 
 from podium_studies.cells import key
 from podium_studies.hiranandani2020 import splits
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
+from podium_studies.study import Recipe
 
 RECIPE = Recipe("r", "", "", "", "", parameters={"cutoffs": [2, 3]})
 PAPER = "paper"

@@ -90,13 +90,6 @@ def test_ties_are_errors_and_atoms_fill_their_share() -> None:
     assert abs(risk.value - exact) < 4 * risk.std_error + 1e-9
 
 
-def test_constant_scorer_errs_on_every_pair() -> None:
-    risk = theory.population_risk(
-        rows(0.0), rows(0.0), **GROUP, scorer=lambda X: np.zeros(len(X)), n_draws=20_000
-    )
-    assert risk.value == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from studies.tests.record import recipe_data
 
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
+from podium_studies.study import Recipe
 from podium_studies.yun2014 import top_factors
 from podium_studies.yun2014.top_factors import DEFAULTS, PODIUM
 

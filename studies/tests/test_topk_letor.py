@@ -1,4 +1,4 @@
-"""The LETOR study: its folds, LETOR's way to evaluate, and both recipes on made-up files."""
+"""The LETOR study: its folds, LETOR's way to evaluate, and the errors of differences."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from studies.tests.record import recipe_data
 
 from podium_studies import folds
-from podium_studies.cells import parts
 from podium_studies.folds import values
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
 from podium_studies.rows import Rows
 from podium_studies.views import paired
-from podium_studies.xia2009 import letor
 
 MEASURES: Mapping[str, str] = load("topk-ohsumed").parameters["measures"]
 N_QUERIES = 15
@@ -123,36 +120,3 @@ def test_draws_add_their_own_error_to_a_difference() -> None:
     actual = paired(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
     assert actual.value == 2.0
     assert actual.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4 + 1 / 3))
-
-
-def made_up_cells(recipe: Recipe, better: str) -> dict[str, Any]:
-    """Return cells in which one method has 0.6 for every query, and the others have 0.5."""
-    cells: dict[str, Any] = {}
-    for cell in letor.cells(recipe):
-        if "count" in parts(cell):
-            cells[cell] = {"ListMLE": 0.7}
-            continue
-        value = 0.6 if parts(cell)["method"] == better else 0.5
-        cells[cell] = {
-            "query": [1, 2, 3],
-            "values": {name: [value] * 3 for name in recipe.parameters["measures"]},
-            "chosen": {"l2": 1.0},
-        }
-    return cells
-
-
-def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
-    recipe = load("topk-td")
-    figures = letor.fold(recipe, made_up_cells(recipe, "Top-10 ListMLE"))
-    assert figures["TD2003 Top-10 ListMLE N@3"].value == pytest.approx(0.6)
-    assert figures["TD2004 Top-10 ListMLE − ListMLE, mean over measures"].value == pytest.approx(
-        0.1
-    )
-    assert figures[f"TD2003 {letor.BEST}"].value == 5
-    other = letor.fold(recipe, made_up_cells(recipe, "ListNet"))
-    assert other[f"TD2003 {letor.BEST}"].value == 0
-    lowest = "TD2003 Top-3 ListNet − ListNet, lowest interval of all measures"
-    assert other[lowest].value == pytest.approx(-0.1)
-    showing = {"TD2003 Top-k ListNet − ListNet": 15, "TD2003 Top-k ListMLE − ListMLE": 0}
-    for label, count in showing.items():
-        assert other[f"{label}, {letor.SHOWING}"].value == count

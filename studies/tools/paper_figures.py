@@ -18,9 +18,9 @@ from pathlib import Path
 
 from podium.report import tables
 from podium_studies import page, views
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
 from podium_studies.runner import study_of
-from podium_studies.study import Measured
+from podium_studies.study import Measured, Recipe
 from podium_studies.verdict import Verdict, judge
 
 STUDIES = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,16 @@ from scipy import sparse
 from podium.data import Interactions
 from podium.data.files import DAMAGED, broken, open_bytes, unpacked
 from podium.errors import DataError
-from podium_studies.recipe import DataFile, DataSet, Recipe
+from podium_studies.study import DataFile, DataSet, Recipe
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints]
+Matrix: TypeAlias = "sparse.csr_array[Any]"
 """The users and the items of pairs, (n_pairs,) each."""
 
-_MOVIELENS = "https://grouplens.org/datasets/movielens/"
+_MOVIELENS = DataSet("", "MovieLens", "https://grouplens.org/datasets/movielens/", "")
+_BLOCK = 2**16  # users per draw of held-out items; fixed, because the draws depend on it
 _RATINGS = {"100k": ("u.data", b"\t"), "1m": ("ratings.dat", b"::")}
 
 
@@ -35,6 +37,13 @@ class Member:
     name: str
     path: str
     open: Callable[[], IO[bytes]]
+
+
+class Context(NamedTuple):
+    """Ones at the training pairs and at the held-out pairs, (n_users, n_items) each."""
+
+    train: Matrix
+    test: Matrix
 
 
 def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str, str]]:
@@ -128,14 +137,17 @@ def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
     return None
 
 
-def required(files: Iterable[Member], tail: str, path: str | Path, url: str) -> Member:
-    """Return the file whose path ends in the tail, or raise with its name."""
-    file = pick(files, [tail])
-    if file is None:
-        raise DataError(
-            f"{path} contains no {tail!r}. Pass the folder or archive as downloaded from {url}."
-        )
-    return file
+def find(place: str | Path, source: DataSet, *tails: str) -> list[Member]:
+    """Return the files whose paths end in the tails, or raise with the name of one."""
+    files = members(place, source.title, source.url)
+    found = {tail: pick(files, [tail]) for tail in tails}
+    for tail, file in found.items():
+        if file is None:
+            raise DataError(
+                f"{place} contains no {tail!r}. Pass the folder or archive as downloaded from "
+                f"{source.url}."
+            )
+    return [file for file in found.values() if file]
 
 
 def read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
@@ -165,7 +177,7 @@ def pairs(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
 def movielens(path: Path, kind: str) -> Interactions:
     """Read the ratings of MovieLens "100k" or "1m" from the publisher's folder, archive or file."""
     name, separator = _RATINGS[kind]
-    file = required(members(path, "MovieLens", _MOVIELENS), name, path, _MOVIELENS)
+    (file,) = find(path, _MOVIELENS, name)
     user, item, rating, timestamp = columns(file, separator)
     return Interactions(user, item, rating.astype(np.float64), timestamp)
 
@@ -178,9 +190,38 @@ def numbered(user: Any, item: Any) -> Pairs:
     return codes // width, codes % width
 
 
-def matrix(user: Ints, item: Ints, shape: tuple[int, int]) -> sparse.csr_array[Any]:
+def matrix(user: Ints, item: Ints, shape: tuple[int, int]) -> Matrix:
     """Return a matrix with float32 ones at the pairs."""
     return sparse.csr_array((np.ones(user.size, np.float32), (user, item)), shape=shape)
+
+
+def hold_out(pairs: Matrix, share: float, draws: Callable[[int], np.random.Generator]) -> Context:
+    """Hold out a share of each user's items, rounded down, at random.
+
+    Parameters
+    ----------
+    pairs : (n_users, n_items), sparse
+    share : float
+        The share of items to hold out, in (0, 1).
+    draws : callable
+        A function from the number of a block of users to its random generator.
+    """
+    is_held_out = np.empty(pairs.nnz, np.bool_)
+    for block, first in enumerate(range(0, pairs.shape[0], _BLOCK)):
+        offsets = pairs.indptr[first : first + _BLOCK + 1].astype(np.int64)
+        sizes = np.diff(offsets)
+        user = np.repeat(np.arange(sizes.size), sizes)
+        order = np.lexsort((draws(block).random(user.size), user))
+        rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
+        part = is_held_out[offsets[0] : offsets[-1]]
+        part[order] = rank < np.floor(share * sizes)[user]
+    return Context(_kept(pairs, ~is_held_out), _kept(pairs, is_held_out))
+
+
+def _kept(pairs: Matrix, chosen: NDArray[np.bool_]) -> Matrix:
+    ends = np.concatenate([[0], np.cumsum(chosen)])[pairs.indptr]
+    items = pairs.indices[chosen]
+    return sparse.csr_array((np.ones(items.size, pairs.dtype), items, ends), shape=pairs.shape)
 
 
 def lists(file: Member) -> Pairs:
@@ -190,7 +231,7 @@ def lists(file: Member) -> Pairs:
 
 def counted(place: Path, source: DataSet) -> Pairs:
     """Read users.dat: line n contains the number of items of user n, and the items."""
-    file = required(members(place, source.title, source.url), "users.dat", place, source.url)
+    (file,) = find(place, source, "users.dat")
     return _joined(enumerate(row[1:] for row in read_lines(file, _integers)))
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium_studies import checks
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Measured, Result
+from podium_studies.study import Cells, Measured, Recipe, Result
 
 
 def key(**parts: Any) -> str:

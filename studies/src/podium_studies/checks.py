@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import ArgumentError, MissingExtraError
 
@@ -73,20 +72,6 @@ def choice(value: Any, name: str, options: Sequence[T]) -> T:
     hint = f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
     known = ", ".join(map(repr, options))
     raise ArgumentError(f"{name} must be one of {known}, got {value!r}.{hint}")
-
-
-def scores(values: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
-    """Return one-dimensional finite float64 values."""
-    try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must hold numbers.") from None
-    if array.ndim != 1:
-        raise ArgumentError(f"{name} must have one dimension, got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        row = int(np.argmax(~np.isfinite(array)))
-        raise ArgumentError(f"{name} must be finite, got {array[row]} at row {row}.")
-    return array
 
 
 def extra(module: str, name: str, purpose: str) -> ModuleType:

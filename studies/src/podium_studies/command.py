@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from podium.errors import ArgumentError
 from podium.report import Table
 from podium.types import Progress
-from podium_studies import checkpoint, page, runner
+from podium_studies import page, runner
 from podium_studies.recipe import load
 from podium_studies.study import Measured
 
@@ -83,7 +83,7 @@ def run(
 
 def kept(name: str, out: Path) -> str:
     """Return where the finished cells of an interrupted run are, and how to continue."""
-    file = out / name / checkpoint.FILE
+    file = out / name / runner.FILE
     if not file.exists():
         return ""
     return f"finished cells are kept in {file}: the same command continues from there."

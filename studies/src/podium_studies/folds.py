@@ -29,9 +29,8 @@ from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 from podium_studies.archive import Member, members, pick
 from podium_studies.cells import key, product
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import Cells, Figures, Measured, Result
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result
 from podium_studies.views import paired
 
 N_FOLDS = 5
@@ -50,7 +49,7 @@ _DECIMALS = 6
 _parsed = functools.cache(parse)
 
 Options: TypeAlias = Mapping[str, Any]
-MakeLoss: TypeAlias = Callable[..., Loss]
+MakeLoss: TypeAlias = Callable[..., "Loss | str"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +145,8 @@ def _rows(part: Features, width: int) -> Rows:
     return Rows(X, np.asarray(part.y, np.float64), np.asarray(part.qid))
 
 
-def linear(protocol: str, loss: MakeLoss) -> Candidates:
-    """Fit one linear ranker per point of the protocol's grid, with the best iterate on validation.
+def searched(protocol: str, loss: MakeLoss, make: Callable[..., Any]) -> Candidates:
+    """Fit one ranker per point of the protocol's grid, with the best iterate on validation.
 
     Parameters
     ----------
@@ -156,6 +155,8 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
         "grid" of others.
     loss : callable
         A function that returns the loss; its arguments are the options in the "of_loss" grid.
+    make : callable
+        The class of the ranker.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
         for loss_options in product(settings.get("of_loss", {})):
             for options in product(settings["grid"]):
-                ranker = LinearRanker(
+                ranker = make(
                     loss(**loss_options),
                     random_state=seed,
                     eval_metric=parameters["validation"],
@@ -180,6 +181,11 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
                 yield scored(chosen, ranker, parts)
 
     return candidates
+
+
+def linear(protocol: str, loss: MakeLoss) -> Candidates:
+    """Fit linear rankers as in `searched`."""
+    return searched(protocol, loss, LinearRanker)
 
 
 def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:

@@ -15,8 +15,7 @@ from podium import report
 from podium.data.appending import atomic
 from podium.report import File, Report, Section, Table, figures
 from podium_studies import views
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Study
 from podium_studies.verdict import Judged, Verdict
 
 _RESULTS = "results.json"

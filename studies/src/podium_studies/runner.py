@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import signal
 import time
 import warnings
@@ -14,19 +15,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from podium.data.appending import writing
-from podium.errors import ArgumentError, ConvergenceWarning, PodiumError
+from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
 from podium.progress import silent
 from podium.report import check_installed
 from podium.types import Progress
-from podium_studies import archive, checkpoint, checks, page
+from podium_studies import archive, checks, page
 from podium_studies.cells import parts
-from podium_studies.checkpoint import Checkpoint
 from podium_studies.page import Outcome
-from podium_studies.recipe import Recipe, load, names
-from podium_studies.study import Result, Study
+from podium_studies.recipe import load, names
+from podium_studies.study import Recipe, Result, Study
 from podium_studies.verdict import judge
 
-FOLDER = "reproduce"
+FOLDER, FILE = "reproduce", "cells.jsonl"
 """The default folder of results; each recipe has a subfolder."""
 
 _Finished: TypeAlias = tuple[str, Result, float]
@@ -141,7 +141,7 @@ def status(out: Path | str = FOLDER) -> list[tuple[Recipe, str]]:
 def _status(recipe: Recipe, folder: Path) -> str:
     stored = page.stored(folder)
     if stored is None:
-        return "begun" if (folder / checkpoint.FILE).exists() else "never run"
+        return "begun" if (folder / FILE).exists() else "never run"
     if stored.get("fingerprint") != recipe.fingerprint:
         return "run by another version"
     repeats = stored["repeats"]
@@ -153,13 +153,13 @@ def _finished(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[_Finished]:
     """Yield cells as they are finished, by this process or by others of one thread each."""
-    if jobs == 1:
-        context = study_of(recipe).prepare(recipe, paths)
-        yield from (_run(recipe, context, key) for key in todo)
-        return
     joblib = import_module("joblib")
     started = time.time()  # processes of an earlier run read their data again
     try:
+        if jobs == 1:
+            context = study_of(recipe).prepare(recipe, paths)
+            yield from (_run(recipe, context, key) for key in todo)
+            return
         with joblib.parallel_config("loky", inner_max_num_threads=1):
             options = {"batch_size": 1, "return_as": "generator_unordered"}
             pool = joblib.Parallel(min(jobs, len(todo)), **options)
@@ -168,7 +168,7 @@ def _finished(
     except BrokenProcessPool as error:
         raise PodiumError(
             f"A process of {recipe.name} was killed, most often because memory ran out. Run it "
-            "again with fewer jobs. It continues after the finished cells."
+            "again with fewer jobs or smaller settings. It continues after the finished cells."
         ) from error
 
 
@@ -193,3 +193,45 @@ def _run(recipe: Recipe, context: Any, key: str) -> _Finished:
     except PodiumError as error:
         raise ArgumentError(f"{recipe.name}, cell {key}: {error}") from error
     return key, result, time.perf_counter() - started
+
+
+class Checkpoint:
+    """The finished cells of one hash, and the file to which new cells are appended."""
+
+    def __init__(self, folder: Path, run_hash: str, *, fresh: bool = False) -> None:
+        self._path, self._hash = folder / FILE, run_hash
+        if fresh:
+            self._path.unlink(missing_ok=True)
+        cells = [record for record in _records(self._path) if "cell" in record]
+        used = [record for record in cells if record["hash"] == run_hash]
+        self.seconds = sum(record["seconds"] for record in used)
+        self.done = {record["cell"]: record["result"] for record in used}
+        self.others = len(cells) - len(used)
+        if self._path.exists():  # the next record starts on a new line
+            os.truncate(self._path, sum(map(len, _whole_lines(self._path))))
+
+    def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
+        """Append a finished cell to the file; `done` has it as a later run will read it."""
+        record = {"hash": self._hash, "cell": cell, "seconds": round(seconds, 3), "result": result}
+        text = json.dumps(record, ensure_ascii=False, default=lambda array: array.tolist())
+        with self._path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+        self.done[cell] = json.loads(text)["result"]
+        self.seconds += seconds
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file without an incomplete last one, from a killed process."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith(b"\n")]
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_whole_lines(path), 1):
+        try:
+            yield json.loads(line)
+        except ValueError:
+            raise DataError(
+                f"{path}: line {number} is damaged, or is not a finished cell. Delete the file, or "
+                "pass fresh=True."
+            ) from None

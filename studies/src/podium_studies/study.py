@@ -1,15 +1,150 @@
-"""Studies: the computation of a recipe, as functions on small independent cells."""
+"""Recipes, and studies: their computation, as functions on small independent cells."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import podium
+from podium.errors import ArgumentError
 from podium.report import Figure, Table
-from podium_studies.recipe import Recipe
+from podium_studies import checks
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a data set.
+
+    Attributes
+    ----------
+    name : str
+    sha256 : str
+        The checksum of its decompressed content, or "" if unknown.
+    also : sequence of str
+        Other names under which publishers distribute the same content.
+    """
+
+    name: str
+    sha256: str = ""
+    also: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set that the caller must download first.
+
+    Attributes
+    ----------
+    folder : str
+        The name of the data set, and of its folder below the caller's path.
+    title, url, licence : str
+        The title, the source and the licence of the data set.
+    files : tuple of DataFile
+        The files to check. If empty, the folder is passed to the study unchecked.
+    """
+
+    folder: str
+    title: str
+    url: str
+    licence: str
+    files: tuple[DataFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper in words: a figure, usually a difference, lies above or below a bound."""
+
+    text: str
+    figure: str
+    above: float | None = None
+    below: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """One table or figure of a paper, with the settings to reproduce it.
+
+    Attributes
+    ----------
+    name, title : str
+    paper, where : str
+        The key in docs/references.bib, and the table or figure in the paper.
+    study : str
+        The module of the paper's package whose STUDY computes the cells, or "module:NAME".
+    repeats : int or None
+        The number of seeded repeats; None if there is nothing to repeat.
+    seed : int
+        The seed of all random numbers.
+    minutes : float
+        The approximate duration on two cores.
+    parameters : mapping
+        The parameters of the study: steps, sizes, grids.
+    data : tuple of DataSet
+    printed : mapping of str to float
+        The paper's figures by their names in tables.
+    tolerance, tolerances : float, mapping of str to float
+        The largest difference from a printed figure that counts as agreement: the default, and
+        exceptions by figure.
+    claims : tuple of Claim
+    notes : tuple of str
+        Explanations of differences and decisions, shown below the result.
+    """
+
+    name: str
+    title: str
+    paper: str
+    where: str
+    study: str
+    repeats: int | None = None
+    seed: int = 0
+    minutes: float = 1.0
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    data: tuple[DataSet, ...] = ()
+    printed: Mapping[str, float] = field(default_factory=dict[str, float])
+    tolerance: float = 0.0
+    tolerances: Mapping[str, float] = field(default_factory=dict[str, float])
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of everything that a cell's result depends on, without the number of repeats."""
+        parts = {
+            "name": self.name,
+            "study": self.study,
+            "seed": self.seed,
+            "parameters": dict(self.parameters),
+            "data": [dataclasses.asdict(data) for data in self.data],
+            "version": podium.__version__,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def tolerance_of(self, key: str) -> float:
+        """Return the largest difference from the printed figure that counts as agreement."""
+        return float(self.tolerances.get(key, self.tolerance))
+
+    def repeated(self, n: int | None) -> Recipe:
+        """Return the recipe with another number of repeats; None keeps the recipe's number.
+
+        Raises
+        ------
+        ArgumentError
+            If n < 1, or if the recipe has nothing to repeat.
+        """
+        if n is None:
+            return self
+        if self.repeats is None:
+            raise ArgumentError(
+                f"{self.name} has nothing to repeat. Leave out the number of repeats."
+            )
+        return dataclasses.replace(self, repeats=checks.cutoff(n, name="repeats"))
+
 
 Result: TypeAlias = Mapping[str, Any]
 """The result of one cell: numbers, texts and lists of them by name; nan is undefined."""

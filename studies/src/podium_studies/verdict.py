@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from podium_studies.recipe import Claim, Recipe
-from podium_studies.study import Figures, Measured
+from podium_studies.study import Claim, Figures, Measured, Recipe
 
 Agreement: TypeAlias = Literal["exact", "agrees", "within noise", "differs", "undefined", ""]
 Standing: TypeAlias = Literal["holds", "open", "fails"]

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.report import Figure, Table
-from podium_studies.recipe import Recipe
-from podium_studies.study import Figures, Grid, Measured, Z
+from podium_studies.study import Figures, Grid, Measured, Recipe, Z
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -83,27 +82,22 @@ def gap(measured: Measured, digits: int = 3) -> str:
 def chosen(title: str, options: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
     """Return a table of the options that each method's fits chose on validation.
 
-    Numbers are given by median and range, texts by their counts.
+    Numbers are given by median and range, texts by their counts; one value stands alone.
     """
     texts = {
         name: "; ".join(f"{key} {_column([fit[key] for fit in fits])}" for key in fits[0])
         for name, fits in options.items()
     }
-    caption = f"{title}: options chosen on validation, median (least to greatest) or counts"
+    caption = f"{title}: chosen options, median (least to greatest) or counts"
     return table(caption, "method", texts, ["options"], lambda name, _: texts[name])
 
 
-def listed(chosen: Mapping[str, Any]) -> str:
-    """Format the options of one fit."""
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in chosen.items()
-    )
-
-
 def _column(values: Sequence[Any]) -> str:
-    if isinstance(values[0], str):
-        return ", ".join(f"{value} ({times})" for value, times in Counter(values).most_common())
+    counts = Counter(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    if len(counts) == 1:
+        return next(iter(counts))
+    if not all(isinstance(value, int | float) for value in values):
+        return ", ".join(f"{text} ({times})" for text, times in counts.most_common())
     least, middle, most = np.quantile(values, [0.0, 0.5, 1.0], method="nearest").tolist()
     return f"{middle:g} ({least:g} to {most:g})"
 

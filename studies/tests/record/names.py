@@ -8,10 +8,11 @@ from podium_studies.hiranandani2020 import baselines, behance, citation, moviele
 from podium_studies.hiranandani2020.objectives import splits as objective_splits
 from podium_studies.hiranandani2020.table3 import Context as Table3Context
 from podium_studies.page import shown
-from podium_studies.recipe import Recipe, load
+from podium_studies.recipe import load
 from podium_studies.recipe import names as recipe_names
 from podium_studies.rows import Rows
 from podium_studies.runner import study_of
+from podium_studies.study import Recipe
 from podium_studies.verdict import judge
 from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.yun2014.msd import FILE as TRIPLETS

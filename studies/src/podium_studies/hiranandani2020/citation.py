@@ -14,8 +14,9 @@ import numpy as np
 
 from podium.errors import DataError
 from podium_studies import checks
-from podium_studies.archive import members, required
+from podium_studies.archive import find
 from podium_studies.rows import Parts, Rows
+from podium_studies.study import DataSet
 
 URL = "https://github.com/gaurush-hiranandani/pap-k"
 FILES = ("CitationDataset_Train.pkl", "CitationDataset_Val.pkl", "CitationDataset_Test.pkl")
@@ -68,9 +69,8 @@ def read(path: Path) -> Parts:
     ----------
     hiranandani2020, section 7.3.1; budhiraja2020.
     """
-    archive = members(path, "the citation data", URL)
     parts: list[Rows] = []
-    for file in [required(archive, name, path, URL) for name in FILES]:
+    for file in find(path, DataSet("", "the citation data", URL, ""), *FILES):
         try:
             with file.open() as stream:
                 parts.append(_rows(read_pickled(stream)))

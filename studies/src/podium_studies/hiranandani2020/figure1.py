@@ -20,8 +20,7 @@ from podium.report import Figure, Table
 from podium.types import Mask
 from podium_studies import views
 from podium_studies.cells import generator, parts, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 Rows = NDArray[np.float64]  # (n_rows, n_features)
 Scores = NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -24,9 +23,8 @@ from podium_studies.cells import generator, mean, methods, repeats, results, see
 from podium_studies.folds import Candidate, Method, Options
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.splits import NOTE, PERCENT, gains, tested
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
 """The kinds of methods. The candidates of a method do not depend on the cutoff."""
@@ -302,25 +300,13 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
     trees = [label for label in labels if label.endswith(f"{_MINUS}{BINARY}")]
     title = f"Gain of trees over {BINARY}, mean over k"
     yield replace(plot, title=title, rows=trees, columns={"mean over k": _OVER_K})
-    yield views.table(
-        "Options chosen on validation most often (number of splits)",
-        "method",
-        names,
-        {name: i for i, name in enumerate(columns)},
-        lambda name, i: _chosen([r["chosen"][i] for r in results(cells, method=name)]),
-    )
-
-
-def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
-    """Return the options that most splits chose, and the median number of trees, as text."""
-    counts = Counter(
-        views.listed({name: value for name, value in options.items() if name != "trees"})
-        for options in split_options
-    )
-    (text, n_splits), *_ = counts.most_common(1)
-    tree_counts = sorted(options["trees"] for options in split_options if "trees" in options)
-    median_text = f"; median trees {tree_counts[len(tree_counts) // 2]}" if tree_counts else ""
-    return f"{text} ({n_splits}){median_text}"
+    by_method = {name: results(cells, method=name) for name in names}
+    chosen = {
+        f"{name} k={k}": [result["chosen"][i] for result in found]
+        for name, found in by_method.items()
+        for i, k in enumerate(cutoffs)
+    }
+    yield views.chosen("Splits", chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

@@ -12,9 +12,8 @@ from podium.metrics import pap
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow, Ties
 from podium_studies.cells import key, repeats
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Rows
-from podium_studies.study import Cells, Measured
+from podium_studies.study import Cells, Measured, Recipe
 
 PERCENT = 100.0
 NOTE = "Mean over splits; the band is its 95 % interval over splits."

@@ -10,8 +10,7 @@ import numpy as np
 from podium.metrics import parse
 from podium.ranking import Ranking
 from podium_studies.cells import key, parts, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 
 def cells(recipe: Recipe) -> Iterator[str]:

@@ -24,8 +24,7 @@ from podium.ranking import Ranking
 from podium_studies.cells import generator, key, mean, repeats, results
 from podium_studies.hiranandani2020.baselines import SVMpAUC
 from podium_studies.hiranandani2020.surrogates import PrecisionAverage
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 

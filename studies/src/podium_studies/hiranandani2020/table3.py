@@ -21,20 +21,12 @@ from podium.report import Table
 from podium.types import PerRow
 from podium_studies import views
 from podium_studies.cells import generator, key, mean, methods, product, repeats, results, seed_of
-from podium_studies.hiranandani2020 import behance, citation, movielens
+from podium_studies.hiranandani2020 import behance, citation, movielens, splits
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SVMpAUC
-from podium_studies.hiranandani2020.splits import (
-    NOTE,
-    PERCENT,
-    Run,
-    difference,
-    gains,
-    tested,
-)
+from podium_studies.hiranandani2020.splits import NOTE, PERCENT, Run
 from podium_studies.hiranandani2020.surrogates import PAUCHinge, PrecisionAverage
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
@@ -215,7 +207,7 @@ def tuned(
     def fitted(options: Choice) -> tuple[float, Any, Choice]:
         model = method.make(k, protocol, seed, options)
         model.fit(train.X, train.y, train.qid, **validation)
-        return float(np.mean(gains(model.predict(valid.X), valid, [k])[0])), model, options
+        return float(np.mean(splits.gains(model.predict(valid.X), valid, [k])[0])), model, options
 
     fits = [fitted(options) for options in grid(name, protocol, parameters)]
     value, model, options = max(fits, key=itemgetter(0))  # the first of equal ones
@@ -227,10 +219,10 @@ def tuned(
 def _tested(scores: Sequence[PerRow], test: Rows, k: int) -> dict[str, Any]:
     """Return the test results of scores; those of random weights are averaged over the draws."""
     gain, half = (
-        np.mean([gains(draw_scores, test, [k], ties)[0] for draw_scores in scores], axis=0)
+        np.mean([splits.gains(draw_scores, test, [k], ties)[0] for draw_scores in scores], axis=0)
         for ties in ("worst", "average")
     )
-    results = tested(gain, test)
+    results = splits.tested(gain, test)
     return {"pap": results.pop("pap"), "half": float(half.mean()), "users": gain.size, **results}
 
 
@@ -251,7 +243,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         if {one, other} <= available:
             baseline = (other, ZERO if other == LOGISTIC else PAPER)
             label = f"{one} − {other}"
-            figures[label] = difference(recipe, cells, (one, PAPER), baseline)
+            figures[label] = splits.difference(recipe, cells, (one, PAPER), baseline)
     return {**figures, **_above_printed(recipe, figures)}
 
 
@@ -286,13 +278,12 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Tab
         plot = Grid(title, names, columns.values(), "{} k={}", text="", plot="lines", note=NOTE)
         yield replace(plot, axis="k: pap@k (%)")
 
-    def chosen(label: str, k: int) -> str:
-        method, protocol = runs(recipe)[label]
-        return views.listed(cells[key(seed=0, k=k, method=method, protocol=protocol)]["chosen"])
-
-    features = cells[key(data="counts")]["features"]
-    title = f"Options chosen in the first split. Features: {features}."
-    yield views.table(title, "method", labels, columns, chosen)
+    chosen = {
+        f"{label} k={k}": [r["chosen"] for r in results(cells, k=k, method=name, protocol=protocol)]
+        for label, (name, protocol) in runs(recipe).items()
+        for k in columns.values()
+    }
+    yield views.chosen(f"Features: {cells[key(data='counts')]['features']}. Splits", chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

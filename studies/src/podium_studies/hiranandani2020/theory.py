@@ -328,14 +328,9 @@ def generalization_gap(
     """
 
     def population(scorer: Scorer | None) -> float:
-        group: dict[str, Any] = {
-            "n_pos": n_pos,
-            "n_neg": n_neg,
-            "k": k,
-            "n_draws": n_draws,
-            "seed": seed,
-        }
-        return population_risk(positives, negatives, scorer=scorer, **group).value
+        group: dict[str, Any] = {"n_pos": n_pos, "n_neg": n_neg, "k": k}
+        options: dict[str, Any] = {"scorer": scorer, "n_draws": n_draws, "seed": seed}
+        return population_risk(positives, negatives, **group, **options).value
 
     scorer = None
     risk = population(None) if fit is None else math.nan

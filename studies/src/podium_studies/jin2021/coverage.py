@@ -12,36 +12,16 @@ from podium.report import Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
 from podium_studies.cells import generator, repeats, results, seed_of, sweep
-from podium_studies.jin2021.evaluations import (
-    Floats,
-    Ints,
-    estimates,
-    geometric_mean,
-    quiet,
-)
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
-
-
-def _power(ranks: Floats, exponent: float, shift: float) -> Floats:
-    """Return the cumulative weights of (rank + shift) ** -exponent."""
-    return np.cumsum((ranks + shift) ** -exponent)
-
-
-def _lognormal(ranks: Floats, divisor: float, deviation: float) -> Floats:
-    """Return a lognormal distribution with median n_items / divisor; `deviation` is of the log."""
-    return norm.cdf(np.log(ranks * divisor / ranks.size) / deviation)
-
-
-def _beta(ranks: Floats, a: float, b: float) -> Floats:
-    """Return a Beta distribution of the rank's share of the catalogue."""
-    return beta.cdf(ranks / ranks.size, a, b)
-
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Floats, Ints, estimates
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
-    "power": _power,
-    "lognormal": _lognormal,
-    "beta": _beta,
+    "power": lambda ranks, exponent, shift: np.cumsum((ranks + shift) ** -exponent),
+    "lognormal": lambda ranks, divisor, deviation: norm.cdf(
+        np.log(ranks * divisor / ranks.size) / deviation  # the median is n_items / divisor
+    ),
+    "beta": lambda ranks, a, b: beta.cdf(ranks / ranks.size, a, b),
 }
 """The families by name. Continuous ranks are rounded up."""
 
@@ -104,7 +84,7 @@ def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     ranks = simulate_ranks(exact_ranks, n_items, parameters["n_negatives"], seed=seed)
     measures = parameters["measures"]
     exact = RankDistribution.of_ranks(exact_ranks, n_items)
-    with quiet():
+    with evaluations.quiet():
         default = evaluate(ranks, measures, bounds=False).estimates
     rivals = {
         name: estimates(get(text), ranks, measures)
@@ -161,7 +141,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             "members with coverage below 90 %": (coverage < _LEAST_COVERAGE).sum(),
             "share of members that are not determined": (found["not determined"] >= _MOSTLY).mean(),
             "median width / exact": np.nanmedian(found["width / exact"]),
-            "error / best, geometric mean": geometric_mean(ratio),
+            "error / best, geometric mean": evaluations.geometric_mean(ratio),
             "error / best, largest": ratio.max(),
         }.items():
             figures[f"{measure}: {name}"] = Measured(float(value), n=coverage.size)

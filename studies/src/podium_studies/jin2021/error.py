@@ -16,17 +16,9 @@ from podium.report import Figure, Table
 from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 from podium_studies import views
 from podium_studies.cells import key, repeats, results, sweep
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    Floats,
-    estimates,
-    fitted,
-    jackknife,
-    prepare,
-    sample_seed,
-)
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats, estimates
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 Size: TypeAlias = "int | tuple[int, ...]"
 
@@ -52,7 +44,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = fitted(context, method), context.targets
+        model, targets = evaluations.fitted(context, method), context.targets
         scores = model.as_scores()
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
@@ -60,7 +52,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
         for name, size in designs(recipe).items():
             if isinstance(scores, tuple):  # factors, of which a sample needs the drawn items' only
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
-            seed = sample_seed(recipe, method, size, 0)
+            seed = evaluations.sample_seed(recipe, method, size, 0)
             for label, estimator, ranks in context.readings(method, size, seed):
                 share = (1.0 + float(np.mean(ranks.n_negatives))) / context.n_items
                 scoring.setdefault(name, all_seconds * share)
@@ -110,7 +102,7 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        seed = sample_seed(recipe, method, size, repeat)
+        seed = evaluations.sample_seed(recipe, method, size, repeat)
         for label, estimator, ranks in context.readings(method, size, seed):
             cost[name] = float(np.mean(ranks.n_negatives))
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
@@ -190,7 +182,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
     judged = recipe.parameters["measures"].index(measure)
     squares = np.stack([by_pair[..., judged] ** 2 for by_pair in relative.values()], axis=1)
-    figures = jackknife(squares, statistics)
+    figures = evaluations.jackknife(squares, statistics)
     for method, result in times(recipe, cells).items():
         all_seconds, sample_seconds = result["all"], result["scoring"][small]
         figures |= {
@@ -201,47 +193,19 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def items_for(error: float, sizes: Floats, roots: Floats) -> float:
-    """Return the size from which fixed-size samples have at most this error, or nan.
-
-    Parameters
-    ----------
-    error : float
-        The error not to exceed.
-    sizes, roots : float64, (n_sizes,)
-        The sizes, rising, and the error of each. The interpolation is linear in logarithms.
-
-    Returns
-    -------
-    float
-        The first size if no error is above `error`; nan if that of the last size is.
-    """
-    larger = np.flatnonzero(roots > error)
-    if not larger.size:
-        return float(sizes[0])
-    if larger[-1] == sizes.size - 1:
-        return math.nan
-    falling = slice(larger[-1] + 1, larger[-1] - 1 if larger[-1] else None, -1)
-    log_roots, log_sizes = (np.log(values[falling]) for values in (roots, sizes))
-    return float(np.exp(np.interp(math.log(error), log_roots, log_sizes)))
-
-
 def _logs(squares: Floats) -> Floats:
     return np.log(np.maximum(squares, _SQUARE))
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
-    """Yield errors by design, the sizes of equal error, and times."""
+    """Yield errors by design, and times."""
     relative, labels = errors(recipe, cells), recipe.parameters["estimators"]
     names, methods = [*fixed(recipe)], [*recipe.parameters["methods"]]
-    sizes = np.array([*fixed(recipe).values()], np.float64)
     n_repeats = len(next(iter(relative.values())))
     means = f"Geometric mean over {', '.join(methods)}, of {n_repeats} samples each."
-    roots: dict[str, dict[tuple[str, str], float]] = {}
     for k, measure in enumerate(recipe.parameters["measures"]):
         squares = {pair: (by_pair[..., k] ** 2).mean(axis=0) for pair, by_pair in relative.items()}
         root = {pair: math.exp(0.5 * _logs(square).mean()) for pair, square in squares.items()}
-        roots[measure] = root
         yield views.table(
             f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}",
             "estimator",
@@ -268,19 +232,6 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
         )
 
-    def same_error(pair: tuple[str, str], measure: str) -> str:
-        root = roots[measure]
-        n = items_for(root[pair], sizes, np.array([root[pair[0], name] for name in names]))
-        return f"above {sizes[-1]:.0f}" if np.isnan(n) else f"{n:.0f}"
-
-    grown = {", ".join(pair): pair for pair in relative if pair[1] in growing(recipe)}
-    yield views.table(
-        "Items per user with which samples of one size have the error of growing ones",
-        "estimator, design",
-        grown,
-        recipe.parameters["measures"],
-        lambda label, measure: same_error(grown[label], measure),
-    )
     for method, timing in times(recipe, cells).items():
         by_row = {"scoring": timing["scoring"], **timing["estimating"]}
         yield views.table(
@@ -293,5 +244,5 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         )
 
 
-STUDY = Study(cells, run, fold, prepare, shown)
+STUDY = Study(cells, run, fold, evaluations.prepare, shown)
 """The study of errors by cost. Times differ between runs; errors do not."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,22 +21,17 @@ from threadpoolctl import threadpool_limits
 
 from podium import data, recommenders, sampled
 from podium.errors import DataError, PodiumWarning
-from podium_studies import archive
+from podium_studies import archive, rivals
 from podium_studies.cells import generator, seed_of
-from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
-from podium_studies.study import Measured
+from podium_studies.study import DataSet, Measured, Recipe
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 
-Parts: TypeAlias = "tuple[sparse.csr_array[Any], sparse.csr_array[Any]]"
-"""Ones at the training pairs and at the held-out pairs, (n_users, n_items) float32 each."""
-
-
-def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> archive.Context:
     """Read a recipe's data set and hold out one item of each user.
 
     ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
@@ -57,19 +51,17 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> Parts:
         last = item[starts + generator(recipe, "held-out").integers(sizes)]
     kept = item != last[user]
     users = np.arange(shape[0])
-    return archive.matrix(user[kept], item[kept], shape), archive.matrix(users, last, shape)
+    train = archive.matrix(user[kept], item[kept], shape)
+    return archive.Context(train, archive.matrix(users, last, shape))
 
 
-def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> Parts:
+def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> archive.Context:
     """Read a recipe's data set and hold out a random share of each user's items, rounded down."""
     user, item, _, shape = _pairs(recipe, paths)
-    sizes = np.bincount(user)
-    order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
-    place = np.empty(user.size, np.int64)
-    place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    held_out = place < (share * sizes).astype(np.int64)[user]
-    train, targets = (archive.matrix(user[p], item[p], shape) for p in (~held_out, held_out))
-    return train, targets
+    pairs = archive.matrix(user, item, shape)
+    return archive.hold_out(
+        pairs, share, lambda block: generator(recipe, "held-out", *range(1, block + 1))
+    )
 
 
 def _pairs(
@@ -127,8 +119,7 @@ def _union(
     pairs: Callable[[archive.Member], archive.Pairs],
 ) -> tuple[Ints, ...]:
     """Return the pairs of several files."""
-    files = archive.members(place, source.title, source.url)
-    parts = [pairs(archive.required(files, name, place, source.url)) for name in names]
+    parts = map(pairs, archive.find(place, source, *names))
     return tuple(np.concatenate(ids) for ids in zip(*parts, strict=True))
 
 
@@ -167,8 +158,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "RoBiRank": recommenders.Factorization,
 }
 """Every recommender by its name in the paper's tables."""
-
-_SMALL = sparse.csr_array(np.kron(np.eye(8, dtype=np.float32), np.ones((8, 8), np.float32)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +206,11 @@ def fitted(context: Evaluations, method: str) -> Any:
 
     A fit uses one thread, because the last digits of its results depend on the number of threads.
     """
-    options = context.recipe.parameters["methods"][method]
-    seed = seed_of(context.recipe, f"model {method}")
+    model = METHODS[method](**context.recipe.parameters["methods"][method])
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed_of(context.recipe, f"model {method}"))
     with threadpool_limits(1):
-        return _fit(method, options, context.train, seed)
+        return model.fit(context.train)
 
 
 @cache
@@ -248,16 +238,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
 
 def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
-    for name, options in recipe.parameters["methods"].items():
-        make = METHODS[name]
-        short = {"n_epochs": 1} if "n_epochs" in signature(make).parameters else {}
-        _fit(name, {**options, **short}, _SMALL, 0)
-
-
-def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
-    make = METHODS[name]
-    seeds = {"random_state": seed} if "random_state" in signature(make).parameters else {}
-    return make(**options, **seeds).fit(pairs)
+    methods = recipe.parameters["methods"].items()
+    rivals.load(METHODS[name](**options) for name, options in methods)
 
 
 def quiet() -> AbstractContextManager[None]:

@@ -10,16 +10,9 @@ import numpy as np
 from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import mean, repeats, results, sweep
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    Floats,
-    jackknife,
-    prepare,
-    quiet,
-    sample_seed,
-)
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 _DIGITS = 7  # decimals of a share of users: 1/100 of one user in 100,000
 
@@ -52,8 +45,8 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
         recall = context.exact(method).cdf[:depth].round(_DIGITS)
         return {"users": context.train.shape[0], "recall": recall}
     n_negatives = recipe.parameters["n_negatives"]
-    seed = sample_seed(recipe, method, n_negatives, repeat)
-    with quiet():
+    seed = evaluations.sample_seed(recipe, method, n_negatives, repeat)
+    with evaluations.quiet():
         recall = {
             label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
             for label, estimator, ranks in context.readings(method, n_negatives, seed)
@@ -113,7 +106,7 @@ def _method_figures(recipe: Recipe, users: int, runs: dict[str, Floats]) -> dict
             }
         return figures
 
-    return jackknife(np.stack([*runs.values()], axis=1), statistics)
+    return evaluations.jackknife(np.stack([*runs.values()], axis=1), statistics)
 
 
 def distance(curve: Floats, exact: Floats) -> float:
@@ -180,5 +173,5 @@ def _spread(values: Floats) -> str:
     return f"{values.mean():.4f}" + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else "")
 
 
-STUDY = Study(cells, run, fold, prepare, shown)
+STUDY = Study(cells, run, fold, evaluations.prepare, shown)
 """The study of estimators' curves, each of them the mean over a recipe's repeats."""

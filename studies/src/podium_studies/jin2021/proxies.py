@@ -12,19 +12,9 @@ from podium.report import Table
 from podium.sampled import evaluate, scan
 from podium_studies import views
 from podium_studies.cells import repeats, results, seed_of, sweep
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    Floats,
-    Ints,
-    estimates,
-    fitted,
-    geometric_mean,
-    prepare,
-    quiet,
-    relative_errors,
-)
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats, Ints, estimates
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 
 BASELINE = "random items"
 """The cells in which each target is ranked among random items, without a proxy."""
@@ -60,7 +50,7 @@ def order(context: Evaluations, proxy: str, depth: int) -> Mapping[str, Any]:
 
         return {"proxy": ScoreFunction(own_first, *train.shape)}
     depth = min(depth, train.shape[1])
-    return {"lists": fitted(context, proxy).recommend(k=depth, exclude_seen=False)[0]}
+    return {"lists": evaluations.fitted(context, proxy).recommend(k=depth, exclude_seen=False)[0]}
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -80,9 +70,9 @@ def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: i
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
-    with quiet():  # the study also has useless proxies and small budgets
+    with evaluations.quiet():  # the study also has useless proxies and small budgets
         ranks = scan(
-            fitted(context, method).score_pairs,
+            evaluations.fitted(context, method).score_pairs,
             context.targets,
             k=parameters["k"],
             **order(context, proxy, parameters["depth"]),
@@ -109,7 +99,7 @@ def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
     return {
         (method, proxy): np.min([*by_name.values()], axis=0)
         for method, proxy in pairs(recipe)
-        if (by_name := relative_errors(results(cells, method=method, proxy=proxy)))
+        if (by_name := evaluations.relative_errors(results(cells, method=method, proxy=proxy)))
     }
 
 
@@ -127,7 +117,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for kind in dict.fromkeys([proxy, RANDOM if proxy == RANDOM else "proxies"]):
             ratios.setdefault(kind, []).extend(ratio)
     for name, values in ratios.items():
-        mean = float(geometric_mean(np.array(values)))
+        mean = float(evaluations.geometric_mean(np.array(values)))
         figures[f"{name}: geometric mean"] = Measured(mean, n=len(values))
         figures[f"{name}: largest"] = Measured(max(values), n=len(values))
     return figures
@@ -150,5 +140,5 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         )
 
 
-STUDY = Study(cells, run, fold, prepare, shown)
+STUDY = Study(cells, run, fold, evaluations.prepare, shown)
 """The study of errors by model and proxy."""

@@ -14,16 +14,9 @@ from numpy.typing import NDArray
 from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import key, mean, repeats, results, seed_of
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    Floats,
-    estimates,
-    geometric_mean,
-    jackknife,
-    prepare,
-)
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats, estimates
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 UNIT = 1e3
 """The factor of levels in tables: the paper prints them in thousandths."""
@@ -79,7 +72,7 @@ class Values:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return exact values, ratios by method, and the figures over all compared methods."""
     values = Values.of(recipe, cells)
-    return jackknife(powers(values.ratios), partial(statistics, recipe, values))
+    return evaluations.jackknife(powers(values.ratios), partial(statistics, recipe, values))
 
 
 def powers(ratios: Floats) -> Floats:
@@ -103,7 +96,7 @@ def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, flo
                 figures[f"{method} {measure}: {name} / exact"] = moments[0, i, at(name), k]
     rows = values.rows(recipe.parameters["compared"])
     ratio, square, error = moments[0][rows], moments[1][rows], np.sqrt(moments[2][rows])
-    errors = {"error": geometric_mean(error), "largest error": error.max(axis=0)}
+    errors = {"error": evaluations.geometric_mean(error), "largest error": error.max(axis=0)}
     bias = np.abs(ratio - 1.0).mean(axis=(0, 2))
     for name in (*papers, *own_names):
         for k, measure in enumerate(values.measures):
@@ -120,7 +113,7 @@ def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, flo
     sd = np.sqrt(np.maximum(square - ratio**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         for name in ("MLE", "WMLE", "MES"):
-            spread = geometric_mean((sd[:, at(name)] / sd[:, at("BV(0.01)")]).ravel())
+            spread = evaluations.geometric_mean((sd[:, at(name)] / sd[:, at("BV(0.01)")]).ravel())
             figures[f"{name} / BV(0.01): spread"] = float(spread)
     others = [at(name) for name in papers if name not in ("CLS", "WMLE")]
     figures["CLS − the worst of BV, MLE and MES: bias"] = bias[at("CLS")] - bias[others].max()
@@ -224,7 +217,7 @@ def _levels(values: Values, k: int) -> dict[str, Measured]:
     return levels
 
 
-STUDY = Study(cells, run, fold, prepare, shown)
+STUDY = Study(cells, run, fold, evaluations.prepare, shown)
 """The study of means, standard deviations and errors of every estimator for every method."""
 
 
@@ -285,5 +278,5 @@ def shown_counts(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Gri
     )
 
 
-WINNERS = Study(cells, run, counts, prepare, shown_counts)
+WINNERS = Study(cells, run, counts, evaluations.prepare, shown_counts)
 """The study that counts in the same repeats how often an estimator finds the best method."""

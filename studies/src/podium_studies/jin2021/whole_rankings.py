@@ -14,18 +14,10 @@ from podium.catalogue import rank_blocks
 from podium.evaluation import evaluate as measure_lists
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
-from podium_studies.jin2021.evaluations import (
-    Evaluations,
-    fitted,
-    geometric_mean,
-    load,
-    quiet,
-    relative_errors,
-    split,
-)
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, Floats
 from podium_studies.jin2021.proxies import BASELINE, POPULARITY, pairs, popularity
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 ESTIMATE, NAIVE = "estimate", "naive"
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
@@ -33,14 +25,14 @@ _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
     """Read the data, and check that every method can be fitted."""
-    load(recipe)
-    return Evaluations(recipe, *split(recipe, paths, recipe.parameters["share"]))
+    evaluations.load(recipe)
+    return Evaluations(recipe, *evaluations.split(recipe, paths, recipe.parameters["share"]))
 
 
 @cache
 def exact(context: Evaluations, method: str) -> list[float]:
     """Return the measures of the whole rankings, computed once."""
-    scores = fitted(context, method).as_scores()
+    scores = evaluations.fitted(context, method).as_scores()
     with threadpool_limits(1):
         lists = rank_blocks(scores, context.targets, exclude=context.train, depth=_DEPTH)
         means = measure_lists(lists, context.recipe.parameters["measures"]).means
@@ -50,7 +42,7 @@ def exact(context: Evaluations, method: str) -> list[float]:
 def measured(recipe: Recipe, shared: SharedRanks, estimator: str) -> list[float]:
     """Return the estimates of all measures."""
     measures = recipe.parameters["measures"]
-    with quiet(), threadpool_limits(1):
+    with evaluations.quiet(), threadpool_limits(1):
         estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
     return [estimate.means[measure] for measure in measures]
 
@@ -58,14 +50,14 @@ def measured(recipe: Recipe, shared: SharedRanks, estimator: str) -> list[float]
 def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRanks:
     """Rank the targets among random items, or with the first items of a proxy's list."""
     listed, n_scored = (context.recipe.parameters[name] for name in ("listed", "scored"))
-    model = fitted(context, method)
+    model = evaluations.fitted(context, method)
     options: dict[str, Any] = {"exclude": context.train, "seed": seed}
     if proxy == BASELINE:
         scores: Any = model.as_scores()
         return sample_shared(scores, context.targets, n_scored, replacement=False, **options)
     scores = popularity(context.train)
     if proxy != POPULARITY:
-        scores = fitted(context, proxy).as_scores()
+        scores = evaluations.fitted(context, proxy).as_scores()
     sizes = {"certain": listed, "uniform": n_scored - listed}
     drawn = draw_strata(context.targets, proxy=scores, **sizes, **options)
     return SharedRanks.of_candidates(drawn, model.score_pairs(drawn.row, drawn.item))
@@ -93,11 +85,11 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the exact values, the relative errors, and geometric means of their ratios."""
     figures: dict[str, Measured] = {}
     n, measures = len(repeats(recipe)), recipe.parameters["measures"]
-    relative = {
-        (method, proxy, name): error
-        for method, proxy in pairs(recipe)
-        for name, error in relative_errors(results(cells, method=method, proxy=proxy)).items()
-    }
+    relative: dict[tuple[str, str, str], Floats] = {}
+    for method, proxy in pairs(recipe):
+        found = results(cells, method=method, proxy=proxy)
+        for name, error in evaluations.relative_errors(found).items():
+            relative[method, proxy, name] = error
     for method in recipe.parameters["compared"]:
         exact = results(cells, method=method, proxy=BASELINE)[0]["exact"]
         for measure, value in zip(measures, exact, strict=True):
@@ -114,7 +106,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for text, values in ratios.items():
             if values and text != f"{BASELINE} / {BASELINE}":
                 array = np.array(values).ravel()
-                mean = float(geometric_mean(array))
+                mean = float(evaluations.geometric_mean(array))
                 figures[f"{text}: geometric mean"] = Measured(mean, n=array.size)
     return figures
 

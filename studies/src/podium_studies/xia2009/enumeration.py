@@ -22,16 +22,9 @@ from podium.report import Figure, Table
 from podium.types import PerGroup, PerRow
 from podium_studies import views
 from podium_studies.cells import generator, key, mean, select, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study
-from podium_studies.xia2009.consistency import (
-    Space,
-    Truncated,
-    meets_theorem_6,
-    minimise,
-    preserved_pairs,
-    sensitivity,
-)
+from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
+from podium_studies.xia2009 import consistency
+from podium_studies.xia2009.consistency import Space, Truncated, minimise, preserved_pairs
 from podium_studies.xia2009.luce import ListNetLuce
 
 NAMES = {
@@ -188,7 +181,9 @@ def on_spaces(recipe: Recipe, loss: Any, n: int, k: int) -> dict[str, Any]:
     On the spaces of theorem 6, the result has the number of order preserving pairs, and of those
     that minimisers order wrongly, as theorem 7 is about.
     """
-    search_result = sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
+    search_result = consistency.sensitivity(
+        loss, n, k, n_random=recipe.parameters["n_random_scores"]
+    )
     results: dict[str, Any] = {
         "violated": list(search_result.violated),
         "n_scores": search_result.n_scores,
@@ -232,7 +227,7 @@ def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
     up = _kept(arbitrary, k, deeper)
     down = _kept([*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k)
     return {
-        "meets": [float(meets_theorem_6(space, k)) for space in arbitrary],
+        "meets": [float(consistency.meets_theorem_6(space, k)) for space in arbitrary],
         "proposition 8, pairs": len(down),
         "proposition 8, broken": len(down) - sum(down),
         "converse, pairs": len(up),

@@ -22,9 +22,8 @@ from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.report import Table
 from podium_studies import folds, views
 from podium_studies.cells import key, methods, product, seed_of, sweep
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.xia2009.rankboost import RankBoost
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]

@@ -5,26 +5,24 @@ Weights of pairs are summed by row to potentials, so that pairs are not stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
+from scipy import sparse
 
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import group_weights
 from podium.losses.pairwise import PairTarget
-from podium.metrics import Measure, parse_relevance
-from podium.progress import or_silent
+from podium.metrics import Measure
 from podium.rankers import inputs
-from podium.rankers.estimator import Ranker
-from podium.rankers.validation import validator
 from podium.types import PerGroup, PerRow, Progress, RowIndex
 from podium_studies import checks
+from podium_studies.baseline import Baseline, Task
 from podium_studies.xia2009.exponential import PairwiseExponential
 
 _SURE = 1.0 - 1e-9  # largest correlation in alpha, which is therefore at most 10.7
@@ -150,7 +148,8 @@ def _cuts(distinct: PerRow, counts: RowIndex, n_thresholds: int | None) -> PerRo
     return np.where((low <= middle) & (middle < high), middle, low)  # low for adjacent floats
 
 
-class RankBoost(Ranker):
+@dataclass(eq=False, repr=False)
+class RankBoost(Baseline):
     """RankBoost: a weighted sum of thresholds on single features, learned from weighted pairs.
 
     The score is ``score(x) = sum_t alpha_t * [x[feature_t] > threshold_t]``. A pair consists of
@@ -240,29 +239,14 @@ class RankBoost(Ranker):
     }
     length_parameter: ClassVar[str] = "n_rounds"
 
-    feature_: RowIndex
-    threshold_: NDArray[np.float64]
-    alpha_: NDArray[np.float64]
-    n_features_in_: int
-
-    def __init__(
-        self,
-        n_rounds: int = 300,
-        *,
-        n_thresholds: int | None = None,
-        per: str = "pair",
-        eval_metric: str | Measure = "ndcg@10",
-        patience: int | None = None,
-        min_relevance: float = 1.0,
-        one_group: bool = False,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.n_thresholds = n_thresholds
-        self.per = per
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.min_relevance = min_relevance
-        self.one_group = one_group
+    n_rounds: int = 300
+    _: KW_ONLY
+    n_thresholds: int | None = None
+    per: str = "pair"
+    eval_metric: str | Measure = "ndcg@10"
+    patience: int | None = None
+    min_relevance: float = 1.0
+    one_group: bool = False
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -270,87 +254,21 @@ class RankBoost(Ranker):
         del loss
         return True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: tuple[Any, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn the weak rankers and their weights.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features)
-            The features, dense or sparse, all finite.
-        y : (n_rows,)
-            The relevance of each row, >= 0.
-        qid : (n_rows,), optional
-            The group of each row, in any order. Either `qid` or `group` is required unless
-            one_group=True.
-        sample_weight : (n_rows,) or (n_groups,), optional
-            One weight >= 0 per group, in ascending order of labels, or repeated on its rows.
-        group : (n_groups,), optional
-            The sizes of consecutive groups, instead of `qid`.
-        eval_set : (X, y, qid), optional
-            The rows on which the number of rounds is chosen; (X, y) with one_group=True.
-        progress : callable, optional
-            The function that is called as ``progress(done, total, note)`` after each round.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, data are missing or not finite, lengths differ, a
-            relevance or a weight is negative, weights vary within a group, groups are missing, or
-            no group has rows of different relevance.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If no threshold of any feature orders the pairs better than chance.
-        """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # attributes of an earlier fit
-        checks.positive(self.min_relevance, "min_relevance")
-        parse_relevance(self.eval_metric)
+    def _learn(self, task: Task, progress: Progress) -> None:
         n_rounds = checks.cutoff(self.n_rounds, "n_rounds")
         patience, n_thresholds = (
             value if value is None else checks.cutoff(value, name)
             for value, name in ((self.patience, "patience"), (self.n_thresholds, "n_thresholds"))
         )
-        features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
-        weights = inputs.row_weights(sample_weight, rows.groups)
-        pairs = pairs_of(rows, weights, checks.choice(self.per, "per", ("pair", "group")))
-        validate = None if eval_set is None else self._validation(eval_set)
-        used = _dense(features[pairs.rows])
-        thresholds = Thresholds(used, n_thresholds)
-        self._boost(used, thresholds, pairs, validate, n_rounds, patience, or_silent(progress))
-        return self
-
-    def _boost(
-        self,
-        features: NDArray[np.float64],
-        thresholds: Thresholds,
-        pairs: Pairs,
-        validate: Callable[[int, float, float], float] | None,
-        n_rounds: int,
-        patience: int | None,
-        progress: Progress,
-    ) -> None:
-        """Add weak rankers up to n_rounds, until patience runs out, or until none improves."""
+        per = checks.choice(self.per, "per", ("pair", "group"))
+        pairs = pairs_of(task.rows, task.weights, per)
+        features = _dense(task.rows.features[pairs.rows])
+        thresholds = Thresholds(features, n_thresholds)
         rounds: list[tuple[int, float, float]] = []
         history: dict[str, list[float]] = {"objective": [], "correlation": []}
-        if validate is not None:
+        if task.valid is not None:
             history["validation"] = []
+        valid, valid_scores = _dense(task.measured.features), np.zeros(task.measured.relevance.size)
         scores, best, reason = np.zeros(pairs.rows.size), -1, "n_rounds"
         _, potential = pairs.potentials(scores)
         for n_done in range(n_rounds):
@@ -366,11 +284,12 @@ class RankBoost(Ranker):
             history["objective"].append(objective)
             history["correlation"].append(correlation)
             note = f"objective {objective:.4g}"
-            if validate is None:
+            if task.valid is None:
                 best = n_done
             else:
+                valid_scores += alpha * (valid[:, feature] > threshold)
                 values = history["validation"]
-                values.append(validate(feature, threshold, alpha))
+                values.append(task.evaluate(valid_scores))
                 best = int(np.argmax(values))
                 note += f", validation {values[-1]:.4f}"
             progress(n_done + 1, n_rounds, note)
@@ -393,10 +312,8 @@ class RankBoost(Ranker):
 
     def predict(self, X: Any) -> PerRow:
         """Return the score of each row, float64, (n_rows,). Rows with higher scores rank first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        inputs.finite_features(features, None, "X")
-        dense, scores = _dense(features), np.zeros(int(features.shape[0]))
+        dense = _dense(self._features_to_score(X))
+        scores = np.zeros(len(dense))
         for feature, threshold, alpha in zip(
             self.feature_, self.threshold_, self.alpha_, strict=True
         ):
@@ -423,22 +340,7 @@ class RankBoost(Ranker):
                 f"feature_ has a feature that is not one of the {self.n_features_in_}"
             )
 
-    def _validation(self, eval_set: Any) -> Callable[[int, float, float], float]:
-        """Return a function that adds a weak ranker, and returns the measure of all of them."""
-        rows, low = self._eval_rows(eval_set), self.min_relevance
-        measure = validator(self.eval_metric, rows.relevance, rows.groups, min_relevance=low)
-        dense, scores = _dense(rows.features), np.zeros(rows.relevance.size)
-
-        def validate(feature: int, threshold: float, alpha: float) -> float:
-            np.add(scores, alpha * (dense[:, feature] > threshold), out=scores)
-            return measure(scores)
-
-        return validate
-
-    def min_relevance_in_use(self) -> float:
-        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
-        return checks.positive(self.min_relevance, "min_relevance")
-
 
 def _dense(features: Any) -> NDArray[np.float64]:
-    return features.toarray() if hasattr(features, "toarray") else features
+    matrix: Any = features
+    return matrix.toarray() if sparse.issparse(features) else matrix

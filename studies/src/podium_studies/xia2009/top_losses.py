@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,13 +22,12 @@ from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
 from podium.report import Table
 from podium_studies import folds, views
-from podium_studies.archive import members, movielens, read_lines, required
-from podium_studies.cells import product, seed_of, sweep
-from podium_studies.folds import FOLDS, Candidate, Method, Options, Values, scored, tuned
+from podium_studies.archive import find, movielens, read_lines
+from podium_studies.cells import seed_of, sweep
+from podium_studies.folds import FOLDS, Method, Values, tuned
 from podium_studies.hiranandani2020.movielens import prepare as movielens_rows
-from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, DataSet, Figures, Grid, Measured, Recipe, Result, Study
 
 _N_PARTS = 5
 
@@ -40,23 +40,15 @@ def ohsumed(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[P
 
 def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
     """Return five folds of the queries of both files of LightGBM's example."""
-    files = members(place, source.title, source.url)
-    rows: list[dict[int, float]] = []
-    sizes: list[int] = []
-    for name in ("rank.train", "rank.test"):
-        rows += read_lines(required(files, name, place, source.url), _svmlight)
-        sizes += read_lines(required(files, f"{name}.query", place, source.url), int)
-    X = np.zeros((len(rows), 1 + max(max(row) for row in rows)), np.float32)
-    for n, row in enumerate(rows):
-        X[n, [*row]] = [*row.values()]
-    return in_folds(Rows(X[:, 1:], X[:, 0].astype(float), _qid(sizes)), options["seed"])
-
-
-def _svmlight(line: bytes) -> dict[int, float]:
-    """Return the numbers of a line by feature; 0 is the label."""
-    label, *pairs = line.split()
-    numbers = (pair.split(b":") for pair in pairs)
-    return {0: float(label), **{int(feature): float(value) for feature, value in numbers}}
+    names = ("rank.train", "rank.train.query", "rank.test", "rank.test.query")
+    train, train_sizes, test, test_sizes = find(place, source, *names)
+    sizes = [*read_lines(train_sizes, int), *read_lines(test_sizes, int)]
+    with train.open() as first, test.open() as second:
+        reader = import_module("sklearn.datasets")
+        loaded = reader.load_svmlight_files([first, second], dtype=np.float32)
+    X = np.concatenate([part.toarray() for part in loaded[::2]])
+    y = np.concatenate(loaded[1::2]).astype(float)
+    return in_folds(Rows(X, y, _qid(sizes)), options["seed"])
 
 
 def movielens_factors(
@@ -196,22 +188,11 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 def _method(name: str) -> Method:
     """Return a method from its name."""
     model, _, loss = name.partition(", ")
-
-    def candidates(fold: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
-        settings = parameters["models"][model]
-        valid = (fold.valid.X, fold.valid.y, fold.valid.qid)
-        for options in product(settings["grid"]):
-            ranker = MODELS[model](
-                loss.removeprefix(OWN),
-                random_state=seed,
-                eval_metric=parameters["validation"],
-                **settings["fixed"],
-                **options,
-            )
-            ranker.fit(fold.train.X, fold.train.y, fold.train.qid, eval_set=valid)
-            yield scored({**options, "iterations": ranker.best_iteration_}, ranker, fold)
-
-    return Method(model, candidates)
+    candidates = folds.searched(model, lambda: loss.removeprefix(OWN), MODELS[model])
+    return Method(
+        model,
+        lambda fold, given, seed: candidates(fold, {**given, **given["models"]}, seed),
+    )
 
 
 def names_of(recipe: Recipe, labels: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,31 +18,11 @@ from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium_studies import archive, views
-from podium_studies.archive import members, pick, required
+from podium_studies.archive import Context, Matrix, members, pick
 from podium_studies.cells import mean
-from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import Figures, Grid, Measured
-
-Matrix: TypeAlias = "sparse.csr_array[Any]"
+from podium_studies.study import DataSet, Figures, Grid, Measured, Recipe
 
 _NEAREST = 6  # methods per figure
-_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """The pairs to learn from and those to measure on, (n_users, n_items) each."""
-
-    train: Matrix
-    test: Matrix
-
-
-def load(models: Iterable[Any]) -> None:
-    """Fit models to small data, to load their code; raise an error if an extra is missing."""
-    for model in models:
-        if "n_epochs" in model.get_params():
-            model.set_params(n_epochs=1)
-        model.fit(_SMALL)
 
 
 def read(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
@@ -86,9 +66,7 @@ def split(
 
 def _published(place: Path, source: DataSet) -> Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
-    files = members(place, source.title, source.url)
-    names = ("train.txt", "test.txt")
-    parts = [archive.lists(required(files, name, place, source.url)) for name in names]
+    parts = [*map(archive.lists, archive.find(place, source, "train.txt", "test.txt"))]
     users, items = (np.unique(np.concatenate(ids)) for ids in zip(*parts, strict=True))
     shape = users.size, items.size
     train, test = (
@@ -112,8 +90,8 @@ def _movielens(place: Path, source: DataSet) -> archive.Pairs:
 
 
 def _movietweetings(place: Path, source: DataSet) -> archive.Pairs:
-    files = members(place, source.title, source.url)
-    return archive.pairs(required(files, "ratings.dat", place, source.url), b"::")
+    (file,) = archive.find(place, source, "ratings.dat")
+    return archive.pairs(file, b"::")
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], archive.Pairs]] = {

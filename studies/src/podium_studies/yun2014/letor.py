@@ -19,9 +19,8 @@ from podium_studies import folds, views
 from podium_studies.cells import methods, product, seed_of, sweep
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp
 from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge, PrecisionAverage
-from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.letor import Context, prepare, rankboost
 from podium_studies.yun2014.robust_binary import RobustBinary
@@ -52,60 +51,53 @@ def _select(k: int, *, random_state: int, **options: Any) -> SelectPAp:
     return SelectPAp(k, **options)
 
 
-def _form(protocol: str, **options: Any) -> folds.Method:
-    return folds.Method(FORM, folds.linear(protocol, partial(losses.RoBiRank, **options)))
+def _method(
+    kind: str, loss: folds.MakeLoss, protocol: str = "lbfgs", **options: Any
+) -> folds.Method:
+    return folds.Method(kind, folds.linear(protocol, partial(loss, **options)))
 
 
-def _binary(protocol: str, **options: Any) -> folds.Method:
-    return folds.Method(PLAIN, folds.linear(protocol, partial(RobustBinary, **options)))
-
-
-def _other(loss: folds.MakeLoss, protocol: str = "lbfgs", **options: Any) -> folds.Method:
-    return folds.Method(OTHER, folds.linear(protocol, partial(loss, **options)))
-
-
-def _pap(loss: folds.MakeLoss) -> folds.Method:
-    return _other(loss, "subgradient", k=K, clip=True)
-
-
+_TOP: dict[str, Any] = {"k": K, "clip": True}
 METHODS: dict[str, folds.Method] = {
-    ROBIRANK: _form("lbfgs"),
-    TYPE_2: _form("lbfgs", type=2),
-    IDENTITY: _form("lbfgs", type="identity"),
-    "RoBiRank, hinge": _form("subgradient", sigma="hinge"),
-    "RoBiRank, not normalised": _form("lbfgs", normalize=False),
-    "RoBiRank, linear gain": _form("lbfgs", gain="linear"),
-    "RoBiRank, stopped early": _form("stopped"),
-    "RoBiRank, type II, stopped early": _form("stopped", type=2),
-    "RoBiRank, no rho, stopped early": _form("stopped", type="identity"),
-    "binary, type I": _binary("lbfgs"),
-    "binary, type II": _binary("lbfgs", type=2),
-    "binary, type I, hinge": _binary("subgradient", sigma="hinge"),
-    "binary, type II, hinge": _binary("subgradient", type=2, sigma="hinge"),
-    "binary, hinge": _binary("subgradient", type="identity", sigma="hinge"),
-    "Ranking SVM": _other(PairwiseHinge, "subgradient"),
-    "pairwise logistic": _other(PairwiseLogistic),
-    "pairwise exponential": _other(PairwiseExponential),
+    ROBIRANK: _method(FORM, losses.RoBiRank, "lbfgs"),
+    TYPE_2: _method(FORM, losses.RoBiRank, "lbfgs", type=2),
+    IDENTITY: _method(FORM, losses.RoBiRank, "lbfgs", type="identity"),
+    "RoBiRank, hinge": _method(FORM, losses.RoBiRank, "subgradient", sigma="hinge"),
+    "RoBiRank, not normalised": _method(FORM, losses.RoBiRank, "lbfgs", normalize=False),
+    "RoBiRank, linear gain": _method(FORM, losses.RoBiRank, "lbfgs", gain="linear"),
+    "RoBiRank, stopped early": _method(FORM, losses.RoBiRank, "stopped"),
+    "RoBiRank, type II, stopped early": _method(FORM, losses.RoBiRank, "stopped", type=2),
+    "RoBiRank, no rho, stopped early": _method(FORM, losses.RoBiRank, "stopped", type="identity"),
+    "binary, type I": _method(PLAIN, RobustBinary, "lbfgs"),
+    "binary, type II": _method(PLAIN, RobustBinary, "lbfgs", type=2),
+    "binary, type I, hinge": _method(PLAIN, RobustBinary, "subgradient", sigma="hinge"),
+    "binary, type II, hinge": _method(PLAIN, RobustBinary, "subgradient", type=2, sigma="hinge"),
+    "binary, hinge": _method(PLAIN, RobustBinary, "subgradient", type="identity", sigma="hinge"),
+    "Ranking SVM": _method(OTHER, PairwiseHinge, "subgradient"),
+    "pairwise logistic": _method(OTHER, PairwiseLogistic),
+    "pairwise exponential": _method(OTHER, PairwiseExponential),
     "RankBoost": folds.Method(OTHER, rankboost),
-    "ListMLE": _other(losses.ListMLE, ties="averaged"),
-    "Top-10 ListMLE": _other(losses.ListMLE, k=K, ties="averaged"),
-    "Top-10 ListMLE (relevant rows)": _other(losses.ListMLE, k=K, ties="averaged", head="relevant"),
-    "ListNet": folds.Method(OTHER, folds.linear("listnet", losses.ListNet)),
-    "Top-10 ListNet": folds.Method(OTHER, folds.linear("listnet", partial(losses.ListNet, k=K))),
-    "RankCosine": _other(losses.RankCosine, "rankcosine"),
-    "Top-10 RankCosine": _other(losses.RankCosine, "rankcosine", k=K),
-    "softmax of grades": _other(SoftmaxCrossEntropy),
-    "logistic regression": _other(losses.Logistic),
-    "logistic by group": _other(losses.GroupLogistic),
-    "squared error": _other(Squared),
-    "pap-logistic@10": _other(losses.PApLogistic, k=K),
-    "pap-ramp@10": _pap(losses.PApRamp),
-    "pap-avg@10": _pap(losses.PApAverage),
-    "pap-max@10": _pap(losses.PApMax),
-    "pap-tight-struct@10": _pap(losses.PApTightStruct),
-    "pap-struct@10": _pap(PApStruct),
-    "pauc-hinge@10": _pap(PAUCHinge),
-    "precision average@10": _pap(PrecisionAverage),
+    "ListMLE": _method(OTHER, losses.ListMLE, ties="averaged"),
+    "Top-10 ListMLE": _method(OTHER, losses.ListMLE, k=K, ties="averaged"),
+    "Top-10 ListMLE (relevant rows)": _method(
+        OTHER, losses.ListMLE, k=K, ties="averaged", head="relevant"
+    ),
+    "ListNet": _method(OTHER, losses.ListNet, "listnet"),
+    "Top-10 ListNet": _method(OTHER, losses.ListNet, "listnet", k=K),
+    "RankCosine": _method(OTHER, losses.RankCosine, "rankcosine"),
+    "Top-10 RankCosine": _method(OTHER, losses.RankCosine, "rankcosine", k=K),
+    "softmax of grades": _method(OTHER, SoftmaxCrossEntropy),
+    "logistic regression": _method(OTHER, losses.Logistic),
+    "logistic by group": _method(OTHER, losses.GroupLogistic),
+    "squared error": _method(OTHER, Squared),
+    "pap-logistic@10": _method(OTHER, losses.PApLogistic, k=K),
+    "pap-ramp@10": _method(OTHER, losses.PApRamp, "subgradient", **_TOP),
+    "pap-avg@10": _method(OTHER, losses.PApAverage, "subgradient", **_TOP),
+    "pap-max@10": _method(OTHER, losses.PApMax, "subgradient", **_TOP),
+    "pap-tight-struct@10": _method(OTHER, losses.PApTightStruct, "subgradient", **_TOP),
+    "pap-struct@10": _method(OTHER, PApStruct, "subgradient", **_TOP),
+    "pauc-hinge@10": _method(OTHER, PAUCHinge, "subgradient", **_TOP),
+    "precision average@10": _method(OTHER, PrecisionAverage, "subgradient", **_TOP),
     "greedy pap@10": folds.Method(OTHER, _baseline(GreedyPAp)),
     "select pap@10": folds.Method(OTHER, _baseline(_select)),
 }

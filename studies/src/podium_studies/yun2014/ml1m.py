@@ -12,13 +12,14 @@ import numpy as np
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
+from podium_studies import archive, rivals
+from podium_studies.archive import Matrix
 from podium_studies.cells import methods, product, repeats, results, seed_of, select, sweep
-from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import Matrix, measured
+from podium_studies.yun2014.fits import measured
 
 ROBIRANK = "RoBiRank"
 METHODS: dict[str, Callable[..., Any]] = {
@@ -38,13 +39,13 @@ METHODS: dict[str, Callable[..., Any]] = {
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 
-Context: TypeAlias = tuple[fits.Context, fits.Context]
+Context: TypeAlias = tuple[archive.Context, archive.Context]
 """The parts of all pairs, and those of the training pairs."""
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, read the pairs, and divide them as the recipe says."""
-    fits.load(METHODS[name]() for name in recipe.parameters["methods"])
+    rivals.load(METHODS[name]() for name in recipe.parameters["methods"])
     outer = fits.read(recipe, paths)
     pairs = outer.train.tocoo()
     seed = seed_of(recipe, "validation")

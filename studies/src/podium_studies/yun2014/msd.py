@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,14 +15,11 @@ from podium.errors import DataError
 from podium.executors import Threads
 from podium.recommenders import Factorization, Popularity
 from podium.report import Figure
-from podium_studies import views
-from podium_studies.archive import members, required
+from podium_studies import archive, views
+from podium_studies.archive import Context, Matrix
 from podium_studies.cells import generator, mean, repeats, results, sweep
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
-from podium_studies.yun2014.fits import Context, Matrix, measured
-
-_BLOCK = 2**16  # users per draw of held-out songs; fixed, because the draws depend on it
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
+from podium_studies.yun2014.fits import measured
 
 
 def read(lines: IO[bytes], name: str) -> Matrix:
@@ -50,35 +47,6 @@ def read(lines: IO[bytes], name: str) -> Matrix:
     return plays
 
 
-def hold_out(plays: Matrix, share: float, draws: Callable[[int], np.random.Generator]) -> Context:
-    """Hold out a share of each user's songs, rounded down, at random.
-
-    Parameters
-    ----------
-    plays : (n_users, n_items), sparse
-    share : float
-        The share of songs to hold out, in (0, 1).
-    draws : callable
-        A function from the number of a block of users to its random generator.
-    """
-    is_held_out = np.empty(plays.nnz, np.bool_)
-    for block, first in enumerate(range(0, plays.shape[0], _BLOCK)):
-        offsets = plays.indptr[first : first + _BLOCK + 1].astype(np.int64)
-        sizes = np.diff(offsets)
-        user = np.repeat(np.arange(sizes.size), sizes)
-        order = np.lexsort((draws(block).random(user.size), user))
-        rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
-        part = is_held_out[offsets[0] : offsets[-1]]
-        part[order] = rank < np.floor(share * sizes)[user]
-    return Context(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
-
-
-def _kept(plays: Matrix, chosen: NDArray[np.bool_]) -> Matrix:
-    ends = np.concatenate([[0], np.cumsum(chosen)])[plays.indptr]
-    items = plays.indices[chosen]
-    return csr_array((np.ones(items.size, np.int8), items, ends), shape=plays.shape)
-
-
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
 """The method that recommends the most popular songs to every user."""
@@ -87,12 +55,11 @@ POPULARITY = "popularity"
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Context, NDArray[np.int64]]:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
-    path = paths[data.folder]
-    member = required(members(path, data.title, data.url), FILE, path, data.url)
-    with member.open() as lines:
-        plays = read(lines, member.name)
+    (file,) = archive.find(paths[data.folder], data, FILE)
+    with file.open() as lines:
+        plays = read(lines, file.name)
     share = recipe.parameters["held_out"]
-    parts = hold_out(plays, share, lambda block: generator(recipe, "split", block))
+    parts = archive.hold_out(plays, share, lambda block: generator(recipe, "split", block))
     users_with_test = np.flatnonzero(np.diff(parts.test.indptr))
     n_judged = min(recipe.parameters["judged"], users_with_test.size)
     drawn = generator(recipe, "judged").choice(users_with_test, n_judged, replace=False)

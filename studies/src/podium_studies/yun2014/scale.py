@@ -15,7 +15,6 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.errors import PodiumError
 from podium.executors import Executor, Threads
 from podium.recommenders import Factorization
 from podium_studies.cells import key, mean, repeats, select
-from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 N_USERS, N_ITEMS, N_PAIRS = 1_129_318, 386_133, 49_824_519
 """The numbers of users, songs and pairs of the collection in yun2014."""
@@ -96,18 +93,6 @@ def _block(
     place = np.minimum(position.astype(np.int64), songs.size - 1)
     pairs = np.unique(user * songs.size + songs[place])
     return np.bincount(pairs // songs.size, minlength=n_users), pairs % songs.size
-
-
-def in_process(**settings: Any) -> dict[str, Any]:
-    """Measure a fit in a separate process, whose peak memory is that of this fit."""
-    try:
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return pool.submit(measure, **settings).result()
-    except BrokenProcessPool as error:
-        raise PodiumError(
-            "The process of a fit was killed, most often because memory ran out. Use a smaller "
-            "fraction or fewer factors."
-        ) from error
 
 
 def measure(
@@ -201,8 +186,9 @@ def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
-    """Compute one cell, which is one fit."""
-    return in_process(**asked(recipe, **cell))
+    """Compute one cell, which is one fit, in a process whose peak memory is that of the fit."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, **asked(recipe, **cell)).result()
 
 
 def asked(recipe: Recipe, **cell: Any) -> dict[str, Any]:

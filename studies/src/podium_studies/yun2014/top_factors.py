@@ -12,14 +12,14 @@ import numpy as np
 from podium import tuning
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity
 from podium.report import Table
-from podium_studies import views
+from podium_studies import rivals, views
+from podium_studies.archive import Context
 from podium_studies.cells import key, methods, seed_of, sweep
-from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import Context, measured
+from podium_studies.yun2014.fits import measured
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
@@ -41,7 +41,7 @@ _DEPTH = 40  # the length of recommended lists: twice the largest cutoff
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, and read or draw the two parts of the pairs."""
-    fits.load(METHODS[name]() for name in methods(recipe, METHODS))
+    rivals.load(METHODS[name]() for name in methods(recipe, METHODS))
     return fits.read(recipe, paths)
 
 
@@ -116,12 +116,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels and seconds, differences, and chosen options."""
     yield from fits.grids(recipe, figures, PODIUM, _TIMES)
-    results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
-    yield {
-        "caption": "The options of the final fits",
-        "columns": ["method", "options"],
-        "rows": [[name, views.listed(result["options"])] for name, result in results.items()],
-    }
+    chosen = {n: [cells[key(method=n)]["options"]] for n in recipe.parameters["methods"]}
+    yield views.chosen("Final fits", chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, shown)

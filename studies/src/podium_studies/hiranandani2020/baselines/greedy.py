@@ -13,7 +13,8 @@ from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress
 from podium_studies import checks
-from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
+from podium_studies.baseline import Task
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class GreedyPAp(LinearBaseline):
     n_grid: int = 20
     random_state: int = 0
 
-    def _learn(self, task: Task, progress: Progress) -> Parameters:
+    def _coefficients(self, task: Task, progress: Progress) -> Parameters:
         n_base = checks.cutoff(self.n_base, name="n_base")
         seed = checks.integer(self.random_state, "random_state")
         grid = np.linspace(0.0, 1.0, checks.integer(self.n_grid, "n_grid", low=2)).tolist()

@@ -13,7 +13,8 @@ from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
-from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
+from podium_studies.baseline import Task
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -91,7 +92,7 @@ class SelectPAp(LinearBaseline):
     max_rounds: int = 20
     random_state: int = 0
 
-    def _learn(self, task: Task, progress: Progress) -> Parameters:
+    def _coefficients(self, task: Task, progress: Progress) -> Parameters:
         n_rounds = checks.cutoff(self.max_rounds, name="max_rounds")
         seed = checks.integer(self.random_state, "random_state")
         target = task.target(PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance))

@@ -13,7 +13,8 @@ from podium.rankers.solvers import History, Settings, Solution
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 from podium_studies import checks
-from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
+from podium_studies.baseline import Task
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
 
 _CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
@@ -100,7 +101,7 @@ class SVMpAUC(LinearBaseline):
     max_iter: int = 500
     patience: int | None = None
 
-    def _learn(self, task: Task, progress: Progress) -> Parameters:
+    def _coefficients(self, task: Task, progress: Progress) -> Parameters:
         patience = self.patience
         settings = Settings(
             learning_rate=1.0,  # unused: the planes determine the steps
@@ -111,7 +112,7 @@ class SVMpAUC(LinearBaseline):
         loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
         l2 = 1.0 / checks.positive(self.C, "C")
         objective = LinearObjective(task.rows.features, loss, task.target(loss), l2)
-        validate = None if task.measured is task.rows else task.evaluate_coef
+        validate = None if task.valid is None else task.evaluate_coef
         history = History("last" if validate is None else "best")
         planes = Planes(objective.n_features, objective.n_parameters, l2, _CAPACITY)
         zero = np.zeros(objective.n_parameters)

@@ -1,0 +1,118 @@
+"""The shared base of the papers' rankers: the checked data of `fit`, and the rows to measure on."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from podium.errors import arg
+from podium.losses.pap import PApLoss, PApTarget
+from podium.metrics import Measure, parse_relevance
+from podium.progress import or_silent
+from podium.rankers import fitting, inputs
+from podium.rankers.estimator import Ranker
+from podium.rankers.objective import Parameters, times
+from podium.rankers.validation import validator
+from podium.types import Mask, PerRow, Progress
+from podium_studies import checks
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The checked training data of a ranker and the rows on which its scores are measured.
+
+    Attributes
+    ----------
+    rows : Rows
+        The training rows: features (float64 or CSR), relevance and groups.
+    weights : float64, (n_rows,), or None
+    valid : Rows or None
+        The rows of the eval_set.
+    measure : Measure
+    min_relevance : float
+        The smallest relevance of a positive.
+    """
+
+    rows: inputs.Rows
+    weights: PerRow | None
+    valid: inputs.Rows | None
+    measure: Measure
+    min_relevance: float
+
+    @property
+    def positive(self) -> Mask:
+        """The positives of the training rows: bool, (n_rows,)."""
+        return self.rows.relevance >= self.min_relevance
+
+    @property
+    def measured(self) -> inputs.Rows:
+        """The rows that are measured: those of the eval_set, or else the training rows."""
+        return self.rows if self.valid is None else self.valid
+
+    @cached_property
+    def evaluate(self) -> Callable[[PerRow], float]:
+        """The function from scores to the mean measure of `measured`; higher is better."""
+        rows, low = self.measured, self.min_relevance
+        weights, where = (self.weights, "") if self.valid is None else (None, f" of {arg.eval_set}")
+        return validator(
+            self.measure, rows.relevance, rows.groups, weights, min_relevance=low, where=where
+        )
+
+    def evaluate_coef(self, coef: Parameters) -> float:
+        """Return the mean measure of the scores of these coefficients."""
+        return self.evaluate(times(self.measured.features, coef))
+
+    def target(self, loss: PApLoss) -> PApTarget:
+        """Return the target of a loss, or raise if no group can be trained on."""
+        rows = self.rows
+        target = loss.prepare(rows.relevance, rows.groups, weights=self.weights)
+        fitting.require_trainable(loss, target, rows.groups)
+        return target
+
+
+class Baseline(Ranker):
+    """Abstract base of the papers' rankers; a subclass learns in `_learn`."""
+
+    min_relevance: float
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from the rows; the parameters are those of `LinearRanker.fit`.
+
+        Raises
+        ------
+        ArgumentError
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, groups are missing,
+            or no model can be trained on the rows.
+        """
+        measure, low = parse_relevance(self._measure()), self.min_relevance_in_use()
+        reader = self._reader(type(self).__name__)
+        rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
+        self._keep_kind(rows.relevance)
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        valid = None if eval_set is None else self._eval_rows(eval_set)
+        self._learn(Task(rows, weights, valid, measure, low), or_silent(progress))
+        return self
+
+    @abc.abstractmethod
+    def _learn(self, task: Task, progress: Progress) -> None:
+        """Keep the learned attributes."""
+
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
+        return checks.positive(self.min_relevance, "min_relevance")
