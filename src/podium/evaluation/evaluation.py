@@ -95,10 +95,8 @@ class Evaluation(Result):
     tables: KeptTables | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", ByMeasure(self.values))
-        object.__setattr__(self, "bounds", ByMeasure(self.bounds))
-        object.__setattr__(self, "best", ByMeasure(self.best))
-        object.__setattr__(self, "weights", ByMeasure(self.weights))
+        for name in ("values", "bounds", "best", "weights"):
+            object.__setattr__(self, name, ByMeasure(vars(self)[name]))
 
     @property
     def n_groups(self) -> int:
@@ -204,14 +202,8 @@ class Evaluation(Result):
                 f"{name} has no pooled form. Evaluated measures that have one: "
                 f"{', '.join(self.weights) or 'none'}."
             )
-        bounds = parse(measure).metric.bounds
-        return stats.pooled(
-            values,
-            self.weights[name],
-            level=self.level,
-            bounds=bounds,
-            **self.levels(),
-        )
+        rules = {"level": self.level, "bounds": parse(measure).metric.bounds}
+        return stats.pooled(values, self.weights[name], **rules, **self.levels())
 
     def segmented(
         self, by: str, key: ArrayLike | None = None, *, k: int | None = None
@@ -284,11 +276,9 @@ class Evaluation(Result):
     def _cutoff(self, k: int | None) -> int:
         if k is not None:
             return _check.cutoff(k)
-        with_cutoff = [m for m in map(parse, self.values) if m.k is not None]
         # pap@k, if present, comes first: at n_pos = k it turns from precision to partial AUC.
-        cutoff = next(
-            (m.k for m in [*(m for m in with_cutoff if m.name == "pap"), *with_cutoff]), None
-        )
+        measures = sorted(map(parse, self.values), key=lambda measure: measure.name != "pap")
+        cutoff = next((m.k for m in measures if m.k is not None), None)
         if cutoff is None:
             raise ArgumentError(
                 f"{arg.by('engagement')} needs a measure with a cutoff, such as pap@10. Add one."
