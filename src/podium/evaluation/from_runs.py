@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from podium import presets
-from podium.evaluation import _hints
 from podium.evaluation.alignment import align
 from podium.evaluation.conventions import Task, conventions_of, joined, ranking_options, tasks
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
+from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import divide
@@ -318,15 +317,11 @@ def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
 
     options = ranking_options(task.measures, task.options)
     ranking = data.ranking(truth, run, **options)
-    if options.get("min_relevance") is None:
-        relevances = Relevances.of(ranking)
-        _hints.warn_of_fractions(
-            relevances.n_below,
-            relevances.n_relevant,
-            task.measures,
-            min_relevance=ranking.min_relevance,
-        )
-    result = evaluate_parsed(ranking, task.measures, task.rules, open_ties=task.open_ties)
+    result = evaluate_parsed(
+        *(ranking, task.measures, task.rules),
+        open_ties=task.open_ties,
+        default_relevance=options.get("min_relevance") is None,
+    )
     if options.get("unjudged") == "bounds":
         grades = np.unique(truth.relevance)
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.conventions import Task, conventions_of, ranking_options
 from podium.evaluation.evaluation import Evaluation
@@ -293,18 +292,13 @@ class _Work:
             n_items, self._buckets.runs[job.run].name
         )
         relevances = Relevances.joined(part.relevances for part in parts)
-        min_relevance = parts[0].evaluation.conventions["min_relevance"]
-        if job.options.get("min_relevance") is None:
-            _hints.warn_of_fractions(
-                relevances.n_below,
-                relevances.n_relevant,
-                task.measures,
-                min_relevance=min_relevance,
-            )
         del parts  # so that the parts of each bucket are freed when they are merged
         of_job = self._parts[self._jobs.index(job)]
         merged = merge(of_job.pop(bucket).evaluation for bucket in sorted(of_job))
-        result = finished(merged, relevances, task.measures, task.rules)
+        is_default = job.options.get("min_relevance") is None
+        result = finished(
+            *(merged, relevances, task.measures, task.rules), default_relevance=is_default
+        )
         conventions = {**result.conventions, **conventions_of(job.options)}
         return replace(result, conventions=conventions)
 

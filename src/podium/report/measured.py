@@ -340,22 +340,14 @@ def comparisons(
     result: Mapping[str, Any],
 ) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, results) of a Comparison's JSON form."""
-    for by, name, measures in _all_and_segments(result):
-        for measure, results in measures.items():
-            yield by, name, measure, results
+    yield from (("", "all", *item) for item in result["measures"].items())
+    for segment in result["segments"]:
+        yield from ((segment["by"], segment["name"], *item) for item in segment["measures"].items())
 
 
 def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, summary); pooled forms are separate measures."""
-    for by, name, measures in _all_and_segments(result):
-        for measure, summary in measures.items():
-            yield by, name, measure, summary
-            if "pooled" in summary:
-                yield by, name, f"{measure} (pooled)", summary["pooled"]
-
-
-def _all_and_segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measures) for all users, and for each segment."""
-    yield "", "all", result["measures"]
-    for segment in result["segments"]:
-        yield segment["by"], segment["name"], segment["measures"]
+    for by, name, measure, summary in comparisons(result):
+        yield by, name, measure, summary
+        if "pooled" in summary:
+            yield by, name, f"{measure} (pooled)", summary["pooled"]

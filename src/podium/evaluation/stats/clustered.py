@@ -25,10 +25,6 @@ class ClusteredMean:
     std_error: float
     n_clusters: float
 
-    def scaled(self, scale: float) -> ClusteredMean:
-        """Return the mean of values that are multiplied by a scale."""
-        return ClusteredMean(self.mean * scale, self.std_error * scale, self.n_clusters)
-
     def interval(self, level: float, width: float = np.inf, *, widened: float = 0.0) -> Interval:
         """Return the t interval of the mean, cut off at -width and width.
 
@@ -127,7 +123,8 @@ def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
     """
     scale = intervals.scale_of(values)
     if scale != 1:
-        return [estimate.scaled(scale) for estimate in running_means(values / scale, counts)]
+        estimates = running_means(values / scale, counts)
+        return [intervals.scaled(estimate, scale) for estimate in estimates]
     is_defined = ~np.isnan(values)
     centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
     shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits

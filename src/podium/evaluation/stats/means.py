@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,15 +32,6 @@ class Summary:
     level: float
     n_groups: int
     n_undefined: int
-
-    def scaled(self, scale: float) -> Summary:
-        """Return the summary of values that are multiplied by a scale."""
-        return replace(
-            self,
-            mean=self.mean * scale,
-            std_error=self.std_error * scale,
-            interval=intervals.scaled(self.interval, scale),
-        )
 
 
 @intervals.rescaled(1)
