@@ -246,7 +246,7 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
 def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
     """Return the truth and the runs of each split; a table that is not a list is used in each."""
     tables: dict[str, Any] = {"truth": truth, **{f"runs[{n!r}]": run for n, run in runs.items()}}
-    sizes = {name: len(table) for name, table in tables.items() if isinstance(table, list)}
+    sizes = {name: len(table) for name, table in tables.items() if _is_split(table)}
     if len(runs) < 2:
         raise ArgumentError(f"runs must hold at least two runs, got {len(runs)}.")
     if not sizes:
@@ -275,5 +275,9 @@ def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[S
     ]
 
 
+def _is_split(table: Any) -> bool:
+    return isinstance(table, list)
+
+
 def _part(table: Any, i: int) -> Any:
-    return table[i] if isinstance(table, list) else table
+    return table[i] if _is_split(table) else table

@@ -12,7 +12,7 @@ from podium.report import headlines, pages
 from podium.report._types import Report, Table
 from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
-from podium.report.tables import Columns, build, ends, flat, once
+from podium.report.tables import Columns, build, ends, flat, named, once
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = (
@@ -135,9 +135,8 @@ def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
 
 
 def _numbers(record: Mapping[str, Any], value: str, other: str) -> dict[str, Any]:
-    names = ("std_error", other, *(_ENDS if record["bounds"] else _ENDS[:2]))
-    values = {**record, **ends(record)}
-    return {"": record[value], **{name: values[name] for name in names}}
+    limits = _ENDS if record["bounds"] else _ENDS[:2]
+    return named(record, value, ("std_error", other, *limits))
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:

@@ -97,9 +97,8 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
         yield decision, {"": int(result["decision"] == decision)}
     for claim in result["claims"]:
         place = f"{claim['place']}/" if claim["by"] else ""
-        values = {**claim, **tables.ends(claim)}
-        numbers = {name: values[name] for name in ("low", "high", *_NUMBERS)}
-        yield f"{place}{claim['measure']}", {"": claim["difference"], **numbers}
+        numbers = tables.named(claim, "difference", ("low", "high", *_NUMBERS))
+        yield f"{place}{claim['measure']}", numbers
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:

@@ -73,8 +73,8 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
 
 def scaled(result: Any, scale: float) -> Any:
     """Return the dataclass of statistics of values that are multiplied by a scale."""
-    fields = vars(result)
-    in_unit = {name: fields[name] * scale for name in _IN_UNIT if name in fields}
+    fields: dict[str, Any] = vars(result)
+    in_unit: dict[str, Any] = {name: fields[name] * scale for name in _IN_UNIT if name in fields}
     if "interval" in fields:  # floats overflow without a warning
         in_unit["interval"] = Interval(*(float(end) * scale for end in fields["interval"]))
     return replace(result, **in_unit)
