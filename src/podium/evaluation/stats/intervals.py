@@ -73,10 +73,11 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
 
 def scaled(result: Any, scale: float) -> Any:
     """Return the dataclass of statistics of values that are multiplied by a scale."""
-    fields: dict[str, Any] = vars(result)
+    fields = cast("dict[str, Any]", vars(result))
     in_unit: dict[str, Any] = {name: fields[name] * scale for name in _IN_UNIT if name in fields}
     if "interval" in fields:  # floats overflow without a warning
-        in_unit["interval"] = Interval(*(float(end) * scale for end in fields["interval"]))
+        low, high = map(float, fields["interval"])
+        in_unit["interval"] = Interval(low * scale, high * scale)
     return replace(result, **in_unit)
 
 
