@@ -89,8 +89,6 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
         (lambda r: evaluate(r, "rr").segmented("country", ["UK", "DE"]), ()),
         (lambda r: evaluate(r, "rr").summary("ap"), ()),
         (lambda r: evaluate(r, "rr").segmented("engagement"), ("by",)),
-        (lambda r: evaluate(r, "rr").segmented("engagement", k=0), ("k",)),
-        (lambda r: evaluate(r, "rr").segmented("n_pos", k=3), ("k", "by")),
     ],
 )
 def test_bad_arguments_are_named(ranking: Ranking, call: Any, parameters: tuple[str, ...]) -> None:

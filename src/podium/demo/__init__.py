@@ -89,23 +89,19 @@ def run(
     >>> run("demo-report").gate.verdict  # doctest: +SKIP
     'superior'
     """
-    with nullcontext() if out is None else _folder(Path(out)) as folder:
-        return _run(folder, shop, progress)
-
-
-def _run(folder: Path | None, shop: OnlineRetail | None, progress: Progress) -> Demo:
     numbers = count()
 
     def step(note: str) -> None:
         progress(next(numbers), _N_STEPS, note)
 
-    results = run_study(load_onlineretail() if shop is None else shop, step)
-    step("writing")
     path = ""
-    if folder is not None:
-        _write(results, folder)
-        path = str(folder / "report.html")
-        report.write(page.report(results), path)
+    with nullcontext() if out is None else _folder(Path(out)) as folder:
+        results = run_study(load_onlineretail() if shop is None else shop, step)
+        step("writing")
+        if folder is not None:
+            _write(results, folder)
+            path = str(folder / "report.html")
+            report.write(page.report(results), path)
     step("done")
     return Demo(page.summary(results), results.comparison, results.gate, results.audit, path)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -266,13 +266,28 @@ def compare_evaluations(
     chosen = (
         [*combinations(aligned, 2)] if pairs == "all" else [(baseline, other) for other in others]
     )
-    _refuse_difference_names(chosen)
-    compared = list(_compared(aligned, chosen))
+    for base, run in chosen:  # the results list a difference under this name
+        if (name := f"{run} - {base}") in aligned:
+            raise ArgumentError(
+                f"runs can't contain {name!r}, which is the name of a difference. Rename this run."
+            )
+    first = aligned[chosen[0][0]]
+    compared = [
+        (measure, segment, pair)
+        for segment in (None, *first.segments)
+        for measure in _measures_of(first, segment)
+        for pair in chosen
+    ]
     # The smallest p value that sign patterns can have, corrected, must be able to be significant.
     smallest = len(compared) / (_check.cutoff(n_permutations, name="n_permutations") + 1)
-    n_drawn = n_permutations if smallest <= 1 - aligned[chosen[0][0]].level else None
+    n_drawn = n_permutations if smallest <= 1 - first.level else None
     differences = [
-        _difference(aligned, measure, segment, pair, n_drawn) for measure, segment, pair in compared
+        Difference(
+            *(measure, run, base),
+            _paired(aligned[base], aligned[run], measure, segment, n_drawn),
+            *_names_of(segment),
+        )
+        for measure, segment, (base, run) in compared
     ]
     corrected = stats.holm([d.p_value for d in differences]).tolist()
     return Comparison(
@@ -280,39 +295,6 @@ def compare_evaluations(
         tuple(replace(d, holm_p_value=p) for d, p in zip(differences, corrected, strict=True)),
         pairs,
     )
-
-
-def _refuse_difference_names(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raise if a run has the name under which the results list a difference."""
-    runs = {run for pair in pairs for run in pair}
-    for baseline, run in pairs:
-        if (name := f"{run} - {baseline}") in runs:
-            raise ArgumentError(
-                f"runs can't contain {name!r}, which is the name of a difference. Rename this run."
-            )
-
-
-def _compared(
-    evaluations: Mapping[str, Evaluation], pairs: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, Segment | None, tuple[str, str]]]:
-    """Yield every measure, over all groups and in segments, with every pair of runs."""
-    first = next(iter(evaluations.values()))
-    for segment in (None, *first.segments):
-        for measure in _measures_of(first, segment):
-            for pair in pairs:
-                yield measure, segment, pair
-
-
-def _difference(
-    evaluations: Mapping[str, Evaluation],
-    measure: str,
-    segment: Segment | None,
-    pair: tuple[str, str],
-    n_permutations: int | None,
-) -> Difference:
-    baseline, run = pair
-    test = _paired(evaluations[baseline], evaluations[run], measure, segment, n_permutations)
-    return Difference(measure, run, baseline, test, *_names_of(segment))
 
 
 def _names_of(segment: Segment | None) -> tuple[str, str]:

@@ -95,10 +95,8 @@ class Evaluation(Result):
     tables: KeptTables | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", ByMeasure(self.values))
-        object.__setattr__(self, "bounds", ByMeasure(self.bounds))
-        object.__setattr__(self, "best", ByMeasure(self.best))
-        object.__setattr__(self, "weights", ByMeasure(self.weights))
+        for name in ("values", "bounds", "best", "weights"):
+            object.__setattr__(self, name, ByMeasure(vars(self)[name]))
 
     @property
     def n_groups(self) -> int:
@@ -204,40 +202,25 @@ class Evaluation(Result):
                 f"{name} has no pooled form. Evaluated measures that have one: "
                 f"{', '.join(self.weights) or 'none'}."
             )
-        bounds = parse(measure).metric.bounds
-        return stats.pooled(
-            values,
-            self.weights[name],
-            level=self.level,
-            bounds=bounds,
-            **self.levels(),
-        )
+        rules = {"level": self.level, "bounds": parse(measure).metric.bounds}
+        return stats.pooled(values, self.weights[name], **rules, **self.levels())
 
-    def segmented(
-        self, by: str, key: ArrayLike | None = None, *, k: int | None = None
-    ) -> Evaluation:
+    def segmented(self, by: str, key: ArrayLike | None = None) -> Evaluation:
         """Return the same evaluation with additional segments.
 
         Parameters
         ----------
         by : str
-            The division: "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the
-            groups by n_pos), or the name of `key`. n_pos is the number of positives in the truth.
+            The division: "engagement" (n_pos <= k against n_pos > k, with the cutoff k of pap, or
+            else of the first measure that has one), "n_pos" (quarters of the groups by n_pos), or
+            the name of `key`. n_pos is the number of positives in the truth.
         key : (n_groups,), optional
             A value per group, in the order of `labels`; each distinct value is a segment.
-        k : int, optional
-            The k of "engagement"; by default the cutoff of pap, or else of the first measure that
-            has one.
         """
-        if k is not None and (key is not None or by != "engagement"):
-            raise ArgumentError(
-                f"{arg.k} requires {arg.by('engagement')} without key, got {arg.k(k)} with "
-                f"{arg.by(by)}."
-            )
         if key is not None:
             new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
-            new_segments = by_engagement(self.n_positives, self._cutoff(k))
+            new_segments = by_engagement(self.n_positives, self._cutoff())
         elif by == "n_pos":
             new_segments = by_quantile(self.n_positives)
         else:
@@ -281,14 +264,10 @@ class Evaluation(Result):
                 result[name]["pooled"] = plain(vars(self.pooled(name)))
         return result
 
-    def _cutoff(self, k: int | None) -> int:
-        if k is not None:
-            return _check.cutoff(k)
-        with_cutoff = [m for m in map(parse, self.values) if m.k is not None]
+    def _cutoff(self) -> int:
         # pap@k, if present, comes first: at n_pos = k it turns from precision to partial AUC.
-        cutoff = next(
-            (m.k for m in [*(m for m in with_cutoff if m.name == "pap"), *with_cutoff]), None
-        )
+        measures = sorted(map(parse, self.values), key=lambda measure: measure.name != "pap")
+        cutoff = next((m.k for m in measures if m.k is not None), None)
         if cutoff is None:
             raise ArgumentError(
                 f"{arg.by('engagement')} needs a measure with a cutoff, such as pap@10. Add one."

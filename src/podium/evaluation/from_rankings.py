@@ -100,8 +100,9 @@ def evaluate_parsed(
     rules: MeanRules,
     *,
     open_ties: bool = False,
+    default_relevance: bool = False,
 ) -> Evaluation:
-    """Evaluate parsed measures; there may be none."""
+    """Evaluate parsed measures; there may be none. For the options, see `finished`."""
     rules.check(parsed)
     blocks: list[Evaluation] = []
     relevances: list[Relevances] = []
@@ -111,7 +112,8 @@ def evaluate_parsed(
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
     evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
-    return finished(evaluation, Relevances.joined(relevances), parsed, rules)
+    joined = Relevances.joined(relevances)
+    return finished(evaluation, joined, parsed, rules, default_relevance=default_relevance)
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,23 @@ def finished(
     relevances: Relevances,
     parsed: list[Measure],
     rules: MeanRules,
+    *,
+    default_relevance: bool,
 ) -> Evaluation:
-    """Give hints about the values of all groups, and set the rules for means."""
+    """Give hints about the values of all groups, and set the rules for means.
+
+    With `default_relevance`, the caller did not set the lowest relevance of positives.
+    """
+    min_relevance = evaluation.conventions["min_relevance"]
+    if default_relevance:
+        n_below, n_relevant = relevances.n_below, relevances.n_relevant
+        _hints.warn_of_fractions(n_below, n_relevant, parsed, min_relevance=min_relevance)
     if rules.undefined == "error":
         refuse_undefined(evaluation.values, evaluation.labels)
     _hints.warn_of_undefined(
         evaluation.values,
         parsed,
-        min_relevance=evaluation.conventions["min_relevance"],
+        min_relevance=min_relevance,
         low_grades=evaluation.conventions["low_grades"],
         highest=relevances.highest,
         any_positive=bool(evaluation.n_positives.any()),

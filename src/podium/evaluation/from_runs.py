@@ -10,26 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from podium import presets
-from podium.evaluation import _hints
 from podium.evaluation.alignment import align
-from podium.evaluation.conventions import (
-    Task,
-    conventions_of,
-    joined,
-    ranking_options,
-    tasks,
-)
+from podium.evaluation.conventions import Task, conventions_of, joined, ranking_options, tasks
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import (
-    Relevances,
-    evaluate_parsed,
-    refuse_undefined,
-)
+from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import divide
-from podium.evaluation.shown import RUN_COLUMNS, check_tables, shown_values
+from podium.evaluation.shown import check_tables, read_tables, shown_values
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure, parse_all
@@ -296,7 +285,6 @@ def _measured(
     options: Mapping[str, Any],
 ) -> _Measured:
     """Measure all runs by measures of relevance, in memory or in parts."""
-    from podium import data
     from podium.data.buckets import in_buckets
 
     with in_buckets(truth, runs, options, storage) as buckets:
@@ -313,12 +301,10 @@ def _measured(
                 (buckets.truth, buckets.runs),
                 buckets.whole,
             )
-    names = {name: options.get(name) for name in ("user", "item", "relevance")}
-    judged = data.read_truth(truth, **names)
+    is_read_again = bool(of_shown) or keep_lists or like is not None
+    judged, read = read_tables(truth, runs if is_read_again else {}, options)
     origin = judged.origin.completed(runs.values())
-    if of_shown or keep_lists or like is not None:  # the lists are read several times
-        names = {name: options.get(name) for name in RUN_COLUMNS}
-        runs = {name: data.read_run(run, **names) for name, run in runs.items()}
+    runs = read or runs
     by_task = [
         {name: _measure_relevance(judged, run, task) for name, run in runs.items()} for task in todo
     ]
@@ -331,15 +317,11 @@ def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
 
     options = ranking_options(task.measures, task.options)
     ranking = data.ranking(truth, run, **options)
-    if options.get("min_relevance") is None:
-        relevances = Relevances.of(ranking)
-        _hints.warn_of_fractions(
-            relevances.n_below,
-            relevances.n_relevant,
-            task.measures,
-            min_relevance=ranking.min_relevance,
-        )
-    result = evaluate_parsed(ranking, task.measures, task.rules, open_ties=task.open_ties)
+    result = evaluate_parsed(
+        *(ranking, task.measures, task.rules),
+        open_ties=task.open_ties,
+        default_relevance=options.get("min_relevance") is None,
+    )
     if options.get("unjudged") == "bounds":
         grades = np.unique(truth.relevance)
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}

@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
-from podium.evaluation.conventions import (
-    Task,
-    conventions_of,
-    ranking_options,
-)
+from podium.evaluation.conventions import Task, conventions_of, ranking_options
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
@@ -135,6 +130,8 @@ def measure_buckets(
         If measuring whole tables raises. Rows that contradict each other are then named by user
         and item only.
     """
+    from podium.data.best import joined_runs
+
     jobs = [
         [
             _Job(task.measures, ranking_options(task.measures, task.options), run, task.open_ties)
@@ -148,7 +145,8 @@ def measure_buckets(
         {job.run: work.finished(job, task) for job in of_task}
         for task, of_task in zip(todo, jobs, strict=True)
     ]
-    return Measured(evaluations, work.best_items(), work.items())
+    best = {name: joined_runs(runs) for name, runs in work.best.items() if runs}
+    return Measured(evaluations, best, dict(zip(buckets.runs, work.items[1:], strict=True)))
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class _Plan:
         parts: list[_Part] = []
         best: dict[str, Run] = {}
         if truth is not None:
-            parts = [self._part(truth, runs[job.run], self.facts, job) for job in self.jobs]
+            parts = [self.part(truth, runs[job.run], self.facts, job) for job in self.jobs]
         if truth is not None and self.depth is not None:
             if self.jobs[0].options.get("unjudged") == "skip":
                 runs = {n: judged_rows(run, truth) for n, run in runs.items()}
@@ -200,13 +198,7 @@ class _Plan:
             sum(len(users) for users, _ in ids),
         )
 
-    def measured_again(self, bucket: int, job: _Job) -> _Part:
-        """Return the values of a bucket where absent lists are not whole."""
-        truth, runs = self.rows.read(bucket)
-        facts = replace(self.facts, lists_whole=False)
-        return self._part(truth, runs[job.run], facts, job)  # pyright: ignore[reportArgumentType]
-
-    def _part(self, truth: Truth, run: Run, facts: Whole, job: _Job) -> _Part:
+    def part(self, truth: Truth, run: Run, facts: Whole, job: _Job) -> _Part:
         from podium.data.build import ranking_of_some
         from podium.data.sample_signs import SampleSigns
 
@@ -245,9 +237,9 @@ class _Work:
         self._sides = [buckets.truth, *buckets.runs.values()]
         self._common: dict[str, list[_CommonUsers]] = {name: [] for name in buckets.runs}
         self._users: list[list[Ids]] = [[] for _ in self._sides]
-        self._items: list[Ids] = [_NO_IDS for _ in self._sides]
+        self.items: list[Ids] = [_NO_IDS for _ in self._sides]
         self._parts: list[dict[int, _Part]] = [{} for _ in jobs]
-        self._best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
+        self.best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
 
     def measure(self) -> None:
         """Measure all buckets, several at a time."""
@@ -262,14 +254,14 @@ class _Work:
             for parts, part in zip(self._parts, result.parts, strict=False):
                 parts[bucket] = part
             for name, run in result.best.items():
-                self._best[name].append(run)
+                self.best[name].append(run)
             for name, common in result.common.items():
                 self._common[name].append(common)
             for users, of_side in zip(result.users, self._users, strict=False):
                 of_side.append(users)
-            self._items = [
+            self.items = [
                 distinct_ids(joined_ids([seen, items]))
-                for seen, items in zip(self._items, result.items, strict=True)
+                for seen, items in zip(self.items, result.items, strict=True)
             ]
             n_done += result.n_rows
             storage.progress(n_done, n_rows, "measuring")
@@ -300,23 +292,15 @@ class _Work:
             n_items, self._buckets.runs[job.run].name
         )
         relevances = Relevances.joined(part.relevances for part in parts)
-        min_relevance = parts[0].evaluation.conventions["min_relevance"]
-        if job.options.get("min_relevance") is None:
-            _hints.warn_of_fractions(
-                relevances.n_below,
-                relevances.n_relevant,
-                task.measures,
-                min_relevance=min_relevance,
-            )
-        del parts
-        result = finished(self.merged(job), relevances, task.measures, task.rules)
+        del parts  # so that the parts of each bucket are freed when they are merged
+        of_job = self._parts[self._jobs.index(job)]
+        merged = merge(of_job.pop(bucket).evaluation for bucket in sorted(of_job))
+        is_default = job.options.get("min_relevance") is None
+        result = finished(
+            *(merged, relevances, task.measures, task.rules), default_relevance=is_default
+        )
         conventions = {**result.conventions, **conventions_of(job.options)}
         return replace(result, conventions=conventions)
-
-    def merged(self, job: _Job) -> Evaluation:
-        """Return the values of all users; the parts are freed."""
-        parts = self._parts[self._jobs.index(job)]
-        return merge(parts.pop(bucket).evaluation for bucket in sorted(parts))
 
     def _check(self, job: _Job) -> int:
         """Check the ids of the whole tables, and return the number of items of the run."""
@@ -332,35 +316,24 @@ class _Work:
         if self._buckets.rows.is_text:
             left, right = strings(left), strings(right)
         names = self._sides[0].name, self._sides[number].name
+
+        def sides(of_truth: Ids, of_run: Ids) -> tuple[Side, Side]:
+            return (
+                Side("the truth", names[0], of_truth, has_rows=False),
+                Side("the run", names[1], of_run, has_rows=False),
+            )
+
         users = share(left, right)
-        sides = (
-            Side("the truth", names[0], left, has_rows=False),
-            Side("the run", names[1], right, has_rows=False),
-        )
-        report_common(users, common_ids(users), "user", *sides, n_more=n_both)
+        report_common(users, common_ids(users), "user", *sides(left, right), n_more=n_both)
         if job.options.get("missing", "error") == "error" and len(left):
             first = users.label(users.left.min())
             raise missing_users(names[1], len(left), n_both + len(left), first)
         whole = ["item" in self._sides[i].whole for i in (0, number)]
         items = (
-            as_written(self._items[0], whole[0], self._items[number]),
-            as_written(self._items[number], whole[1], self._items[0]),
+            as_written(self.items[0], whole[0], self.items[number]),
+            as_written(self.items[number], whole[1], self.items[0]),
         )
-        sides = (
-            Side("the truth", names[0], items[0], has_rows=False),
-            Side("the run", names[1], items[1], has_rows=False),
-        )
-        return check_common(share(*items), "item", *sides).n_right
-
-    def best_items(self) -> dict[str, Run]:
-        """Return the best items of all users, by run; empty without a depth."""
-        from podium.data.best import joined_runs
-
-        return {name: joined_runs(runs) for name, runs in self._best.items() if runs}
-
-    def items(self) -> dict[str, Ids]:
-        """Return the distinct items of each run."""
-        return dict(zip(self._buckets.runs, self._items[1:], strict=True))
+        return check_common(share(*items), "item", *sides(*items)).n_right
 
 
 def _measured(bucket: int, plan: _Plan) -> _Bucket:
@@ -368,4 +341,7 @@ def _measured(bucket: int, plan: _Plan) -> _Bucket:
 
 
 def _measured_again(bucket: int, plan: _Plan, job: _Job) -> _Part:
-    return plan.measured_again(bucket, job)
+    """Return the values of a bucket where absent lists are not whole."""
+    truth, runs = plan.rows.read(bucket)
+    facts = replace(plan.facts, lists_whole=False)
+    return plan.part(truth, runs[job.run], facts, job)  # pyright: ignore[reportArgumentType]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import arg, warn
+from podium.evaluation.stats.intervals import defined, mean
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.ranking import Ranking
@@ -141,15 +142,10 @@ def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tupl
         changed = int(differs(last, first).sum())
         if changed:
             rule = evaluation.undefined_rule(name)
-            means = [_mean(fill(values, rule)) for values in (last, first)]
+            means = [mean(defined(fill(values, rule))[0]) for values in (last, first)]
             effect = OpenTies(changed, last.size, *means)
             if effect.matters:
                 yield name, effect
-
-
-def _mean(values: PerGroup) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else np.nan
 
 
 def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -> None:

@@ -34,8 +34,10 @@ def of_evaluation(evaluation: Evaluation, measure: Any = None) -> Pictures:
     pictures: dict[str, Any] = {"means": measured.means(result, measure=only)}
     per_user = next((name for name in names if parse(name).metric.is_mean), None)
     if per_user:
-        pictures["distribution"] = partial(_distribution, evaluation, per_user)
-        pictures |= _divisions(measured.segments(result, only))
+        pictures["distribution"] = lambda: measured.distribution(
+            per_user, details.histogram(evaluation, per_user)
+        )
+        pictures |= {f"by {by}": figure for by, figure in measured.segments(result, only)}
     summaries = {name: {"": summary} for name, summary in result["measures"].items()}
     return {**pictures, **_cutoffs(summaries, names, {"": evaluation})}
 
@@ -59,18 +61,15 @@ def of_comparison(comparison: Comparison, measure: Any = None) -> Pictures:
     }
     if parse(name).metric.is_mean:
         pictures["users"] = partial(_users, comparison, name)
-        pictures["gains"] = partial(_gains, comparison, name)
-        pictures |= _divisions(measured.run_segments(result, name))
+        pictures["gains"] = lambda: measured.gains(
+            details.gains(comparison, name, _best_other(comparison, name))
+        )
+        pictures |= {f"by {by}": figure for by, figure in measured.run_segments(result, name)}
     trade_off = measured.trade_off(result, name)
     if trade_off is not None:
         pictures["trade-off"] = trade_off
     means = {name: tested["means"] for name, tested in result["measures"].items()}
     return {**pictures, **_cutoffs(means, names, comparison.evaluations)}
-
-
-def _divisions(segments: Iterable[tuple[str, Figure]]) -> dict[str, Figure]:
-    """Return a picture for each division of the users, such as "by n_pos"."""
-    return {f"by {by}": figure for by, figure in segments}
 
 
 def _cutoffs(
@@ -88,10 +87,6 @@ def _cutoffs(
     return {}
 
 
-def _distribution(evaluation: Evaluation, measure: str) -> Figure:
-    return measured.distribution(measure, details.histogram(evaluation, measure))
-
-
 def _curve(evaluations: Mapping[str, Evaluation], measure: str) -> Figure:
     baseline = next(iter(evaluations))
     curves = details.curves(details.leaders(evaluations, baseline, measure), [measure])
@@ -104,10 +99,6 @@ def _users(comparison: Comparison, measure: str) -> Figure:
     runs = comparison.baseline, _best_other(comparison, measure)
     values = [comparison.evaluations[run].filled(measure) for run in runs]
     return measured.users(values, runs, measure)
-
-
-def _gains(comparison: Comparison, measure: str) -> Figure:
-    return measured.gains(details.gains(comparison, measure, _best_other(comparison, measure)))
 
 
 def _best_other(comparison: Comparison, measure: str) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
-from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import read_tables
@@ -145,11 +146,14 @@ def compare(
     from podium.data.storage import Storage
     from podium.data.tables import with_shared_names
 
-    _refuse_runs_apart(runs, more)
+    if more or not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            "runs must be a mapping of names to runs, such as compare(truth, {'a': a, 'b': b}, "
+            f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
+        )
     storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
-    divisions = [by] if isinstance(by, str) else by
     all_splits = _splits(truth, runs, splits)
     tables = [table for split in all_splits for table in (split.truth, *split.runs.values())]
     options = with_shared_names(options, (*tables, users, catalogue, items))
@@ -178,7 +182,9 @@ def compare(
         for split in all_splits
     }
     measured = parts[all_splits[0].name] if len(all_splits) == 1 else join_splits(parts)
-    evaluations = _divided(measured, divisions, users, options.get("user"))
+    first = next(iter(measured.values()))
+    divisions = divide(first, [by] if isinstance(by, str) else by, users, user=options.get("user"))
+    evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
     comparison = compare_evaluations(evaluations, pairs=pairs, n_permutations=n_permutations)
     if options.get("unjudged") != "bounds":
         return comparison
@@ -216,12 +222,11 @@ def with_unjudged(
                 rows=masks.get((d.by, d.segment)),
                 undefined=first.undefined_rule(d.measure),
             )
-            differences[i] = replace(d, unjudged=unjudged)
-            if unjudged.can_reverse and not d.by:
-                labels = labels_to_settle(pool, d.measure)  # none if the means are equal
-                differences[i] = replace(
-                    differences[i], labels=labels if labels["user"].size else None
-                )
+            is_open = unjudged.can_reverse and not d.by
+            labels = labels_to_settle(pool, d.measure) if is_open else {"user": np.empty(0)}
+            # There are none if the means are equal.
+            found = labels if labels["user"].size else None
+            differences[i] = replace(d, unjudged=unjudged, labels=found)
     return replace(comparison, differences=tuple(differences))
 
 
@@ -236,15 +241,6 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
         )
     refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
     return Split(splits[0].name, *read_tables(splits[0].truth, splits[0].runs, options))
-
-
-def _refuse_runs_apart(runs: Any, more: Sequence[Any]) -> None:
-    """Raise if runs are not one mapping, as if each were an argument or they were in a list."""
-    if more or not isinstance(runs, Mapping):
-        raise ArgumentError(
-            "runs must be a mapping of names to runs, such as compare(truth, {'a': a, 'b': b}, "
-            f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
-        )
 
 
 def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
@@ -285,14 +281,3 @@ def _is_split(table: Any) -> bool:
 
 def _part(table: Any, i: int) -> Any:
     return table[i] if _is_split(table) else table
-
-
-def _divided(
-    evaluations: Mapping[str, Evaluation], by: Sequence[str], users: Any, user: str | None
-) -> dict[str, Evaluation]:
-    """Add segments to evaluations of the same groups; the table of users is read once."""
-    first = next(iter(evaluations.values()))
-    segments = divide(first, by, users, user=user).segments
-    return {
-        name: replace(evaluation, segments=segments) for name, evaluation in evaluations.items()
-    }

@@ -312,19 +312,14 @@ def labels_to_settle(
 
 def check_supported(measures: Sequence[Measure]) -> None:
     """Raise if the bounds of a measure are not known."""
-    wrong = [str(measure) for measure in measures if not _has_bounds(measure)]
+    unknown = {("norm", "list"), ("ideal", "full")}
+    wrong = [str(m) for m in measures if m.name not in SUPPORTED or unknown & {*m.options}]
     if wrong:
         raise ArgumentError(
             f"{arg.unjudged('bounds')} is not available for {', '.join(wrong)}. It supports "
             f"{', '.join(SUPPORTED[:-1])} and {SUPPORTED[-1]}, without norm=list and ideal=full. "
             f"Leave out other measures, or use {arg.unjudged('negative')}."
         )
-
-
-def _has_bounds(measure: Measure) -> bool:
-    return measure.name in SUPPORTED and not {("norm", "list"), ("ideal", "full")} & set(
-        measure.options
-    )
 
 
 def _of_pool(pool: UnjudgedPool, measure: Measure) -> tuple[Lists, Lists, Search]:

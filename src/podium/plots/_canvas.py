@@ -184,6 +184,11 @@ class Canvas:
             lines = _text.wrap(_text.printable(label), SMALL, self.width - 16)
             axis.set_label_text("\n".join(lines), **style)
 
+    def style_axes(self, x_label: str, y_label: str) -> None:
+        """Label both axes, each with a thin line and a light grid."""
+        self.style_axis(self.ax.xaxis, x_label)
+        self.style_axis(self.ax.yaxis, y_label)
+
     def space_ticks(self, ax: Any, width: float) -> None:
         """Leave out ticks whose labels would touch, on a linear horizontal axis of this width."""
         ax.xaxis.get_major_locator().set_params(nbins=int(min(8, max(2, width / _TICK))))

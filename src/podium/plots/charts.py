@@ -96,9 +96,8 @@ def histogram(
         sheet.height = _BARS
         sheet.ax.set_xlim(bounds[0], bounds[-1])
         sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
-        sheet.style_axis(sheet.ax.xaxis, axis_label)
+        sheet.style_axes(axis_label, count_label)
         sheet.space_ticks(sheet.ax, sheet.width - 70)
-        sheet.style_axis(sheet.ax.yaxis, count_label)
         sheet.ax.yaxis.get_major_locator().set_params(integer=True)
         sheet.ax.grid(visible=False, axis="x")
         if mean is not None:
@@ -204,8 +203,7 @@ def line_plot(
         _scale(sheet, drawn, levels, logs)
         for curve in sorted(drawn, key=lambda curve: curve.last, reverse=True):
             _draw_curve(sheet, curve)
-        sheet.style_axis(sheet.ax.xaxis, x_label)
-        sheet.style_axis(sheet.ax.yaxis, y_label)
+        sheet.style_axes(x_label, y_label)
         if not logs["x"]:
             are_integers = all((curve.x == np.round(curve.x)).all() for curve in drawn)
             sheet.ax.xaxis.get_major_locator().set_params(integer=are_integers)
@@ -339,8 +337,7 @@ def trade_off_plot(
             _draw_point(sheet, points[i], labels[i], texts[i], number)
         sheet.height = max(_SCATTER, 19 * len(drawn))
         sheet.ax.margins(0.08)
-        sheet.style_axis(sheet.ax.xaxis, x_label)
-        sheet.style_axis(sheet.ax.yaxis, y_label)
+        sheet.style_axes(x_label, y_label)
         sheet.space_ticks(sheet.ax, 0.7 * sheet.width)
         sheet.legend([labels[i] for i in drawn])
         if undefined := [label for i, label in enumerate(labels) if i not in defined]:
@@ -396,8 +393,7 @@ def user_scatter(
         _draw_users(sheet, across[is_defined], up[is_defined], sheet.height)
         if sheet.is_own:
             sheet.ax.set_aspect("equal", anchor="W")
-        sheet.style_axis(sheet.ax.xaxis, x_label)
-        sheet.style_axis(sheet.ax.yaxis, y_label)
+        sheet.style_axes(x_label, y_label)
         sheet.space_ticks(sheet.ax, sheet.height)
         sheet.description = f"{', '.join(_compared(across, up, count_label))}."
         sheet.note(sheet.description)

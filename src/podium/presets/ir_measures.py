@@ -9,14 +9,7 @@ _FIRST_ID = "Among equal scores, the lowest id ranks first. Ids are compared as 
 PRESET = Preset(
     name="ir_measures",
     package="ir-measures 0.4.3",
-    conventions=UsersAndLists(
-        ties="id",
-        undefined="zero",
-        missing="zero",
-        unjudged="negative",
-        low_grades="keep",
-        single_precision=True,
-    ),
+    conventions=UsersAndLists(ties="id", missing="zero", single_precision=True),
     metrics={
         "ndcg": Form("nDCG", _GAINS),
         "ndcg@k": Form("nDCG@10", _GAINS),

@@ -7,14 +7,7 @@ _ONE_LIST = "{} treats all rows as one list."
 PRESET = Preset(
     name="lightgbm",
     package="lightgbm 4.7.0",
-    conventions=UsersAndLists(
-        ties=None,
-        undefined="one",
-        missing="skip",
-        unjudged="negative",
-        low_grades="keep",
-        unretrieved="drop",
-    ),
+    conventions=UsersAndLists(undefined="one", unretrieved="drop"),
     metrics={
         "ndcg@k": Form(
             "ndcg@10",

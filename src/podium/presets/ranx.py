@@ -8,11 +8,7 @@ PRESET = Preset(
     name="ranx",
     package="ranx 0.3.21",
     conventions=UsersAndLists(
-        ties=None,
-        undefined="zero",
         missing="error",  # evaluate(make_comparable=True): zero
-        unjudged="negative",
-        low_grades="keep",
     ),
     metrics={
         "ndcg": Form("ndcg", {**_GAINS, "ideal": "best"}, note="gain=exp2 is ndcg_burges."),

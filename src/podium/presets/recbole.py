@@ -9,11 +9,8 @@ PRESET = Preset(
     name="recbole",
     package="recbole 1.2.1",
     conventions=UsersAndLists(
-        ties=None,
         undefined="skip",  # all users of the test data have positives
         missing="error",
-        unjudged="negative",
-        low_grades="keep",
     ),
     metrics={
         "ndcg@k": Form(

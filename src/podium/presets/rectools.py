@@ -13,8 +13,6 @@ PRESET = Preset(
         ties=None,  # lists have ranks, no scores
         undefined="skip",
         missing="zero",
-        unjudged="negative",
-        low_grades="keep",
     ),
     metrics={
         "ndcg@k": Form(

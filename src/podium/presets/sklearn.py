@@ -9,14 +9,7 @@ _LABELS = "{} measures labels, not ranked lists."
 PRESET = Preset(
     name="sklearn",
     package="scikit-learn 1.9.1",
-    conventions=UsersAndLists(
-        ties="average",
-        undefined="zero",
-        missing="skip",
-        unjudged="negative",
-        low_grades="keep",
-        unretrieved="drop",
-    ),
+    conventions=UsersAndLists(ties="average", unretrieved="drop"),
     metrics={
         "ndcg": Form("ndcg_score", {**_GAINS, "ideal": "best"}, note=_ONE_ITEM),
         "ndcg@k": Form("ndcg_score(k=10)", {**_GAINS, "ideal": "best"}, note=_ONE_ITEM),

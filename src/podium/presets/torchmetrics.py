@@ -14,11 +14,7 @@ PRESET = Preset(
     name="torchmetrics",
     package="torchmetrics 1.9.0",
     conventions=UsersAndLists(
-        ties=None,
         undefined="zero",  # empty_target_action="neg"
-        missing="skip",
-        unjudged="negative",
-        low_grades="keep",
         unretrieved="drop",
         single_precision=True,  # preds are converted
     ),

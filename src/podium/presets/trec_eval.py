@@ -9,10 +9,7 @@ PRESET = Preset(
     package="pytrec_eval-terrier 0.5.11",
     conventions=UsersAndLists(
         ties="id",
-        undefined="zero",
         missing="skip",  # trec_eval -c: zero
-        unjudged="negative",
-        low_grades="keep",
         single_precision=True,
     ),
     metrics={

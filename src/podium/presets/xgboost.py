@@ -9,15 +9,7 @@ _TOP_32 = "{0} without a cutoff is {0}@32."
 PRESET = Preset(
     name="xgboost",
     package="xgboost-cpu 3.2.0",
-    conventions=UsersAndLists(
-        ties=None,
-        undefined="one",
-        missing="skip",
-        unjudged="negative",
-        low_grades="keep",
-        unretrieved="drop",
-        single_precision=True,
-    ),
+    conventions=UsersAndLists(undefined="one", unretrieved="drop", single_precision=True),
     metrics={
         "ndcg@k": Form(
             "ndcg@10",

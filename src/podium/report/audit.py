@@ -60,15 +60,16 @@ def page(result: Mapping[str, Any]) -> Report:
         "title": f"Audit of {measure}",
         "status": status,
         "summary": [summary],
-        "sections": [*sections, _context(result)],
+        "sections": [
+            *sections,
+            {
+                "title": "Context",
+                "figures": [decided.audit_context(result)],
+                "tables": [context_table(result)],
+            },
+        ],
         "conventions": pages.conventions(result),
     }
-
-
-def _context(result: Mapping[str, Any]) -> Section:
-    """Return the section with the values of runs and of lists without a model."""
-    figures = [decided.audit_context(result)]
-    return {"title": "Context", "figures": figures, "tables": [context_table(result)]}
 
 
 def flat_table(result: Mapping[str, Any]) -> Table:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
 
 from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
 from podium.report._types import Report, Table
 from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
-from podium.report.tables import Columns, build, ends, flat, once
+from podium.report.tables import Columns, build, ends, flat, named, once
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = (
@@ -37,10 +39,8 @@ def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = N
     given : dict, optional
         The options of the command, which the conventions of the result do not all contain.
     """
-    conventions, options = result["conventions"], given or {}
-    sentences = [*notes.of_estimate(result), *notes.about_sizes(conventions, options)]
-    text = f"{' '.join(sentences)}\n{notes.options(conventions, options)}"
-    return View((Tables((_estimate_table(result),)), Text((text,))))
+    tables = Tables((_estimate_table(result),))
+    return _view(tables, notes.of_estimate(result), result["conventions"], given or {})
 
 
 def comparison_view(
@@ -57,10 +57,18 @@ def comparison_view(
         Whether the samples have no users.
     """
     conventions = _merged_conventions(list(result["conventions"].values()))
-    options = given or {}
-    sentences = [*notes.of_comparison(result, by_row), *notes.about_sizes(conventions, options)]
-    note = f"{' '.join(sentences)}\n{notes.options(conventions, options)}"
-    return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
+    tables = Tables((_means_table(result), _differences_table(result)))
+    return _view(tables, notes.of_comparison(result, by_row), conventions, given or {})
+
+
+def _view(
+    tables: Tables,
+    sentences: Iterable[str],
+    conventions: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> View:
+    text = " ".join([*sentences, *notes.about_sizes(conventions, options)])
+    return View((tables, Text((f"{text}\n{notes.options(conventions, options)}",))))
 
 
 def estimate_page(result: Mapping[str, Any]) -> Report:
@@ -113,30 +121,22 @@ def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Repor
 def estimate_numbers(result: Mapping[str, Any]) -> Numbers:
     """Yield the numbers of each estimate, by its measure."""
     for name, estimate in result["measures"].items():
-        yield name, _mean_numbers(estimate)
+        yield name, _numbers(estimate, "mean", "n_groups")
 
 
 def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
     """Yield the numbers of each estimate, ``run/ndcg@10``, and difference, ``b - a/ndcg@10``."""
     for measure, results in result["measures"].items():
         for run, mean in results["means"].items():
-            yield f"{run}/{measure}", _mean_numbers(mean)
+            yield f"{run}/{measure}", _numbers(mean, "mean", "n_groups")
         for test in results["differences"]:
-            yield f"{test['run']} - {test['baseline']}/{measure}", _test_numbers(test)
+            name = f"{test['run']} - {test['baseline']}/{measure}"
+            yield name, _numbers(test, "difference", "sign_probability")
 
 
-def _mean_numbers(mean: Mapping[str, Any]) -> dict[str, Any]:
-    counts = {"std_error": mean["std_error"], "n_groups": mean["n_groups"]}
-    return {"": mean["mean"], **counts, **_named_ends(mean)}
-
-
-def _test_numbers(test: Mapping[str, Any]) -> dict[str, Any]:
-    return {"": test["difference"], **{n: test[n] for n in _TEST[1:3]}, **_named_ends(test)}
-
-
-def _named_ends(record: Mapping[str, Any]) -> dict[str, Any]:
-    names = _ENDS if record["bounds"] else _ENDS[:2]
-    return {name: ends(record)[name] for name in names}
+def _numbers(record: Mapping[str, Any], value: str, other: str) -> dict[str, Any]:
+    limits = _ENDS if record["bounds"] else _ENDS[:2]
+    return named(record, value, ("std_error", other, *limits))
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:
@@ -181,17 +181,15 @@ def _differences_table(result: Mapping[str, Any]) -> Table:
         for measure, results in result["measures"].items()
         for test in results["differences"]
     ]
-    columns: Columns = {"measure": ("measure", str), "run": ("run", str), **_test_columns(tests[0])}
-    return once(build(columns, tests), "measure")
-
-
-def _test_columns(test: Mapping[str, Any]) -> Columns:
-    return {
+    columns: Columns = {
+        "measure": ("measure", str),
+        "run": ("run", str),
         "diff.": ("difference", change),
-        f"{test['level']:.4g} interval": ("interval", changes),
+        f"{tests[0]['level']:.4g} interval": ("interval", changes),
         "sign right": ("sign_probability", probability),
-        **({} if test["bounds"] is None else {"possible": ("bounds", changes)}),
+        **({} if tests[0]["bounds"] is None else {"possible": ("bounds", changes)}),
     }
+    return once(build(columns, tests), "measure")
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:
@@ -213,16 +211,8 @@ def comparison_table(result: Mapping[str, Any]) -> Table:
 
 def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the options of all files; sizes that differ become [minimum, maximum]."""
-    sizes = {
-        name: sorted({n for design in conventions for n in _as_list(design[name])})
-        for name in ("n_items", "n_negatives")
-    }
-    size_ranges = {name: values[:: len(values) - 1 or 1] for name, values in sizes.items()}
-    return conventions[0] | {
-        key: size_range[0] if len(size_range) == 1 else size_range
-        for key, size_range in size_ranges.items()
-    }
-
-
-def _as_list(size: Any) -> list[int]:
-    return cast("list[int]", size) if isinstance(size, list) else [size]
+    merged = dict(conventions[0])
+    for name in ("n_items", "n_negatives"):
+        sizes = {*np.hstack([design[name] for design in conventions]).tolist()}
+        merged[name] = min(sizes) if len(sizes) == 1 else [min(sizes), max(sizes)]
+    return merged

@@ -16,6 +16,9 @@ from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
+_MISSING = (
+    "podium measure refuses this by default. Here, podium's value is that with --missing zero."
+)
 _OPTIONS = (
     *("ties", "undefined", "missing", "unjudged", "unretrieved", "single_precision"),
     *("score_above", "min_relevance", "low_grades"),
@@ -60,8 +63,9 @@ def _parts(
         yield Tables((differences_table(compared),))
         yield Text((differences_note(compared),))
     search = result["search"]
-    if (search is not None or result["packages"]) and (note := missing_note(result)):
-        yield Text((note,))
+    if (search is not None or result["packages"]) and result["n_missing"]:
+        lacks = f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users."
+        yield Text((f"{lacks} {_MISSING}",))
     if search is not None:
         yield Text((search_headline(search),))
         if search["matches"]:
@@ -71,12 +75,14 @@ def _parts(
     if len(packages) == 1:
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
         yield Tables((waterfall_table(packages[0]),))
-        if note := waterfall_note(packages[0]):
-            yield Text((note,))
+        if same := {s["convention"]: s["value"] for s in packages[0]["steps"] if not s["n_users"]}:
+            yield Text((f"Without effect on these data: {conventions(same)}.",))
     elif packages:
         yield Tables((packages_table(packages),))
-    if note := open_ties_note(packages):
-        yield Text((note,))
+    if names := [steps["like"] for steps in packages if steps["open_ties"] is not None]:
+        leaves = "leaves" if len(names) == 1 else "leave"
+        start = f"{', '.join(names)} {leaves} the order of equal scores open"
+        yield Text((f"{start}: the value is in a range.",))
 
 
 def flat_table(result: Mapping[str, Any]) -> Table:
@@ -115,16 +121,6 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
         for line in compared["lines"]:
             values = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
             yield f"two {compared['kind']}s/{line['label']}", values
-
-
-def missing_note(result: Mapping[str, Any]) -> str:
-    """Return how podium's value counts users that the run lacks, empty if there are none."""
-    if not result["n_missing"]:
-        return ""
-    return (
-        f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users. podium measure "
-        "refuses this by default. Here, podium's value is that with --missing zero."
-    )
 
 
 def search_headline(found: Mapping[str, Any]) -> str:
@@ -234,34 +230,14 @@ def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | 
     return sums
 
 
-def waterfall_note(steps: Mapping[str, Any]) -> str:
-    """Return the conventions of the package that change nothing here, empty if all do."""
-    same = {step["convention"]: step["value"] for step in steps["steps"] if not step["n_users"]}
-    return f"Without effect on these data: {conventions(same)}." if same else ""
-
-
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
     """Return one row per package: its value, and the conventions that change it."""
     rows = [["podium", number(packages[0]["start"]), ""]]
     for steps in packages:
         changed = {s["convention"]: s["value"] for s in steps["steps"] if s["n_users"]}
-        rows.append([steps["like"], _value(steps), conventions(changed) if changed else ""])
+        value = "–".join(map(number, steps["open_ties"] or [steps["end"]]))
+        rows.append([steps["like"], value, conventions(changed) if changed else ""])
     return {"columns": ["package", "value", "conventions that matter here"], "rows": rows}
-
-
-def _value(steps: Mapping[str, Any]) -> str:
-    if steps["open_ties"] is None:
-        return number(steps["end"])
-    return "–".join(map(number, steps["open_ties"]))
-
-
-def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence on packages that leave the order of equal scores open, or nothing."""
-    names = [steps["like"] for steps in packages if steps["open_ties"] is not None]
-    if not names:
-        return ""
-    leaves = "leaves" if len(names) == 1 else "leave"
-    return f"{', '.join(names)} {leaves} the order of equal scores open: the value is in a range."
 
 
 def differences_table(compared: Mapping[str, Any]) -> Table:

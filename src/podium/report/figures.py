@@ -187,6 +187,26 @@ def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dic
     return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}
 
 
+def histogram(title: str, axis_label: str, bins: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figure of the values of users, given the other arguments of the function."""
+    axes = {"title": title, "axis_label": axis_label, "count_label": "users"}
+    return {"kind": "histogram", **axes, **bins}
+
+
+def lines(
+    title: str, axes: tuple[str, str], series: Iterable[Mapping[str, Any]], **more: Any
+) -> dict[str, Any]:
+    """Return the figure of lines; `axes` are the labels of x and y."""
+    named = {"title": title, "x_label": axes[0], "y_label": axes[1]}
+    return {"kind": "line_plot", **named, **more, "series": list(series)}
+
+
+def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) -> dict[str, Any]:
+    """Return the figure of panels of intervals, each with an axis of its own."""
+    rest = {"share_axis": False, "bounds_label": bounds_label}
+    return {"kind": "grouped_intervals", "title": title, "panels": list(panels), **rest}
+
+
 def differences(
     title: str,
     sides: tuple[str, str],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from podium._text import printable
 from podium.report import pages, tables
-from podium.report._types import Figure, Report, Table
+from podium.report._types import Report, Table
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
 from podium.report.pictures import decided
@@ -47,10 +47,10 @@ def headline(result: Mapping[str, Any]) -> str:
         text = f"{candidate} is {verdict} to {base} in {measure}"
     of_others = result["claims"][1:]
     if result["decision"] == "fail" and verdict != "inferior":
-        text += f", but {_listed([c for c in of_others if c['verdict'] == 'inferior'])}"
+        text += f", but {', '.join(_fault(c) for c in of_others if c['verdict'] == 'inferior')}"
     elif result["decision"] == "cannot tell" and verdict != "cannot tell":
         is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
-        text += f", but {_listed(is_open)}"
+        text += f", but {', '.join(map(_fault, is_open))}"
     return f"{start}: {text}."
 
 
@@ -69,27 +69,21 @@ def view(result: Mapping[str, Any]) -> View:
 
 def page(result: Mapping[str, Any]) -> Report:
     """Return the page of a Gate's JSON form: the decision, its reasons, and all claims."""
-    base, candidate = result["base"], result["candidate"]
+    measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
     return {
-        "title": f"{candidate} instead of {base}?",
+        "title": f"{result['candidate']} instead of {result['base']}?",
         "status": _STATUS[result["decision"]],
         "summary": [headline(result), *result["reasons"]],
         "sections": [
             {
                 "title": "Claims",
-                "figures": [*_figures(result)],
+                "figures": [decided.claims(result, m) for m in measures],
                 "tables": [pages.complete(gate_table(result))],
                 "notes": [*notes(result), *interval_notes(result)],
             }
         ],
         "conventions": pages.conventions(result),
     }
-
-
-def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield the differences in each measure, for all users and segments."""
-    for measure in dict.fromkeys(claim["measure"] for claim in result["claims"]):
-        yield decided.claims(result, measure)
 
 
 def flat_table(result: Mapping[str, Any]) -> Table:
@@ -103,9 +97,8 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
         yield decision, {"": int(result["decision"] == decision)}
     for claim in result["claims"]:
         place = f"{claim['place']}/" if claim["by"] else ""
-        values = {**claim, **tables.ends(claim)}
-        numbers = {name: values[name] for name in ("low", "high", *_NUMBERS)}
-        yield f"{place}{claim['measure']}", {"": claim["difference"], **numbers}
+        numbers = tables.named(claim, "difference", ("low", "high", *_NUMBERS))
+        yield f"{place}{claim['measure']}", numbers
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
@@ -203,10 +196,6 @@ def _failures(role: str, fail_on: str) -> set[str]:
     if role == "primary" and fail_on == "non-inferior":
         failures |= {"equal", "non-inferior"}
     return failures
-
-
-def _listed(claims: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(map(_fault, claims))
 
 
 def _fault(claim: Mapping[str, Any]) -> str:

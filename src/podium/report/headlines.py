@@ -131,13 +131,11 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
         return names
     ends = [end if end is None else sign * end for end in test["interval"]][::sign]
     interval = f" {span(ends, '+')}" if None not in ends else ""
-    p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
+    p = ""
+    if test["holm_p_value"] is not None:
+        text = p_value(test["holm_p_value"])
+        p = f", p < {text[1:]}" if text.startswith("<") else f", p = {text}"
     return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
-
-
-def _p(value: float) -> str:
-    text = p_value(value)
-    return f" {text[0]} {text[1:]}" if text.startswith("<") else f" = {text}"
 
 
 def _detectable(best: Lead, n_tests: int) -> list[str]:

@@ -20,7 +20,7 @@ from podium.report.cells import (
 )
 from podium.report.conventions import GLUE, conventions_line
 from podium.report.headlines import lead
-from podium.report.tables import Columns, build, ends, flat, once
+from podium.report.tables import Columns, build, flat, named, once
 from podium.report.views import Forms, Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
@@ -30,12 +30,12 @@ _RULES = {
     "one": "They count as 1.",
 }
 BOLD = "Bold: the best mean, if its difference from every other run is significant (p Holm)."
-_OF_MEAN = ("std_error", "n_groups", "n_undefined")
+_OF_MEAN = ("low", "high", "std_error", "n_groups", "n_undefined")
 _TESTS = (
     *("t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
-_OF_TEST = ("std_error", *_TESTS)
+_OF_TEST = ("low", "high", "std_error", *_TESTS)
 _ENDS = ("std_error", "low", "high", "level")
 _SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
 _TEST = ("difference", *_ENDS, *_TESTS, "n_undefined")
@@ -62,8 +62,7 @@ def comparison_view(result: Mapping[str, Any]) -> View:
 def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
     """Yield the numbers of each mean: ``ndcg@10``, in a segment ``n_pos 1/ndcg@10``."""
     for by, name, measure, summary in summaries(result):
-        values = {"": summary["mean"], **_numbers(summary, _OF_MEAN), **_of_unjudged(summary)}
-        yield _key(by, name, measure), values
+        yield _key(by, name, measure), named(summary, "mean", _OF_MEAN) | _of_unjudged(summary)
 
 
 def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
@@ -71,19 +70,14 @@ def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
     for by, name, measure, tested in comparisons(result):
         place = _key(by, name, measure)
         for run, mean in tested["means"].items():
-            yield f"{run}/{place}", {"": mean["mean"], **_numbers(mean, _OF_MEAN)}
+            yield f"{run}/{place}", named(mean, "mean", _OF_MEAN)
         for test in tested["differences"]:
-            values = {"": test["difference"], **_numbers(test, _OF_TEST)}
-            yield f"{test['run']} - {test['baseline']}/{place}", values
+            pair = f"{test['run']} - {test['baseline']}/{place}"
+            yield pair, named(test, "difference", _OF_TEST)
 
 
 def _key(by: str, name: str, measure: str) -> str:
     return f"{_segment(by, name)}/{measure}" if by else measure
-
-
-def _numbers(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    limits = ends(values)
-    return {name: limits.get(name, values.get(name)) for name in ("low", "high", *names)}
 
 
 def undefined_note(result: Mapping[str, Any], means: list[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -340,22 +334,14 @@ def comparisons(
     result: Mapping[str, Any],
 ) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, results) of a Comparison's JSON form."""
-    for by, name, measures in _all_and_segments(result):
-        for measure, results in measures.items():
-            yield by, name, measure, results
+    yield from (("", "all", *item) for item in result["measures"].items())
+    for segment in result["segments"]:
+        yield from ((segment["by"], segment["name"], *item) for item in segment["measures"].items())
 
 
 def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, summary); pooled forms are separate measures."""
-    for by, name, measures in _all_and_segments(result):
-        for measure, summary in measures.items():
-            yield by, name, measure, summary
-            if "pooled" in summary:
-                yield by, name, f"{measure} (pooled)", summary["pooled"]
-
-
-def _all_and_segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measures) for all users, and for each segment."""
-    yield "", "all", result["measures"]
-    for segment in result["segments"]:
-        yield segment["by"], segment["name"], segment["measures"]
+    for by, name, measure, summary in comparisons(result):
+        yield by, name, measure, summary
+        if "pooled" in summary:
+            yield by, name, f"{measure} (pooled)", summary["pooled"]

@@ -47,14 +47,15 @@ def evaluation_report(
     """
     result, empty = without_empty_segments({"segments": [], "conventions": {}, **evaluation})
     measures, more = result["measures"], details or {}
+    distributions = [pictures.distribution(*item) for item in more.get("histograms", {}).items()]
     return {
         "title": "Quality at the top of the list",
         "summary": headlines.of_evaluation(result),
         "facts": {name: number(s["mean"]) for name, s in [*measures.items()][:_MOST_FACTS]},
         "sections": [
             *_evaluation_means(result, empty),
-            *_segments(result),
-            *_distributions(more),
+            *({"title": f"By {by}", "figures": [f]} for by, f in pictures.segments(result)),
+            *([{"title": "Distributions", "figures": distributions}] if distributions else []),
             *_curves(more),
             *_users(more),
         ],
@@ -77,12 +78,6 @@ def _evaluation_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterat
         "tables": [table],
         "notes": notes,
     }
-
-
-def _segments(result: Mapping[str, Any]) -> Iterator[Section]:
-    """Yield a figure per division of the users; its numbers are in the table of measures."""
-    for by, figure in pictures.segments(result):
-        yield {"title": f"By {by}", "figures": [figure]}
 
 
 def comparison_report(
@@ -181,15 +176,6 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
         "tables": tables,
         "notes": notes,
     }
-
-
-def _distributions(details: Mapping[str, Any]) -> Iterator[Section]:
-    """Yield a section with the distribution of each measure over users."""
-    figures = [
-        pictures.distribution(name, bins) for name, bins in details.get("histograms", {}).items()
-    ]
-    if figures:
-        yield {"title": "Distributions", "figures": figures}
 
 
 def _curves(details: Mapping[str, Any]) -> Iterator[Section]:

@@ -28,21 +28,19 @@ def page(view: View, title: str) -> Report:
 
 def sections(view: View) -> list[Section]:
     """Return the parts of a view as sections; paragraphs without a title are notes of a section."""
-    result: list[Section] = []
-    notes: list[list[str]] = []
+    result: list[Any] = []
     for part in view.parts:
         if isinstance(part, Tables):
-            result.append({"title": "Results", "tables": [*map(complete, part.tables)]})
+            tables = [*map(complete, part.tables)]
+            result.append({"title": "Results", "tables": tables, "notes": []})
         elif part.title:
-            result.append({"title": part.title, "text": list(part.lines)})
-        elif not result:
-            result.append({"title": "Results"})
-        notes += [[] for _ in result[len(notes) :]]
-        if isinstance(part, Text) and not part.title:
-            notes[-1] += lines(part)
-    if notes:
-        notes[-1] += view.legend
-    return [{**section, "notes": texts} for section, texts in zip(result, notes, strict=True)]
+            result.append({"title": part.title, "text": [*part.lines], "notes": []})
+        else:
+            result = result or [{"title": "Results", "notes": []}]
+            result[-1]["notes"] += lines(part)
+    if result:
+        result[-1]["notes"] += view.legend
+    return result
 
 
 def lines(text: Text) -> list[str]:

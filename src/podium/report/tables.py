@@ -67,6 +67,12 @@ def ends(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"low": low, "high": high, "lowest": lowest, "highest": highest}
 
 
+def named(record: Mapping[str, Any], value: str, names: Iterable[str]) -> dict[str, Any]:
+    """Return the value of a record under the name "", and the numbers of these names."""
+    numbers = {**record, **ends(record)}
+    return {"": record[value], **{name: numbers.get(name) for name in names}}
+
+
 def once(table: Table, name: str) -> Table:
     """Return a table without the cells of a column that repeat the cell above them."""
     j = list(table["columns"]).index(name)

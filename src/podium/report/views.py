@@ -154,13 +154,12 @@ def _short_parts(view: View) -> Iterator[Text | Tables]:
 
 
 def _short_table(table: Table) -> Table:
-    rows = [[_short_cell(cell) for cell in row] for row in table["rows"][:MOST_ROWS]]
+    rows = [
+        [_cut(cell, _LONGEST) if isinstance(cell, str) else cell for cell in row]
+        for row in table["rows"][:MOST_ROWS]
+    ]
     bold = [cell for cell in table.get("highlight", ()) if cell[0] < MOST_ROWS]
     return {**table, "rows": rows, "highlight": bold}
-
-
-def _short_cell(cell: Any) -> Any:
-    return _cut(cell, _LONGEST) if isinstance(cell, str) else cell
 
 
 def _cut(text: str, most: int) -> str:

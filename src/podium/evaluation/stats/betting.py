@@ -91,21 +91,15 @@ def betting_interval(
     >>> round(low, 3), round(high, 3)
     (0.044, 0.056)
     """
-    low, high = _bounds(bounds)
+    low, high = _check.bounds(bounds)
+    width = _check.positive(high - low, "bounds[1] - bounds[0]")
     array = _inside(values, low, high)
     alpha = 1 - _check.open_fraction(level, "level")
-    width = high - low
     # Distances from the two bounds: negated values give exactly the negated interval.
     return Interval(
         low + width * _lower_end((array - low) / width, alpha),
         high - width * _lower_end((high - array) / width, alpha),
     )
-
-
-def _bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    low, high = _check.bounds(bounds)
-    _check.positive(high - low, "bounds[1] - bounds[0]")
-    return low, high
 
 
 def _inside(values: ArrayLike, low: float, high: float) -> NDArray[np.float64]:

@@ -25,10 +25,6 @@ class ClusteredMean:
     std_error: float
     n_clusters: float
 
-    def scaled(self, scale: float) -> ClusteredMean:
-        """Return the mean of values that are multiplied by a scale."""
-        return ClusteredMean(self.mean * scale, self.std_error * scale, self.n_clusters)
-
     def interval(self, level: float, width: float = np.inf, *, widened: float = 0.0) -> Interval:
         """Return the t interval of the mean, cut off at -width and width.
 
@@ -90,7 +86,8 @@ def clustered_mean(
     (0.25, 0.05, 2.0)
     """
     group_values = intervals.values(values, "values")
-    group_weights = _weights(weights, group_values.size)
+    n_groups = group_values.size
+    group_weights = np.ones(n_groups) if weights is None else _check.weights(weights, n_groups)
     _check.equal_length(values=group_values, weights=group_weights)
     is_used = ~np.isnan(group_values) & (group_weights > 0)
     group_values, group_weights = group_values[is_used], group_weights[is_used]
@@ -101,8 +98,10 @@ def clustered_mean(
     deviations = group_weights * (group_values - mean)
     if clusters is not None:
         codes = _codes(clusters, is_used)
-        deviations = _sums(codes, deviations)
-        group_weights = _sums(codes, group_weights)
+        deviations, group_weights = (
+            np.bincount(codes, column).astype(np.float64, copy=False)
+            for column in (deviations, group_weights)
+        )
     n_effective = float(group_weights.sum() ** 2 / (group_weights**2).sum())
     return ClusteredMean(mean, _jackknife_error(deviations, group_weights), n_effective)
 
@@ -124,7 +123,8 @@ def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
     """
     scale = intervals.scale_of(values)
     if scale != 1:
-        return [estimate.scaled(scale) for estimate in running_means(values / scale, counts)]
+        estimates = running_means(values / scale, counts)
+        return [intervals.scaled(estimate, scale) for estimate in estimates]
     is_defined = ~np.isnan(values)
     centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
     shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits
@@ -151,14 +151,6 @@ def _jackknife_error(deviations: PerGroup, weights: PerGroup) -> float:
     # Without cluster c, the mean moves by -deviation_c / (total weight - weight_c).
     moves = deviations / other_weights
     return float(np.sqrt((n - 1) / n * (moves**2).sum()))
-
-
-def _sums(codes: NDArray[np.int64], values: PerGroup) -> PerGroup:
-    return np.bincount(codes, values).astype(np.float64, copy=False)
-
-
-def _weights(weights: ArrayLike | None, n_groups: int) -> PerGroup:
-    return np.ones(n_groups) if weights is None else _check.weights(weights, n_groups)
 
 
 def _codes(clusters: ArrayLike, is_used: NDArray[np.bool_]) -> NDArray[np.int64]:

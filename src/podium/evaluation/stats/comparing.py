@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,16 +44,6 @@ class PairedTest:
     detectable: float
     n_groups: int
     n_undefined: int
-
-    def scaled(self, scale: float) -> PairedTest:
-        """Return the test of values that are multiplied by a scale."""
-        return replace(
-            self,
-            difference=self.difference * scale,
-            std_error=self.std_error * scale,
-            interval=intervals.scaled(self.interval, scale),
-            detectable=self.detectable * scale,
-        )
 
 
 @intervals.rescaled(2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from podium.types import PerGroup
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
+_IN_UNIT = ("mean", "difference", "std_error", "detectable")  # statistics in the unit of the values
 _ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
 
@@ -43,7 +45,7 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
     """Return a decorator of statistics whose squares of large values would overflow.
 
     The first arguments are columns of values. They and `bounds` are divided by `scale_of` them, and
-    the method `scaled` of the result multiplies by it again.
+    `scaled` multiplies the result by it again.
     """
 
     def decorate(function: F) -> F:
@@ -62,17 +64,21 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
             if "bounds" in options:
                 options["bounds"] = tuple(end / scale for end in _check.bounds(options["bounds"]))
             small = (column / scale for column in columns)
-            return function(*small, *given[n_columns:], **options).scaled(scale)
+            return scaled(function(*small, *given[n_columns:], **options), scale)
 
         return cast("F", at_scale)
 
     return decorate
 
 
-def scaled(interval: Interval, scale: float) -> Interval:
-    """Return the interval of values that are multiplied by a scale."""
-    low, high = (float(bound) * scale for bound in interval)  # floats overflow without a warning
-    return Interval(low, high)
+def scaled(result: Any, scale: float) -> Any:
+    """Return the dataclass of statistics of values that are multiplied by a scale."""
+    fields = cast("dict[str, Any]", vars(result))
+    in_unit: dict[str, Any] = {name: fields[name] * scale for name in _IN_UNIT if name in fields}
+    if "interval" in fields:  # floats overflow without a warning
+        low, high = map(float, fields["interval"])
+        in_unit["interval"] = Interval(low * scale, high * scale)
+    return replace(result, **in_unit)
 
 
 def defined(values: PerGroup) -> tuple[PerGroup, int]:

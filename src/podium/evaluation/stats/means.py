@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,15 +32,6 @@ class Summary:
     level: float
     n_groups: int
     n_undefined: int
-
-    def scaled(self, scale: float) -> Summary:
-        """Return the summary of values that are multiplied by a scale."""
-        return replace(
-            self,
-            mean=self.mean * scale,
-            std_error=self.std_error * scale,
-            interval=intervals.scaled(self.interval, scale),
-        )
 
 
 @intervals.rescaled(1)
@@ -177,20 +168,16 @@ def pooled(
     >>> pooled([1.0, 0.5], [30, 10]).mean
     0.875
     """
-    group_values, group_weights = (
-        intervals.values(values, "values"),
-        intervals.values(weights, "weights"),
-    )
+    group_values = intervals.values(values, "values")
+    group_weights = intervals.values(weights, "weights")
     _check.equal_length(values=group_values, weights=group_weights)
     level = _check.open_fraction(level, "level")
     bounds = _check.bounds(bounds)
     is_defined = ~np.isnan(group_values)
-    group_values, group_weights = (
-        group_values[is_defined],
-        _check.weights(group_weights[is_defined], int(is_defined.sum()), name="weights"),
-    )
-    total = float(group_weights.sum())
+    group_values = group_values[is_defined]
     n, n_undefined = group_values.size, is_defined.size - group_values.size
+    group_weights = _check.weights(group_weights[is_defined], n, name="weights")
+    total = float(group_weights.sum())
     if not total > 0:
         return Summary(np.nan, np.nan, Interval(np.nan, np.nan), level, n, n_undefined)
     ratio = float(group_weights @ group_values) / total

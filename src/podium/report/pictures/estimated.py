@@ -8,7 +8,7 @@ from typing import Any
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
-from podium.report.figures import differences, interval_row, intervals
+from podium.report.figures import differences, grouped, interval_row, intervals, lines
 from podium.report.pictures import measured
 
 BOUNDS = "all values that the observed ranks allow"
@@ -35,13 +35,8 @@ def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
         if measure in ("", name)
     ]
     first = next(iter(next(iter(result["measures"].values()))["means"].values()))
-    return {
-        "kind": "grouped_intervals",
-        "title": f"Estimates, with {percentage(first['level'])} intervals",
-        "panels": panels,
-        "share_axis": False,
-        "bounds_label": BOUNDS,
-    }
+    title = f"Estimates, with {percentage(first['level'])} intervals"
+    return grouped(title, panels, BOUNDS)
 
 
 def run_differences(result: Mapping[str, Any], measure: str) -> Figure:
@@ -71,23 +66,22 @@ def cutoffs(
 def plan_errors(plan: Mapping[str, Any]) -> Figure:
     """Return the error of each design of a Plan's JSON form against its cost."""
     field = "std_error" if plan["conventions"]["ignore_bias"] else "error"
-    lines: dict[str, list[tuple[float, float]]] = {}
+    families: dict[str, list[tuple[float, float]]] = {}
     for design in plan["designs"]:
-        lines.setdefault(_family(design), []).append((design["n_scored"], design[field]))
-    errors = [error for points in lines.values() for _, error in points]
-    return {
-        "kind": "line_plot",
-        "title": f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
-        "x_label": "items scored per user",
-        "y_label": f"{field.replace('std_', 'standard ')} in {plan['measure']}",
-        "log_x": True,
-        "log_y": min(errors) > 0,
-        "series": [
-            {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
-            for label, points in lines.items()
-        ],
-        "reference": {"value": plan["goal"], "label": f"goal: {plan['goal']:.3g}"},
-    }
+        families.setdefault(_family(design), []).append((design["n_scored"], design[field]))
+    series = [
+        {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
+        for label, points in families.items()
+    ]
+    label = f"{field.replace('std_', 'standard ')} in {plan['measure']}"
+    return lines(
+        f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
+        ("items scored per user", label),
+        series,
+        log_x=True,
+        log_y=min(error for points in families.values() for _, error in points) > 0,
+        reference={"value": plan["goal"], "label": f"goal: {plan['goal']:.3g}"},
+    )
 
 
 def _family(design: Mapping[str, Any]) -> str:
@@ -126,12 +120,6 @@ def rank_shares(
     line: dict[str, Any] = {"label": "estimate", "x": ks, "y": [shares[k - 1] for k in ks]}
     if bounds:
         line |= {"lowest": [bounds[k][0] for k in ks], "highest": [bounds[k][1] for k in ks]}
-    return {
-        "kind": "line_plot",
-        "title": "Rank of the target among all items",
-        "x_label": "k",
-        "y_label": "share of users with a rank of at most k (recall@k)",
-        "log_x": True,
-        "series": [line],
-        "bounds_label": BOUNDS,
-    }
+    axes = "k", "share of users with a rank of at most k (recall@k)"
+    title = "Rank of the target among all items"
+    return lines(title, axes, [line], log_x=True, bounds_label=BOUNDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
@@ -52,34 +52,23 @@ def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str
             for name in parts[0]["measures"]
             if measure in ("", name)
         ]
-        yield by, _panels(f"Means by {by}{_of_many(len(parts))}", panels)
+        title = f"Means by {by}{_of_many(len(parts))}"
+        yield by, figures.grouped(title, panels, UNJUDGED)
 
 
 def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
     """Return the distribution of a measure over users, from its bins and mean."""
-    return {
-        "kind": "histogram",
-        "title": f"Distribution of {measure} over users",
-        "axis_label": measure,
-        "count_label": "users",
-        **bins,
-    }
+    return figures.histogram(f"Distribution of {measure} over users", measure, bins)
 
 
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
     """Return the means of a metric at several cutoffs, in the form of `evaluation.details`."""
     sampled = f" ({curve['n_users']:,} users)" if "n_users" in curve else ""
-    return {
-        "kind": "line_plot",
-        "title": f"{metric} at k{sampled}",
-        "x_label": "k",
-        "y_label": f"mean {metric}",
-        "log_x": True,
-        "series": [
-            {"label": run or metric, "x": curve["k"], "y": means}
-            for run, means in curve["means"].items()
-        ],
-    }
+    series = [
+        {"label": run or metric, "x": curve["k"], "y": means}
+        for run, means in curve["means"].items()
+    ]
+    return figures.lines(f"{metric} at k{sampled}", ("k", f"mean {metric}"), series, log_x=True)
 
 
 def cutoffs(
@@ -145,7 +134,7 @@ def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
     if len(panels) == 1:
         rows, name = panels[0]["rows"], panels[0]["title"]
         return figures.intervals(f"{name}: {title}", rows, bounds_label=UNJUDGED)
-    return _panels(f"{title[0].upper()}{title[1:]}", panels)
+    return figures.grouped(f"{title[0].upper()}{title[1:]}", panels, UNJUDGED)
 
 
 def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
@@ -202,7 +191,7 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
         ]
         if panels:
             title = f"{measure} by {by}{_of_many(len(parts))}"
-            yield by, {**_panels(title, panels), "share_axis": True}
+            yield by, {**figures.grouped(title, panels, UNJUDGED), "share_axis": True}
 
 
 def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
@@ -251,13 +240,8 @@ def users(values: Sequence[Any], runs: tuple[str, str], measure: str) -> Figure:
 def gains(gain: Mapping[str, Any]) -> Figure:
     """Return the distribution of the differences between a run and the baseline."""
     measure = gain["measure"]
-    return {
-        "kind": "histogram",
-        "title": f"{measure} of each user: {gain['run']} − {gain['baseline']}",
-        "axis_label": f"difference in {measure}",
-        "count_label": "users",
-        **gain["histogram"],
-    }
+    title = f"{measure} of each user: {gain['run']} − {gain['baseline']}"
+    return figures.histogram(title, f"difference in {measure}", gain["histogram"])
 
 
 def gains_by_segment(gain: Mapping[str, Any]) -> Figure:
@@ -289,13 +273,3 @@ def _divisions(result: Mapping[str, Any]) -> dict[str, list[Any]]:
 def _of_many(n_segments: int) -> str:
     """Return how many segments are drawn, for a title, if not all of them are."""
     return f" ({MOST_IN_FIGURE} of {n_segments} segments)" if n_segments > MOST_IN_FIGURE else ""
-
-
-def _panels(title: str, panels: Iterable[Mapping[str, Any]]) -> Figure:
-    return {
-        "kind": "grouped_intervals",
-        "title": title,
-        "panels": list(panels),
-        "share_axis": False,
-        "bounds_label": UNJUDGED,
-    }

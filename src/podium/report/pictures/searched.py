@@ -8,7 +8,7 @@ from typing import Any
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
-from podium.report.figures import intervals
+from podium.report.figures import intervals, lines
 
 _MOST_TRIALS = 20
 _LOG_FACTOR = 20.0  # values that differ by this factor get a logarithmic axis
@@ -42,22 +42,13 @@ def parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
         The best mean over all trials with this value.
     """
     values = sorted(best)
-    return {
-        "kind": "line_plot",
-        "title": f"Best {measure} at each value of {name}",
-        "x_label": name,
-        "y_label": f"mean {measure}",
-        "log_x": values[0] > 0 and values[-1] / values[0] >= _LOG_FACTOR,
-        "series": [{"label": measure, "x": values, "y": [best[value] for value in values]}],
-    }
+    is_log = values[0] > 0 and values[-1] / values[0] >= _LOG_FACTOR
+    line = {"label": measure, "x": values, "y": [best[value] for value in values]}
+    title = f"Best {measure} at each value of {name}"
+    return lines(title, (name, f"mean {measure}"), [line], log_x=is_log)
 
 
 def training(name: str, values: Sequence[float]) -> Figure:
     """Return one value of a model after each iteration of its fit, such as the objective."""
-    return {
-        "kind": "line_plot",
-        "title": f"Training: {name}",
-        "x_label": "iteration",
-        "y_label": name,
-        "series": [{"label": name, "x": [*range(1, len(values) + 1)], "y": [*values]}],
-    }
+    line = {"label": name, "x": [*range(1, len(values) + 1)], "y": [*values]}
+    return lines(f"Training: {name}", ("iteration", name), [line])
