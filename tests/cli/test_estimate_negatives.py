@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ PAIRS = {
     "item": np.append(RNG.integers(0, N_ITEMS - 1, 400), N_ITEMS - 1),
 }
 LISTED = ("--negatives-file", "test.negative", "--items", "40", "--no-replacement")
-PAST = ("--items", "40", "--negatives", "9", "--seen", "past")
 RR = ("--no-bounds", "--method", "naive", "-m", "rr")
 
 
@@ -187,18 +185,6 @@ def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], file
     assert found["conventions"]["n_items"] == [38, 40]
     (line,) = said
     assert "2 of the 30 users of test.negative are in seen.csv. The others are treated" in line
-
-
-def test_last_line_gives_the_same_again(podium: Callable[..., Any], files: Path) -> None:
-    listed = (files / "test.negative").read_text().splitlines()
-    target = listed[0].split(")")[0].split(",")[1]
-    (files / "own file").write_text("\n".join([f"{listed[0]}\t{target}", *listed[1:]]) + "\n")
-    options = ("--no-replacement", "--drop-own", "--negatives-file", "own file")
-    done = podium("estimate", "scores.csv", "--items", "40", *options, *RR)
-    said = f"--method naive --items 40 {shlex.join(options)}"
-    assert " ".join(done.out.split()).endswith(said)
-    again = podium("estimate", "scores.csv", "-m", "rr", "--no-bounds", *shlex.split(said))
-    assert again.out == done.out
 
 
 def test_draws_that_never_repeat_are_pointed_out(

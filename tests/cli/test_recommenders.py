@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import recommenders, tuning
+from podium import recommenders
 from podium.data.part_folder import PartFolder
 from podium.errors import warn
 
@@ -80,31 +80,6 @@ def test_factorize_names_the_command_that_took_its_place(podium: Run) -> None:
     done = podium("factorize", "pairs.csv", "--factors", "4", "--out", "model")
     assert (done.status, Path("model").exists()) == (2, False)
     assert "podium train --model factorization" in done.err
-
-
-@pytest.mark.parametrize("options", [(), ("--valid", "valid.csv", "--eval-metric", "recall@5")])
-@pytest.mark.parametrize("name", ["ease", "item-knn"])
-def test_search_is_that_of_the_library_and_can_be_repeated(
-    podium: Run, name: str, options: tuple[str, ...]
-) -> None:
-    search = ("--tune", "--budget", "3", "--seed", "4", "--tune-table", "t.parquet")
-    done = train(podium, *search, *options, model=name)
-    found = tuning.search(
-        recommenders.get(name),
-        "pairs.csv",
-        eval_set="valid.csv" if options else None,
-        measure="recall@5" if options else "ndcg@10",
-        n_trials=3,
-        seed=4,
-    )
-    table = pl.read_parquet("t.parquet").drop("seconds")
-    assert table.equals(pl.DataFrame(found.table).drop("seconds"))
-    (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
-    before = Path("model").read_bytes()
-    Path("model").unlink()
-    assert podium(*shlex.split(line)).status == 0
-    assert Path("model").read_bytes() == before
-    assert sorted(path.name for path in Path().glob("model*")) == ["model"]
 
 
 def test_command_to_repeat_names_each_parameter_once(podium: Run) -> None:

@@ -41,7 +41,9 @@ def archives(rng: random.Random, corpus: Corpus) -> Case:
     readers: tuple[Callable[[str], Any], ...] = (
         data.read_features,
         lambda name: list(data.stream_features(name, rows=10)),
-        lambda name: sampled.read_negatives(name, n_items=100),
+        lambda name: (
+            sampled.SampleReader(n_items=100, negatives=name, replacement=False).candidates
+        ),
     )
     read = rng.choice(readers)
     files = {"rows.svmlight": spoil(rows, rng) if rng.random() < 0.7 else rows}

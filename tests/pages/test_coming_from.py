@@ -25,9 +25,3 @@ def test_pages_are_generated() -> None:
 def test_command_of_the_page_names_the_package(name: str, podium: Callable[..., Any]) -> None:
     ((argv, _),) = commands(coming_from.page(name))
     assert f"--like {name}" in podium(*argv[1:]).out
-
-
-def test_commands_of_lightgbm_and_xgboost_state_the_conventions() -> None:
-    stated = [argv for argv, _ in commands(coming_from.boosting())]
-    assert len(stated) == 3  # pre@k has a convention of its own
-    assert not any("--like" in argv for argv in stated)

@@ -7,29 +7,11 @@ from pathlib import Path
 import pytest
 
 from podium.errors import ArgumentError
-from podium.rankers import LinearRanker, get, load, parse, register, save
-from podium.rankers.registry import REGISTRY
+from podium.rankers import LinearRanker, get, parse, save
 
 
 class Mine(LinearRanker):
     """A user's own ranker."""
-
-
-@pytest.fixture
-def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
-    list(REGISTRY)  # imports the plugins, which register once in a process
-    monkeypatch.setattr(REGISTRY, "_entries", {**REGISTRY._entries})
-    assert register("mine")(Mine) is Mine
-
-
-@pytest.mark.usefixtures("_mine")
-def test_registered_ranker_is_found_saved_and_loaded(tmp_path: Path) -> None:
-    assert REGISTRY["mine"] is Mine
-    fitted = get("mine", one_group=True).fit([[0.0], [1.0]], [0, 1])
-    save(fitted, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert type(again) is Mine
-    assert again.coef_ == fitted.coef_
 
 
 def test_ranker_is_made_from_its_text() -> None:
