@@ -368,7 +368,9 @@ def generalization_gap(
         "bound": bound,
         "constant": constant if constant > 0 else None,
         "scaled_bound": [constant * value if constant > 0 else None for value in bound],
-        "rate": np.polyfit(np.log(multiples), np.log(high - low), 1)[0] if has_width else None,
+        "rate": float(np.polyfit(np.log(multiples), np.log(high - low), 1)[0])
+        if has_width
+        else None,
         "rho": rho,
         "n_repeats": n_repeats,
     }
