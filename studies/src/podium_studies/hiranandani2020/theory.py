@@ -368,9 +368,7 @@ def generalization_gap(
         "bound": bound,
         "constant": constant if constant > 0 else None,
         "scaled_bound": [constant * value if constant > 0 else None for value in bound],
-        "rate": float(np.polyfit(np.log(multiples), np.log(high - low), 1)[0])
-        if has_width
-        else None,
+        "rate": _slope(np.log(multiples), np.log(high - low)) if has_width else None,
         "rho": rho,
         "n_repeats": n_repeats,
     }
@@ -412,3 +410,8 @@ def gap_plot(gap: Mapping[str, Any], *, background: str | None = None) -> str:
     x_label, y_label = "items in the group (logarithmic)", "population − empirical risk"
     figure = views.lines(title, series, x_label, y_label, log_x=True)
     return figures.draw(figure, background=background)
+
+
+def _slope(x: Any, y: Any) -> float:
+    coefficients: Any = np.polyfit(x, y, 1)
+    return float(coefficients[0])
