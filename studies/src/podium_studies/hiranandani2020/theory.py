@@ -412,6 +412,7 @@ def gap_plot(gap: Mapping[str, Any], *, background: str | None = None) -> str:
     return figures.draw(figure, background=background)
 
 
-def _slope(x: Any, y: Any) -> float:
-    coefficients: Any = np.polyfit(x, y, 1)
-    return float(coefficients[0])
+def _slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return the slope of the line of least squares."""
+    centred = x - x.mean()
+    return float(centred @ y / (centred @ centred))
