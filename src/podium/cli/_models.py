@@ -164,25 +164,28 @@ def loss_of(model: Model, text: str) -> Any:
     if _is_library_loss(model, text):
         return _library_loss(model, text)
     base, text_parameters = losses.split(text)
-    registry: dict[str, Any] = {**losses.REGISTRY}
-    fields = {
-        name: {field.name: field.default for field in dataclasses.fields(each)}
-        for name, each in registry.items()
-    }
+    cls: Any = losses.REGISTRY.get(base)
+    fields = {} if cls is None else _defaults(cls)
     params = _known({"clip": model.clip or None, "min_relevance": model.min_relevance})
-    for name in params if base in fields else ():
-        if name not in fields[base]:
-            others = sorted(loss for loss in fields if name in fields[loss])
+    for name in params if cls is not None else ():
+        if name not in fields:
+            registered = losses.REGISTRY.items()
+            others = sorted(loss for loss, each in registered if name in _defaults(each))
             raise ArgumentError(
                 f"{arg[name]} has no effect with the loss {base}. Leave it out, or use it "
                 f"with {', '.join(others)}."
             )
-    if "k" not in text_parameters and base in fields:
-        if fields[base].get("k") is dataclasses.MISSING:
+    if "k" not in text_parameters and cls is not None:
+        if fields.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
-        elif model.k is not None and registry[base].head_cutoff:
+        elif model.k is not None and cls.head_cutoff:
             params["k"] = model.k
     return losses.get(text, **params)
+
+
+def _defaults(cls: Any) -> dict[str, Any]:
+    """Return the default of each parameter of a class of losses."""
+    return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
 def _no_scale_parameter(model: Model, parameter_names: Any) -> dict[str, Any]:

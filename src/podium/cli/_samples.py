@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.sampled import SampleReader
-    from podium.sampled.reading import Observations
+    from podium.sampled.evaluating import Observations
     from podium.sampled.reading.negatives import CandidatePairs
 
 

@@ -17,7 +17,7 @@ from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
     from podium.report.results import Result
-    from podium.sampled.reading import Observations
+    from podium.sampled.evaluating import Observations
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95

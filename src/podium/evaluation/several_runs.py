@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
@@ -222,11 +220,11 @@ def with_unjudged(
                 rows=masks.get((d.by, d.segment)),
                 undefined=first.undefined_rule(d.measure),
             )
-            is_open = unjudged.can_reverse and not d.by
-            labels = labels_to_settle(pool, d.measure) if is_open else {"user": np.empty(0)}
-            # There are none if the means are equal.
-            found = labels if labels["user"].size else None
-            differences[i] = replace(d, unjudged=unjudged, labels=found)
+            labels = None
+            if unjudged.can_reverse and not d.by:
+                to_settle = labels_to_settle(pool, d.measure)  # none if the means are equal
+                labels = to_settle if to_settle["user"].size else None
+            differences[i] = replace(d, unjudged=unjudged, labels=labels)
     return replace(comparison, differences=tuple(differences))
 
 

@@ -17,6 +17,7 @@ from podium.data.ids import label_array
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
+from podium.sampled.evaluating import Observations
 from podium.sampled.ranks import SampledRanks, one_size, size_at
 from podium.sampled.reading.columns import (
     HISTORY,
@@ -34,7 +35,6 @@ from podium.sampled.sampling import from_doubled
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.ranks import SharedRanks
 
-Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
 
 _ROLES = {
