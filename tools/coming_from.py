@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from podium import metrics, presets
 from podium._grammar import word, write
-from podium.presets import Form, Preset, UsersAndLists, lightgbm, xgboost
+from podium.presets import Form, Preset
 from podium.report.conventions import as_option
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "coming-from"
@@ -24,10 +23,19 @@ TITLES = {
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
 }
-BOOSTING = (lightgbm.PRESET, xgboost.PRESET)
-"""The tables that are no values of `like`."""
+BOOSTING = (presets.read("lightgbm"), presets.read("xgboost"))
+"""The packages that are no values of `like`."""
 
-PODIUM = UsersAndLists(ties="worst", undefined="skip", missing="error", low_grades="zero")
+PODIUM = {
+    "ties": "worst",
+    "undefined": "skip",
+    "missing": "error",
+    "unjudged": "negative",
+    "unretrieved": "count",
+    "single_precision": False,
+    "score_above": None,
+    "low_grades": "zero",
+}
 """podium's defaults, with a threshold of positives."""
 
 MEANINGS = {
@@ -118,7 +126,7 @@ def page(name: str) -> str:
         command(chosen, f"--like {name}"),
         _CONVENTIONS.format(**text),
         rules_table(preset),
-        *([_OPEN_TIES.format(**text)] if preset.conventions.ties is None else []),
+        *([_OPEN_TIES.format(**text)] if "ties" not in preset.fields else []),
         _NAMES,
         names_table(preset),
         *refused(preset),
@@ -150,15 +158,14 @@ def stated_commands(preset: Preset) -> Iterator[str]:
     """Yield a command for each set of conventions of a package, with options that state them."""
     by_options: dict[str, list[str]] = {}
     for key, form in preset.metrics.items():
-        stated = options({**asdict(preset.conventions), **form.conventions})
+        stated = options({**preset.fields, **form.fields})
         by_options.setdefault(stated, []).append(f"'{podium_text(key, form)}'")
     yield from (command(measures, stated) for stated, measures in by_options.items())
 
 
 def options(rules: Mapping[str, Any]) -> str:
     """Return the options of the command line for the conventions that differ from podium's."""
-    usual = asdict(PODIUM)
-    stated = [as_option(n, v) for n, v in rules.items() if v not in (None, usual[n])]
+    stated = [as_option(n, rules[n]) for n, v in PODIUM.items() if rules.get(n, v) != v]
     return " ".join(word for words in stated for word in words)
 
 
@@ -166,9 +173,9 @@ def index() -> str:
     """Return the page that compares the conventions of all packages."""
     names = list(presets.PACKAGES)
     header = ["convention", "podium", *(f"[{TITLES[name]}]({name}.md)" for name in names)]
-    all_rules = [asdict(PODIUM), *(asdict(presets.get(name).conventions) for name in names)]
+    all_rules = [PODIUM, *(presets.get(name).fields for name in names)]
     rows = [
-        [f"`{name}`: {meaning}", *(_rule(name, rules[name]) for rules in all_rules)]
+        [f"`{name}`: {meaning}", *(_rule(name, rules.get(name)) for rules in all_rules)]
         for name, meaning in MEANINGS.items()
     ]
     return f"{_INDEX}\n\n{table(header, rows)}\n\n{_NEXT}\n"
@@ -187,11 +194,11 @@ def command(measures: list[str], conventions: str) -> str:
 
 def rules_table(preset: Preset) -> str:
     """Return the conventions of users and lists that differ from podium's."""
-    mine, theirs = asdict(PODIUM), asdict(preset.conventions)
+    theirs = preset.fields
     rows = [
-        [f"`{name}`: {meaning}", _rule(name, mine[name]), _rule(name, theirs[name])]
+        [f"`{name}`: {meaning}", _rule(name, PODIUM[name]), _rule(name, theirs.get(name))]
         for name, meaning in MEANINGS.items()
-        if mine[name] != theirs[name]
+        if PODIUM[name] != theirs.get(name)
     ]
     return table(["convention", "podium", TITLES[preset.name]], rows)
 
@@ -215,7 +222,8 @@ def podium_text(key: str, form: Form) -> str:
 
 
 def _of_metric(form: Form) -> Iterator[str]:
-    rules = [f"`{name}`: {_rule(name, value)}." for name, value in form.conventions.items()]
+    different = {**dict.fromkeys(form.open), **form.fields}
+    rules = [f"`{name}`: {_rule(name, value)}." for name, value in different.items()]
     yield " ".join([*rules, *([form.note] if form.note else [])])
 
 

@@ -19,10 +19,10 @@ from tests.parity.test_like import columns
 import podium
 from podium.errors import ArgumentError
 from podium.metrics import parse
-from podium.presets import Preset, lightgbm, xgboost
+from podium.presets import Preset, read
 
 CUTOFFS = (1, 3, 10)
-TABLES = {"lightgbm": lightgbm.PRESET, "xgboost": xgboost.PRESET}
+TABLES = {name: read(name) for name in ("lightgbm", "xgboost")}
 
 Group = list[tuple[float, float]]
 """The labels and the scores of a group's rows."""
@@ -83,10 +83,8 @@ def measured(preset: Preset, text: str, truth: Table, run: Table, **other: Any) 
     """Measure with the conventions of the table; return the evaluation and the canonical text."""
     measure = preset.measure(parse(text))
     rules = preset.rules(measure) | other
-    result = podium.measure(
-        columns(truth, "relevance"), columns(run, "score"), measure.canonical, **rules
-    )
-    return result, measure.canonical
+    both = columns(truth, "relevance"), columns(run, "score")
+    return podium.measure(*both, measure.canonical, **rules), measure.canonical
 
 
 def cases() -> list[Any]:
@@ -123,7 +121,7 @@ def test_values_and_means_are_those_of_the_package(preset: Preset, text: str) ->
 def test_a_minus_of_xgboost_is_the_value_zero(text: str) -> None:
     truth, run = lists(empty=True)
     name = f"{'map' if text == 'ap@3' else 'ndcg'}@3-"
-    result, key = measured(xgboost.PRESET, text, truth, run, undefined="zero")
+    result, key = measured(TABLES["xgboost"], text, truth, run, undefined="zero")
     theirs = of_xgboost([group_of(truth, run, user) for user in run], [name])[name]
     assert result.means[key] == pytest.approx(theirs, abs=1e-6)
 
@@ -147,9 +145,9 @@ def test_equal_scores_keep_the_order_of_rows(preset: Preset, text: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*order of equal scores")
 def test_only_xgboost_compares_scores_in_single_precision() -> None:
     close = [[(0, 1.0), (1, 1.0 + 1e-9)]]
-    for preset, expected in ((lightgbm.PRESET, 1), (xgboost.PRESET, 0)):
-        assert PEERS[preset.name](close, ["ndcg@1"])["ndcg@1"] == expected
-        result, key = measured(preset, "ndcg@1", *tables(close))
+    for name, expected in (("lightgbm", 1), ("xgboost", 0)):
+        assert PEERS[name](close, ["ndcg@1"])["ndcg@1"] == expected
+        result, key = measured(TABLES[name], "ndcg@1", *tables(close))
         assert result.means[key] == expected
 
 

@@ -41,6 +41,7 @@ pytestmark = pytest.mark.filterwarnings(
 HERE = Path(__file__).parent
 RECBOLE = json.loads((HERE / "recbole_values.json").read_text())
 RECTOOLS = json.loads((HERE / "rectools_values.json").read_text())["like"]
+BEFORE = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
 CUTOFFS = (1, 3, 10)
 BINARY = ("rectools", "recbole")
 """The packages whose metrics do not use grades."""
@@ -135,13 +136,8 @@ def recbole(truth: Table, run: Table, name: str) -> Values:
 
 
 PEERS: dict[str, Callable[[Table, Table, str], Values]] = {
-    "trec_eval": trec_eval,
-    "ir_measures": ir_measures,
-    "sklearn": sklearn,
-    "ranx": ranx,
-    "rectools": rectools,
-    "recbole": recbole,
-    "torchmetrics": torchmetrics,
+    peer.__name__: peer
+    for peer in (trec_eval, ir_measures, sklearn, ranx, rectools, recbole, torchmetrics)
 }
 
 
@@ -156,6 +152,25 @@ def as_text(table: Table) -> dict[str, dict[str, Any]]:
     return {str(u): {str(i): v for i, v in items.items()} for u, items in table.items()}
 
 
+# --- The files ------------------------------------------------------------------------------------
+
+FILES = sorted(path.stem for path in Path(presets.__file__).parent.glob("*.toml"))
+FIELDS = {"missing", "undefined", "unjudged", "unretrieved", "single_precision", "low_grades"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_states_all_fields_with_values_that_measure_accepts(file: str) -> None:
+    preset, truth, run = presets.read(file), {0: {0: 4, 1: 0, 2: 0}}, {0: {0: 3.0, 1: 2.0, 2: 1.0}}
+    assert re.fullmatch(r"[\w-]+ [\d.]+", preset.package)
+    for key, form in preset.metrics.items():
+        measure = preset.measure(parse(key.replace("@k", "@2")))
+        rules = {"ties": "worst", **preset.rules(measure)}
+        assert FIELDS < {*rules, *form.open} <= {*FIELDS, "ties", "score_above"}
+        if measure.metric.reads != "catalogue":
+            tables = columns(truth, "relevance"), columns(run, "score")
+            assert podium.measure(*tables, measure.canonical, **rules).means
+
+
 # --- The comparison -------------------------------------------------------------------------------
 
 
@@ -165,15 +180,9 @@ def columns(table: Table, name: str) -> dict[str, list[Any]]:
 
 
 def measured(package: str, text: str, truth: Table, run: Table) -> podium.Evaluation:
-    is_of_shown = parse(text).metric.reads == "catalogue"
-    before = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
-    return podium.measure(
-        columns(truth, "relevance"),
-        columns(run, "score"),
-        text,
-        like=package,
-        **({"catalogue": before} if is_of_shown else {}),
-    )
+    catalogue = {"catalogue": BEFORE} if parse(text).metric.reads == "catalogue" else {}
+    tables = columns(truth, "relevance"), columns(run, "score")
+    return podium.measure(*tables, text, like=package, **catalogue)
 
 
 def drawn(package: str, text: str, *, with_text_ids: bool) -> tuple[Table, Table]:
@@ -248,10 +257,6 @@ def test_the_lists_are_as_said() -> None:
 EQUAL = dict.fromkeys(range(30), 1.0)
 
 
-def reversed_rows(table: dict[Any, float]) -> dict[Any, float]:
-    return dict(reversed(table.items()))
-
-
 @pytest.mark.parametrize(
     ("package", "name"),
     [
@@ -262,7 +267,7 @@ def reversed_rows(table: dict[Any, float]) -> dict[Any, float]:
 )
 def test_values_of_equal_scores_depend_on_the_order_of_rows(package: str, name: str) -> None:
     truth = {0: {0: 1}}
-    orders = ({0: EQUAL}, {0: reversed_rows(EQUAL)})
+    orders = ({0: EQUAL}, {0: dict(reversed(EQUAL.items()))})
     first, second = (PEERS[package](truth, run, name)[1] for run in orders)
     assert first != second
     text = {"mrr": "rr", "RetrievalMRR": "rr", "RBP(rel=1)": "rbp"}[name]
@@ -309,9 +314,9 @@ def test_scikit_learn_refuses_lists_of_one_item() -> None:
 # --- What podium does not reproduce ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_refused_metrics_are_none_of_the_table_and_raise_the_reason(package: str) -> None:
-    preset = presets.get(package)
+@pytest.mark.parametrize("file", FILES)
+def test_refused_metrics_are_none_of_the_table_and_raise_the_reason(file: str) -> None:
+    preset = presets.read(file)
     assert not set(preset.metrics) & set(preset.refused)
     for name, reason in preset.refused.items():
         with pytest.raises(ArgumentError, match=re.escape(reason)):
@@ -336,11 +341,8 @@ def test_stored_values_are_those_of_recbole() -> None:
 
 def test_recbole_counts_the_padding_as_an_item() -> None:
     truth, run = lists(whole=True)
-    before = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
-    texts = [f"coverage@{k}" for k in CUTOFFS]
-    ours = podium.measure(
-        columns(truth, "relevance"), columns(run, "score"), texts, catalogue=before
-    )
+    tables = columns(truth, "relevance"), columns(run, "score")
+    ours = podium.measure(*tables, [f"coverage@{k}" for k in CUTOFFS], catalogue=BEFORE)
     for k in CUTOFFS:
         expected = ours.means[f"coverage@{k}"] * N_ITEMS / (N_ITEMS + 1)
         assert RECBOLE["means"][f"itemcoverage@{k}"] == pytest.approx(expected, abs=5.001e-5)
@@ -348,9 +350,8 @@ def test_recbole_counts_the_padding_as_an_item() -> None:
 
 def test_recbole_weighs_users_by_their_positives_in_gauc() -> None:
     truth, run = lists(whole=True)
-    by_user = podium.measure(
-        columns(truth, "relevance"), columns(run, "score"), "auc", n_items=N_ITEMS
-    )
+    tables = columns(truth, "relevance"), columns(run, "score")
+    by_user = podium.measure(*tables, "auc", n_items=N_ITEMS)
     n_positives = [sum(truth[u].values()) for u in by_user.labels]
     weighted = np.average(by_user.values["auc"], weights=n_positives)
     assert RECBOLE["means"]["gauc"] == pytest.approx(weighted, abs=5.001e-5)

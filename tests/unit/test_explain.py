@@ -36,7 +36,7 @@ def tables(seed: int, n_users: int = 60) -> tuple[Any, Any]:
 def test_steps_lead_to_the_value_of_the_package(like: str, measure: str) -> None:
     truth, run = tables(4)
     run["score"] = np.arange(run["score"].size)[::-1] * 0.5 + 1.0  # no ties, no score below 0
-    if presets.get(like).conventions.missing == "error":
+    if presets.get(like).fields["missing"] == "error":
         users = np.unique(run["user"])
         truth = {name: column[np.isin(truth["user"], users)] for name, column in truth.items()}
     try:

@@ -81,8 +81,8 @@ def tasks(
         _refuse_given(like, {**no_limit, **of_measure}, passed)
         by_preset.setdefault(tuple(of_measure.items()), []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same
-        _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
-        by_preset[tuple(preset.users_and_lists().items())] = []
+        _refuse_given(like, {**no_limit, **preset.fields}, passed)
+        by_preset[tuple(preset.fields.items())] = []
     return [_task(group, dict(of_them), rules, options) for of_them, group in by_preset.items()]
 
 

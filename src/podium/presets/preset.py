@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
+import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.metrics import get as get_measure
 from podium.metrics.measures import stated_options
-from podium.types import LowGrades, Ties, Undefined
 
 PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")
-"""The packages that have a preset, each a module of `podium.presets`."""
-
-
-@dataclass(frozen=True)
-class UsersAndLists:
-    """The conventions of a package that apply before and after a metric.
-
-    Attributes
-    ----------
-    ties : {"worst", "best", "average", "threshold", "id", "random"} or None
-        The order of equal scores; None if the package does not define it.
-    undefined : {"skip", "zero", "one", "error"}
-        The treatment of users without a value in the mean.
-    missing : {"error", "zero", "skip"}
-        The treatment of users of the truth who are not in the run.
-    unjudged : {"negative", "skip"}
-        The treatment of items of the run without a relevance.
-    unretrieved : {"count", "drop"}
-        Whether relevant items that the list lacks count.
-    single_precision : bool
-        Whether scores are compared as float32.
-    score_above : float, optional
-        Only items with a higher score are retrieved.
-    low_grades : {"keep", "zero"}
-        Whether relevances below the threshold of positives have gains in graded measures.
-    """
-
-    ties: Ties | None = None
-    undefined: Undefined = "zero"
-    missing: Literal["error", "zero", "skip"] = "skip"
-    unjudged: Literal["negative", "skip"] = "negative"
-    unretrieved: Literal["count", "drop"] = "count"
-    single_precision: bool = False
-    score_above: float | None = None
-    low_grades: LowGrades = "keep"
+"""The packages that ``like`` accepts, each with a TOML file in `podium.presets`."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +29,18 @@ class Form:
         The name in the package, such as "RetrievalMAP(top_k=10)", with 10 as the cutoff.
     options : mapping
         The options of podium's metric that the package fixes.
-    conventions : mapping
-        The fields of `UsersAndLists` that are different for this metric.
+    fields : mapping
+        The fields of the package that are different for this metric.
+    open : tuple of str
+        The fields of the package that it does not define for this metric.
     note : str
         A further difference that users should know; empty if there is none.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    conventions: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    open: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -84,7 +54,9 @@ class Preset:
         The value of ``like``, if it is one of `PACKAGES`.
     package : str
         The name of the package on PyPI, with the version that the tests compare with.
-    conventions : UsersAndLists
+    fields : mapping of str to object
+        The conventions that the package defines, as keyword arguments of `podium.measure`. Without
+        "ties", the package does not define the order of equal scores.
     metrics : mapping of str to Form
         How the package computes each of podium's metrics: "ndcg" over whole lists, and "ndcg@k"
         with a cutoff.
@@ -95,7 +67,7 @@ class Preset:
 
     name: str
     package: str
-    conventions: UsersAndLists
+    fields: Mapping[str, Any]
     metrics: Mapping[str, Form]
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -142,20 +114,41 @@ class Preset:
         adapted = get_measure(measure.name, k=measure.k, **{**options, **form.options})
         return replace(adapted, text=str(measure))
 
-    def users_and_lists(self) -> dict[str, Any]:
-        """Return the conventions of users and lists that the package defines."""
-        return {name: rule for name, rule in asdict(self.conventions).items() if rule is not None}
-
     def rules(self, measure: Measure) -> dict[str, Any]:
-        """Return the conventions of users and lists that the package defines for a measure.
+        """Return the fields that the package defines for a measure.
 
         Raises
         ------
         ArgumentError
             If the package lacks the measure.
         """
-        rules = {**self.users_and_lists(), **self.form(measure).conventions}
-        return {name: rule for name, rule in rules.items() if rule is not None}
+        form = self.form(measure)
+        rules = {**self.fields, **form.fields}
+        return {name: rule for name, rule in rules.items() if name not in form.open}
+
+
+@cache
+def read(name: str) -> Preset:
+    """Return the preset in the TOML file of a package, also of one that ``like`` refuses.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file for the package.
+
+    Examples
+    --------
+    >>> read("lightgbm").metrics["ap@k"].name
+    'map@10'
+    """
+    file = resources.files("podium.presets") / f"{name}.toml"
+    fields = tomllib.loads(file.read_text(encoding="utf-8"))
+    package, measures, refused = (fields.pop(key, {}) for key in ("package", "measures", "refused"))
+    metrics = {
+        measure: replace(Form(**form), open=tuple(form.get("open", ())))
+        for measure, form in measures.items()
+    }
+    return Preset(name, package, fields, metrics, refused)
 
 
 def get(name: str) -> Preset:
@@ -173,4 +166,4 @@ def get(name: str) -> Preset:
     'ap(norm=min)@10'
     """
     _check.choice(name, "like", PACKAGES)
-    return importlib.import_module(f"podium.presets.{name}").PRESET
+    return read(name)
