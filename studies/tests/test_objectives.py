@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from podium_studies.folds import Candidate
-from podium_studies.hiranandani2020 import objectives
+from podium_studies.hiranandani2020 import objectives, splits
 from podium_studies.hiranandani2020.objectives import METHODS
 from podium_studies.recipe import load
 from podium_studies.rows import Parts, Rows
@@ -42,7 +42,7 @@ def made_up(seed: int = 0) -> Rows:
 @pytest.mark.parametrize("name", [OURS, "LightGBM binary", "pap-logistic"])
 def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
     pytest.importorskip("lightgbm")
-    parts = objectives.splits(load("pap-objectives"), made_up())(0)
+    parts = splits.scaled_parts(load("pap-objectives"), made_up())(0)
     train, valid, test = parts
     flipped = Parts(train, replace(valid, y=1 - valid.y), replace(test, y=1 - test.y))
     fits = [METHODS[name].candidates(data, parameters(), 3) for data in (parts, flipped)]

@@ -62,10 +62,8 @@ def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str
     checksums: dict[str, str] = {}
     for data_set in recipe.data:
         names = f" ({', '.join(file.name for file in data_set.files)})" if data_set.files else ""
-        needed = (
-            f"{recipe.name} needs {data_set.title}{names}, {data_set.url} (licence: "
-            f"{data_set.licence})."
-        )
+        source = f"{data_set.url} (licence: {data_set.licence})"
+        needed = f"{recipe.name} needs {data_set.title}{names}, {source}."
         if data is None or not data.exists():
             problem = "" if data is None else f"{data} does not exist. "
             raise DataError(
@@ -112,10 +110,8 @@ def members(path: str | Path, title: str, url: str) -> list[Member]:
         return [_zipped(archive, info) for info in archive.infolist() if not info.is_dir()]
     base = place if place.is_dir() else place.parent
     files = [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place]
-    return [
-        Member(str(file), file.relative_to(base).as_posix(), partial(open_bytes, file))
-        for file in files
-    ]
+    names = {file: file.relative_to(base).as_posix() for file in files}
+    return [Member(str(file), name, partial(open_bytes, file)) for file, name in names.items()]
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:

@@ -29,6 +29,11 @@ def cutoff(value: Any, name: str = "k") -> int:
     return integer(value, name, low=1)
 
 
+def optional(value: Any, name: str) -> int | None:
+    """Return value as an int >= 1, or None."""
+    return None if value is None else cutoff(value, name)
+
+
 def number(value: Any, name: str, *, low: float, strict: bool = False) -> float:
     """Return value as a finite float of at least `low`, or above `low` if strict."""
     is_number = isinstance(value, Real) and low <= float(value) < np.inf

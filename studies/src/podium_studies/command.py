@@ -25,19 +25,11 @@ class Shown(NamedTuple):
 
 def recipes(out: Path) -> Table:
     """Return all recipes with their requirements and their progress in a folder of results."""
-    rows = [
-        [
-            recipe.name,
-            recipe.where,
-            ", ".join(data.folder for data in recipe.data),
-            text,
-            f"{recipe.minutes:g} min",
-            recipe.paper,
-            recipe.title,
-        ]
-        for recipe, text in runner.status(out)
-    ]
     columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
+    rows: list[list[str]] = []
+    for recipe, state in runner.status(out):
+        needs, minutes = ", ".join(d.folder for d in recipe.data), f"{recipe.minutes:g} min"
+        rows.append([recipe.name, recipe.where, needs, state, minutes, recipe.paper, recipe.title])
     return {"columns": columns, "rows": rows}
 
 

@@ -145,7 +145,7 @@ def _rows(part: Features, width: int) -> Rows:
     return Rows(X, np.asarray(part.y, np.float64), np.asarray(part.qid))
 
 
-def searched(protocol: str, loss: MakeLoss, make: Callable[..., Any]) -> Candidates:
+def searched(protocol: str, loss: MakeLoss, make: Callable[..., Any] = LinearRanker) -> Candidates:
     """Fit one ranker per point of the protocol's grid, with the best iterate on validation.
 
     Parameters
@@ -167,25 +167,16 @@ def searched(protocol: str, loss: MakeLoss, make: Callable[..., Any]) -> Candida
     def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
         settings = parameters[protocol]
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
+        fixed = {"random_state": seed, "eval_metric": parameters["validation"]}
         for loss_options in product(settings.get("of_loss", {})):
             for options in product(settings["grid"]):
-                ranker = make(
-                    loss(**loss_options),
-                    random_state=seed,
-                    eval_metric=parameters["validation"],
-                    **settings["fixed"],
-                    **options,
-                )
+                given = {**fixed, **settings["fixed"], **options}
+                ranker = make(loss(**loss_options), **given)
                 ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
                 chosen = {**loss_options, **options, "iterations": ranker.best_iteration_}
                 yield scored(chosen, ranker, parts)
 
     return candidates
-
-
-def linear(protocol: str, loss: MakeLoss) -> Candidates:
-    """Fit linear rankers as in `searched`."""
-    return searched(protocol, loss, LinearRanker)
 
 
 def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
@@ -208,19 +199,15 @@ def tuned(method: Method, parts: Parts, parameters: Mapping[str, Any], seed: int
         the test queries; "values": for each measure's name, the values of these queries.
     """
     measure = parameters["validation"]
-    candidates = (
-        (float(values(candidate.valid, parts.valid, measure).mean()), candidate)
-        for candidate in method.candidates(parts, parameters, seed)
-    )
-    value, best = max(candidates, key=itemgetter(0))  # the first of equal ones
+    candidates = method.candidates(parts, parameters, seed)
+    judged = ((float(values(one.valid, parts.valid, measure).mean()), one) for one in candidates)
+    value, best = max(judged, key=itemgetter(0))  # the first of equal ones
+    found = {n: values(best.test, parts.test, text) for n, text in parameters["measures"].items()}
     return {
         "chosen": dict(best.options),
         "valid": value,
         "query": np.unique(parts.test.qid).tolist(),
-        "values": {
-            name: values(best.test, parts.test, text).round(_DECIMALS).tolist()
-            for name, text in parameters["measures"].items()
-        },
+        "values": {name: by_query.round(_DECIMALS).tolist() for name, by_query in found.items()},
     }
 
 
@@ -264,11 +251,8 @@ class Values:
 
     def query_values(self, method: str, measure: str) -> NDArray[np.float64]:
         """Return the value of each query in each draw, (n_draws, n_queries)."""
-        by_draw = (
-            [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
-            for draw in self.draws(method)
-        )
-        return np.array([np.concatenate(of_folds) for of_folds in by_draw])
+        draws = ([self._cell(method, draw, fold) for fold in FOLDS] for draw in self.draws(method))
+        return np.array([np.concatenate([c["values"][measure] for c in cells]) for cells in draws])
 
     def draws(self, method: str) -> Sequence[int]:
         """Return the numbers of the method's draws."""

@@ -109,9 +109,9 @@ def as_report(done: Outcome) -> Report:
         command += ["--repeats", str(recipe.repeats)]
     minutes = done.seconds / 60
     facts["computing time"] = f"{minutes:.1f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+    checksums = done.checksums.items()
     files: list[File] = [
-        {"name": name, "size": None, "sha256": checksum}
-        for name, checksum in done.checksums.items()
+        {"name": name, "size": None, "sha256": digest} for name, digest in checksums
     ]
     provenance = report.provenance(command=shlex.join(command), seed=recipe.seed)
     return {
@@ -171,18 +171,12 @@ def _measured(measured: Measured) -> dict[str, Any]:
 
 def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
     """Return a row per figure: the paper's value, podium's, the difference and the verdict."""
-    rows = [
-        [
-            line.key,
-            _number(line.printed),
-            _number(line.measured.value),
-            _number(line.measured.std_error),
-            _number(line.difference, "+"),
-            line.agreement,
-        ]
-        for line in verdict.lines
-        if line.printed is not None or not printed_only
-    ]
+    rows: list[list[Any]] = []
+    for line in verdict.lines:
+        if line.printed is not None or not printed_only:
+            numbers = line.printed, line.measured.value, line.measured.std_error
+            difference = _number(line.difference, "+")
+            rows.append([line.key, *map(_number, numbers), difference, line.agreement])
     return _table(["figure", "paper", "podium", _ERROR, "diff.", "verdict"], rows)
 
 

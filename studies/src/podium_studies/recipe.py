@@ -41,16 +41,12 @@ def read(name: str, text: str) -> Recipe:
     """Parse the TOML text of a recipe; an unknown key raises DataError."""
     try:
         content = _content(text)
-        data_sets: list[dict[str, Any]] = [
-            {**data, "files": tuple(DataFile(**file) for file in data.get("files", ()))}
-            for data in content.get("data", ())
-        ]
-        made: dict[str, Any] = {
-            "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
-            "notes": tuple(content.get("notes", ())),
-            "data": tuple(DataSet(**data) for data in data_sets),
-        }
-        return Recipe(name=name, **content | made)
+        for data in content.get("data", ()):
+            data["files"] = tuple(DataFile(**file) for file in data.get("files", ()))
+        for key, make in (("data", DataSet), ("claims", Claim)):
+            content[key] = tuple(make(**given) for given in content.get(key, ()))
+        content["notes"] = tuple(content.get("notes", ()))
+        return Recipe(name=name, **content)
     except (TypeError, ValueError) as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 

@@ -65,15 +65,12 @@ class Parts:
         low, high = self.train.X.min(axis=0), self.train.X.max(axis=0)
         middle, span = (high + low) / 2, np.where(high > low, high - low, 1.0)
         labels = np.unique(np.concatenate([np.unique(part.qid) for part in self]))
-        scaled = (
-            replace(
-                part,
-                X=((part.X - middle) / span).astype(np.float32),
-                qid=np.searchsorted(labels, part.qid),
-            )
-            for part in self
-        )
-        return Parts(*scaled)
+
+        def scaled(part: Rows) -> Rows:
+            X = ((part.X - middle) / span).astype(np.float32)
+            return replace(part, X=X, qid=np.searchsorted(labels, part.qid))
+
+        return Parts(*map(scaled, self))
 
     def for_cutoff(self, k: int) -> Parts:
         """Return the parts with only their groups with a positive and at least k negatives."""

@@ -21,7 +21,6 @@ from podium.report import check_installed
 from podium.types import Progress
 from podium_studies import archive, checks, page
 from podium_studies.cells import parts
-from podium_studies.page import Outcome
 from podium_studies.recipe import load, names
 from podium_studies.study import Recipe, Result, Study
 from podium_studies.verdict import judge
@@ -42,7 +41,7 @@ def reproduce(
     jobs: int = 1,
     fresh: bool = False,
     progress: Progress = silent,
-) -> Outcome:
+) -> page.Outcome:
     """Run a recipe and compare its figures with those that the paper printed.
 
     Parameters
@@ -108,16 +107,9 @@ def reproduce(
             progress(n_done, len(keys), cell[0])
     cells = {key: store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    outcome = Outcome(
-        recipe,
-        folder,
-        cells,
-        judge(recipe, figures),
-        shown=[*page.shown(study, recipe, cells, figures)],
-        seconds=store.seconds,
-        checksums=checksums,
-        resumed=resumed,
-        others=store.others,
+    verdict, shown = judge(recipe, figures), [*page.shown(study, recipe, cells, figures)]
+    outcome = page.Outcome(
+        recipe, folder, cells, verdict, shown, store.seconds, checksums, resumed, store.others
     )
     page.write(outcome)
     return outcome

@@ -140,9 +140,7 @@ class Recipe:
         if n is None:
             return self
         if self.repeats is None:
-            raise ArgumentError(
-                f"{self.name} has nothing to repeat. Leave out the number of repeats."
-            )
+            raise ArgumentError(f"{self.name} has nothing to repeat. Leave repeats out.")
         return dataclasses.replace(self, repeats=checks.cutoff(n, name="repeats"))
 
 

@@ -57,17 +57,11 @@ class Verdict:
 
 def judge(recipe: Recipe, figures: Figures) -> Verdict:
     """Compare the measured figures with those that the paper printed and claimed."""
-    lines = [
-        line(recipe, key, figures[key])
-        for key in (*recipe.printed, *(key for key in figures if key not in recipe.printed))
-    ]
-    claims: list[Judged] = [
-        (claim, figures[claim.figure], standing(claim, figures[claim.figure]))
-        for claim in recipe.claims
-    ]
-    agree = [
-        result.agreement not in ("differs", "undefined") for result in lines if result.agreement
-    ]
+    lines = [line(recipe, key, figures[key]) for key in {**recipe.printed, **figures}]
+    claimed = ((claim, figures[claim.figure]) for claim in recipe.claims)
+    claims: list[Judged] = [(claim, found, standing(claim, found)) for claim, found in claimed]
+    agreements = [result.agreement for result in lines if result.agreement]
+    agree = [agreement not in ("differs", "undefined") for agreement in agreements]
     hold = [result == "holds" for *_, result in claims]
     return Verdict(tuple(lines), tuple(claims), _overall(agree, hold), _text(agree, claims))
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.report import Figure, Table
+from podium.report.figures import lines as lines
 from podium_studies.study import Figures, Grid, Measured, Recipe, Z
 
 Row: TypeAlias = Mapping[str, Any]
@@ -106,7 +107,7 @@ def table(
     caption: str,
     head: str,
     names: Iterable[str],
-    columns: Sequence[str] | Mapping[str, Any],
+    columns: Iterable[str] | Mapping[str, Any],
     cell: Callable[[str, Any], Any],
 ) -> Table:
     """Return a table with a row per name and a column per title.
@@ -116,11 +117,11 @@ def table(
     caption, head : str
         The caption, and the title of the names' column.
     names : iterable of str
-    columns : sequence of str, or mapping
+    columns : iterable of str, or mapping
         The titles, or the titles with the keys that are passed to `cell`.
     cell : (name, key of the column) -> text or number
     """
-    keys = columns if isinstance(columns, Mapping) else dict(zip(columns, columns, strict=True))
+    keys = _titled(columns)
     return {
         "caption": caption,
         "columns": [head, *keys],
@@ -128,21 +129,10 @@ def table(
     }
 
 
-def row(label: str, measured: Measured, **more: Any) -> Row:
-    """Return a row of an interval plot: a value and its 95 % interval."""
-    value, half = measured.value, measured.half_width
-    return {"label": label, "value": value, "low": value - half, "high": value + half, **more}
-
-
-def point_row(label: str, value: float, **more: Any) -> Row:
-    """Return a row of an interval plot for a value without an interval, such as a printed one."""
-    return {"label": label, "value": value, "low": None, "high": None, **more}
-
-
-def intervals(title: str, panels: Mapping[str, Iterable[Row]], **more: Any) -> Figure:
-    """Return an interval plot with one panel per title."""
-    panel_rows = [{"title": name, "rows": [*rows]} for name, rows in panels.items()]
-    return {"kind": "grouped_intervals", "title": title, "panels": panel_rows, **more}
+def row(label: str, measured: Measured) -> Row:
+    """Return a row of an interval plot: a value, and its 95 % interval if the error is known."""
+    value, half = measured.value, Z * measured.std_error
+    return {"label": label, "value": value, "low": value - half, "high": value + half}
 
 
 def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> dict[str, Any]:
@@ -150,22 +140,9 @@ def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> dict[str
     return {"label": label, "x": [*x], "y": [*y]}
 
 
-def band(label: str, x: Iterable[float], measured: Sequence[Measured]) -> Row:
-    """Return a series of a line plot with its 95 % intervals."""
-    low = [point.value - point.half_width for point in measured]
-    high = [point.value + point.half_width for point in measured]
-    return {**curve(label, x, [point.value for point in measured]), "low": low, "high": high}
-
-
 def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:
     """Return the names in falling order of the figure "name measure"."""
     return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
-
-
-def lines(title: str, series: Iterable[Row], x_label: str, y_label: str, **more: Any) -> Figure:
-    """Return a line plot of several series."""
-    axes = {"x_label": x_label, "y_label": y_label}
-    return {"kind": "line_plot", "title": title, "series": [*series], **axes, **more}
 
 
 def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figure]:
@@ -185,31 +162,32 @@ def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figu
         without_error = Measured(measured.value) if grid.text == "value" else measured
         return level(without_error, grid.digits, printed)
 
-    def panel(end: Any) -> Iterator[Row]:
+    def rows(end: Any) -> Iterator[Row]:
         for title in titles:
             measured, printed = cell(title, end)
             if measured:
                 yield row(title, measured)
             if printed is not None:
-                yield point_row(f"{title}, printed", printed)
+                yield row(f"{title}, printed", Measured(printed))
+
+    def series(title: str) -> Row:
+        points = [row(title, found) for end in columns.values() if (found := cell(title, end)[0])]
+        y, low, high = ([point[end] for point in points] for end in ("value", "low", "high"))
+        return {**curve(title, map(float, columns.values()), y), "low": low, "high": high}
 
     titles = [t for t in row_names if any(cell(t, end)[0] for end in columns.values())]
-    if grid.text and titles:
+    if not titles:
+        return
+    if grid.text:
         yield table(grid.title, grid.head, titles, columns, text)
-    if grid.plot == "intervals" and titles:
-        words = {"axis_label": grid.axis, "caption": grid.note}
-        words = {name: word for name, word in words.items() if word}
-        panels = {title: panel(end) for title, end in columns.items()}
-        yield intervals(grid.title, panels, digits=grid.digits, **words)
-    elif grid.plot == "lines" and titles:
+    if grid.plot == "intervals":
+        panels = [{"title": title, "rows": [*rows(end)]} for title, end in columns.items()]
+        words = {"title": grid.title, "axis_label": grid.axis, "caption": grid.note}
+        yield {"kind": "grouped_intervals", "panels": panels, "digits": grid.digits, **words}
+    elif grid.plot == "lines":
         x_label, _, y_label = grid.axis.partition(": ")
-        points = {t: [cell(t, end)[0] for end in columns.values()] for t in titles}
-        series = [
-            band(title, map(float, columns.values()), found)
-            for title, row_points in points.items()
-            if len(found := [point for point in row_points if point]) == len(columns)
-        ]
-        yield lines(grid.title, series, x_label, y_label, caption=grid.note)
+        whole = [series(t) for t in titles if all(cell(t, end)[0] for end in columns.values())]
+        yield lines(grid.title, (x_label, y_label), whole, caption=grid.note)
 
 
 def _titled(names: Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium_studies.archive import movielens as read_movielens
 from podium_studies.cells import parts
 from podium_studies.hiranandani2020 import baselines, behance, citation, movielens
-from podium_studies.hiranandani2020.objectives import splits as objective_splits
+from podium_studies.hiranandani2020.splits import scaled_parts as objective_splits
 from podium_studies.hiranandani2020.table3 import Context as Table3Context
 from podium_studies.page import shown
 from podium_studies.recipe import load

@@ -70,11 +70,8 @@ def read(path: Path, *, seed: int = 0) -> Rows:
         user, item = _likes(path / LIKES, known)
         labels, starts, counts = np.unique(user, return_index=True, return_counts=True)
         by_user = zip(labels, np.split(item, starts[1:]), counts, strict=True)
-        rows_by_user = [
-            _user_rows(label, liked, features, rng)
-            for label, liked, count in by_user
-            if FEWEST <= count <= MOST
-        ]
+        used = ((label, liked) for label, liked, count in by_user if FEWEST <= count <= MOST)
+        rows_by_user = [_user_rows(*user, features, rng) for user in used]
         return Rows(*(np.concatenate(columns) for columns in zip(*rows_by_user, strict=True)))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise DataError(
@@ -129,8 +126,7 @@ def _user_rows(
     items = np.concatenate([positives, rng.choice(unliked, n_drawn, replace=False)])
     image_features = features[items]
     user_features = np.broadcast_to(features[liked[:FIRST]].mean(axis=0), image_features.shape)
-    X = np.concatenate(
-        [user_features, image_features, user_features * image_features], axis=1
-    ).astype(np.float32)
+    columns = (user_features, image_features, user_features * image_features)
+    X = np.concatenate(columns, axis=1).astype(np.float32)
     y = (np.arange(items.size) < positives.size).astype(np.float64)
     return X, y, np.full(items.size, label)

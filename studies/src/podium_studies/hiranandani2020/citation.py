@@ -37,6 +37,7 @@ _CALLED = {
     *("slice", "bytes", "encode"),
 }
 """The names in pickled tables of numbers and texts, of pandas, NumPy and Python."""
+_PACKAGES = ("pandas", "numpy", "builtins", "__builtin__", "_codecs")
 
 
 def read(path: Path) -> Parts:
@@ -87,10 +88,7 @@ def read_pickled(stream: IO[bytes]) -> Any:
 
     class Tables(compat.Unpickler):
         def find_class(self, module: str, name: str) -> Any:
-            package = module.partition(".")[0]
-            if name not in _CALLED or package not in (
-                *("pandas", "numpy", "builtins", "__builtin__", "_codecs"),
-            ):
+            if name not in _CALLED or module.partition(".")[0] not in _PACKAGES:
                 raise pickle.UnpicklingError(f"it names {module}.{name}")
             reader: Any = super()
             return reader.find_class(module, name)

@@ -152,12 +152,9 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
     for cell, result in cells.items():
         setting, margin = parts(cell).values()
         loss = recipe.parameters["margins"][margin]["loss"]
-        yield views.lines(
-            f"{setting}: {loss} minimised under the {_TITLES[margin]}",
-            [views.curve(name, range(len(result[name])), result[name]) for name in LOSSES],
-            "iteration",
-            "value of the surrogate",
-        )
+        title = f"{setting}: {loss} minimised under the {_TITLES[margin]}"
+        curves = [views.curve(name, range(len(result[name])), result[name]) for name in LOSSES]
+        yield views.lines(title, ("iteration", "value of the surrogate"), curves)
         held = ", ".join(result["held"]) or "none"
         rows.append([setting, margin, result["n_pos"], result["n_neg"], held])
     yield {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
@@ -22,8 +22,8 @@ from podium_studies import views
 from podium_studies.cells import generator, mean, methods, repeats, results, seed_of, sweep
 from podium_studies.folds import Candidate, Method, Options
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.splits import NOTE, PERCENT, gains, tested
-from podium_studies.rows import Parts, Rows, drawn
+from podium_studies.hiranandani2020.splits import NOTE, PERCENT, gains, scaled_parts, tested
+from podium_studies.rows import Parts, Rows
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
@@ -35,11 +35,9 @@ _MINUS, _OVER_K = " − ", ", mean over k"
 
 
 _LOSSES: dict[str, Callable[[Options], losses.Loss]] = {
-    "group-logistic, linear": lambda parameters: losses.GroupLogistic(),
-    PAP_LOGISTIC: lambda parameters: losses.PApLogistic(**parameters["pap_logistic"]),
-    "pap-logistic, sharper": lambda parameters: losses.PApLogistic(
-        **parameters["pap_logistic_sharper"]
-    ),
+    "group-logistic, linear": lambda given: losses.GroupLogistic(),
+    PAP_LOGISTIC: lambda given: losses.PApLogistic(**given["pap_logistic"]),
+    "pap-logistic, sharper": lambda given: losses.PApLogistic(**given["pap_logistic_sharper"]),
 }
 """The losses of linear models other than logistic regression, from the recipe's parameters."""
 
@@ -121,26 +119,14 @@ METHODS: dict[str, Method] = {
 }
 """Every method by its name in tables."""
 
-Context: TypeAlias = Callable[[int], Parts]
-"""A function that returns the split of one repeat, as `pap-table3-movielens` for the same seed."""
 Values: TypeAlias = NDArray[np.float64]
 """Values by split, user and cutoff, in percentage points; nan for users with undefined pap."""
 
 
-def splits(recipe: Recipe, rows: Rows) -> Context:
-    """Return a function that splits and scales rows. It caches the last split."""
-
-    @lru_cache(maxsize=1)
-    def split(seed: int) -> Parts:
-        return drawn(rows, generator(recipe, "split", seed)).scaled()
-
-    return split
-
-
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Prepare MovieLens-100k as in hiranandani2020."""
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Callable[[int], Parts]:
+    """Prepare MovieLens-100k, and split it as `pap-table3-movielens` for the same seed."""
     (path,) = paths.values()
-    return splits(recipe, movielens.fives(path))
+    return scaled_parts(recipe, movielens.fives(path))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -151,7 +137,7 @@ def cells(recipe: Recipe) -> Iterator[str]:
         yield from sweep(seed=repeats(recipe), method=stage)
 
 
-def run(recipe: Recipe, context: Context, seed: int, method: str) -> Result:
+def run(recipe: Recipe, context: Callable[[int], Parts], seed: int, method: str) -> Result:
     """Fit all options of a method on one split, and test the best on validation at each cutoff.
 
     The result has lists with one entry per cutoff of the recipe: "valid" and "pap" are means;
@@ -174,10 +160,8 @@ def choose(
     """Return the best validation value and its candidate for each cutoff, the first of ties."""
     best: list[tuple[float, Candidate]] = []
     for candidate in candidates:
-        values = [
-            float(np.nanmean(pap_by_user)) for pap_by_user in gains(candidate.valid, valid, cutoffs)
-        ]
-        challengers = [(value, candidate) for value in values]
+        by_cutoff = gains(candidate.valid, valid, cutoffs)
+        challengers = [(float(np.nanmean(by_user)), candidate) for by_user in by_cutoff]
         contests = zip(best or challengers, challengers, strict=True)
         best = [max(contest, key=itemgetter(0)) for contest in contests]
     return best
@@ -255,10 +239,8 @@ def differences(
     split counts as no difference; with tens of users this does not happen.
     """
     is_defined = np.isfinite(gap)
-    total, counts = (
-        np.einsum("du,suk->dsk", user_counts, value)
-        for value in (np.where(is_defined, gap, 0.0), is_defined.astype(np.float64))
-    )
+    total = np.einsum("du,suk->dsk", user_counts, np.where(is_defined, gap, 0.0))
+    counts = np.einsum("du,suk->dsk", user_counts, is_defined.astype(np.float64))
     drawn_means = (total / np.maximum(counts, 1.0)).mean(axis=1)
     means = np.nanmean(gap, axis=1).mean(axis=0)
     users = is_defined.any(axis=0).sum(axis=0)

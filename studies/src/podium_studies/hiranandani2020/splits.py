@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 from podium.metrics import pap
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow, Ties
-from podium_studies.cells import key, repeats
-from podium_studies.rows import Rows
+from podium_studies.cells import generator, key, repeats
+from podium_studies.rows import Parts, Rows, drawn
 from podium_studies.study import Cells, Measured, Recipe
 
 PERCENT = 100.0
@@ -20,6 +21,21 @@ NOTE = "Mean over splits; the band is its 95 % interval over splits."
 _DECIMALS = 6
 
 Run: TypeAlias = tuple[str, str]  # method and protocol
+
+
+def scaled_parts(recipe: Recipe, source: Rows | Parts) -> Callable[[int], Parts]:
+    """Return a function from a repeat's seed to its scaled parts. It caches the last result.
+
+    Rows are divided at random for each seed; parts as published are the same for all seeds.
+    """
+
+    @lru_cache(maxsize=1)
+    def scaled(seed: int) -> Parts:
+        if isinstance(source, Parts):
+            return source.scaled()
+        return drawn(source, generator(recipe, "split", seed)).scaled()
+
+    return scaled
 
 
 def gains(
@@ -54,10 +70,8 @@ def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
         influence: dict[int, float] = {}
         gaps: list[float] = []
         for k in cutoffs:
-            result, baseline = (
-                cells[key(seed=seed, k=k, method=name, protocol=protocol)]
-                for name, protocol in (one, other)
-            )
+            keys = (key(seed=seed, k=k, method=name, protocol=by) for name, by in (one, other))
+            result, baseline = (cells[cell] for cell in keys)
             gap = PERCENT * np.subtract(result["gain"], baseline["gain"])
             gaps.append(float(gap.mean()))
             by_user = (gap - gap.mean()) / gap.size / len(cutoffs)

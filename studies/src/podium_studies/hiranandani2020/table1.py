@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
     """Yield the values of the rankings by measure for each cutoff."""
     for rankings, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
         title, measures = f"Five relevant items, k = {k}", cells[key(ranking=rankings[0])]
-        axis, head = "value of the measure", "ranking"
-        yield Grid(
-            title, rankings, [*measures], "{1} of {0}", plot="intervals", axis=axis, head=head
-        )
+        grid = Grid(title, rankings, [*measures], "{1} of {0}", head="ranking")
+        yield replace(grid, plot="intervals", axis="value of the measure")
 
 
 STUDY = Study(cells, run, fold, shown=shown)

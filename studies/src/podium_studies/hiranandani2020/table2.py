@@ -26,7 +26,8 @@ from podium_studies.hiranandani2020.baselines import SVMpAUC
 from podium_studies.hiranandani2020.surrogates import PrecisionAverage
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
-Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
+Floats = NDArray[np.float64]
+Sample = tuple[Floats, Floats]  # features, relevance
 
 GD_AVG = "GD-avg"
 _SHORT = 0.01  # coefficients with a smaller norm are zero up to the solver's tolerance
@@ -46,10 +47,8 @@ def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
     """Draw one user, fit both methods under each protocol, and measure the top k."""
     n, cases = cell["run"], recipe.parameters["cases"]
     number, case = next((i, c) for i, c in enumerate(cases) if c["name"] == cell["case"])
-    sample, fresh = (
-        draw(recipe, case, generator(recipe, purpose, number, n))
-        for purpose in ("sample", "fresh sample")
-    )
+    rngs = (generator(recipe, purpose, number, n) for purpose in ("sample", "fresh sample"))
+    sample, fresh = (draw(recipe, case, rng) for rng in rngs)
     measures: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
         for method in (GD_AVG, case["rival"]):
@@ -74,21 +73,18 @@ def draw(recipe: Recipe, case: Mapping[str, Any], rng: np.random.Generator) -> S
     return X, (np.arange(centres.size) < case["n_pos"]).astype(np.float64)
 
 
-def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> dict[str, float]:
+def top(scores: Floats, relevance: Floats, k: int) -> dict[str, float]:
     """Return prec@k, and AUC@k: the area under the ROC curve among the k best-scored items.
 
     AUC@k is nan if these items are all of one class. Ties count as errors.
     """
-    top_relevance = Ranking.from_scores(scores, relevance).relevance[:k]
-    top_ranking = Ranking.from_scores(
-        -np.arange(top_relevance.size, dtype=np.float64), top_relevance
-    )
-    return {"prec": float(top_relevance.mean()), "auc": float(parse("auc")(top_ranking)[0])}
+    ranking, measures = Ranking.from_scores(scores, relevance), {"prec": "precision", "auc": "auc"}
+    return {name: float(parse(f"{text}@{k}")(ranking)[0]) for name, text in measures.items()}
 
 
 def _coefficients(
     method: str, k: int, seed: int, options: Mapping[str, Any], sample: Sample
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the coefficients of a fit; zeros if these are the minimum, which `fit` refuses."""
     if method in LOSSES:
         ranker = LinearRanker(LOSSES[method](k), random_state=seed, **options)
@@ -100,9 +96,7 @@ def _coefficients(
         return np.zeros(int(sample[0].shape[1]))
 
 
-def duel(
-    case: Mapping[str, Any], values: Mapping[str, NDArray[np.float64]], suffix: str
-) -> Figures:
+def duel(case: Mapping[str, Any], values: Mapping[str, Floats], suffix: str) -> Figures:
     """Return the figures in the paper's columns, for both methods, and the differences.
 
     Parameters
@@ -116,10 +110,8 @@ def duel(
     """
     name, rival, k = case["name"], case["rival"], case["k"]
     prec, auc, of_runs = f"prec@{k}", f"AUC@{k}", f"of {_PRINTED_RUNS}"
-    gain = {
-        part: values[f"{GD_AVG}/{part}"] - values[f"{rival}/{part}"]
-        for part in ("prec", "auc", "fresh")
-    }
+    parts = ("prec", "auc", "fresh")
+    gain = {part: values[f"{GD_AVG}/{part}"] - values[f"{rival}/{part}"] for part in parts}
     equal = np.abs(gain["prec"]) < 0.5 / k  # runs in which both tops have as many positives
     figures: dict[str, Measured] = {}
     for method, sign in ((rival, -1), (GD_AVG, 1)):
@@ -169,7 +161,7 @@ def _count(is_counted: NDArray[np.bool_]) -> Measured:
     return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
 
 
-def _deviation(values: NDArray[np.float64]) -> Measured:
+def _deviation(values: Floats) -> Measured:
     """Return the standard deviation of defined values, with the standard error of a normal sample.
 
     Both are undefined with fewer than two values.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,7 +24,7 @@ from podium_studies.hiranandani2020 import behance, citation, movielens, splits
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.splits import NOTE, PERCENT, Run
 from podium_studies.hiranandani2020.surrogates import PAUCHinge, PrecisionAverage
-from podium_studies.rows import Parts, Rows, drawn
+from podium_studies.rows import Parts, Rows
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 PAPER, ZERO = "paper", "zero"
@@ -53,12 +52,7 @@ class Context:
     """
 
     def __init__(self, recipe: Recipe, source: Rows | Parts, features: str) -> None:
-        def scaled(seed: int) -> Parts:
-            if isinstance(source, Rows):
-                return drawn(source, generator(recipe, "split", seed)).scaled()
-            return source.scaled()
-
-        self.scaled = lru_cache(maxsize=1)(scaled)
+        self.scaled = splits.scaled_parts(recipe, source)
         all_parts = [source] if isinstance(source, Rows) else [*source]
         self.counts: dict[str, Any] = {
             "rows": sum(part.y.size for part in all_parts),
@@ -254,7 +248,7 @@ def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
         printed = [value for label, value in recipe.printed.items() if label.endswith(f" k={k}")]
         found = figures.get(f"{LOGISTIC} k={k}")
         if printed and found:
-            excesses.append(Measured(found.value - max(printed), found.std_error, found.n))
+            excesses.append(replace(found, value=found.value - max(printed)))
     label = f"{LOGISTIC} − best printed, least over k"
     return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
 

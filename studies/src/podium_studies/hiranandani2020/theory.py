@@ -86,11 +86,9 @@ def generalization_bound(
     >>> round(small, 2), round(large, 2)
     (5.32, 0.69)
     """
-    shares = gammas(n_pos, n_neg, k, gamma_plus)
-    return sum(
-        math.sqrt((vc_dim * math.log(n) - math.log(rho)) / n) / share
-        for n, share in zip((n_pos, n_neg), shares, strict=True)
-    )
+    shares = zip((n_pos, n_neg), gammas(n_pos, n_neg, k, gamma_plus), strict=True)
+    log_rho = math.log(rho)
+    return sum(math.sqrt((vc_dim * math.log(n) - log_rho) / n) / share for n, share in shares)
 
 
 def gammas(n_pos: int, n_neg: int, k: int, gamma_plus: GammaPlus) -> tuple[float, float]:
@@ -328,9 +326,8 @@ def generalization_gap(
     """
 
     def population(scorer: Scorer | None) -> float:
-        group: dict[str, Any] = {"n_pos": n_pos, "n_neg": n_neg, "k": k}
-        options: dict[str, Any] = {"scorer": scorer, "n_draws": n_draws, "seed": seed}
-        return population_risk(positives, negatives, **group, **options).value
+        group: dict[str, Any] = {"n_pos": n_pos, "n_neg": n_neg, "k": k, "scorer": scorer}
+        return population_risk(positives, negatives, **group, n_draws=n_draws, seed=seed).value
 
     scorer = None
     risk = population(None) if fit is None else math.nan
@@ -338,11 +335,10 @@ def generalization_gap(
     by_size = {"n_pos": [n_pos * m for m in multiples], "n_neg": [n_neg * m for m in multiples]}
     for (i, m), repeat in itertools.product(enumerate(multiples), range(n_repeats)):
         # The last key is 2 or 3, because the keys of the population end in 0 and 1.
+        samplers = zip((positives, negatives), by_size.values(), strict=True)
         drawn = [
             sampler(np.random.default_rng([seed, m, repeat, last_key]), n[i])
-            for sampler, last_key, n in zip(
-                (positives, negatives), (2, 3), by_size.values(), strict=True
-            )
+            for last_key, (sampler, n) in enumerate(samplers, 2)
         ]
         if fit is not None:
             scorer = fit(*drawn)
@@ -407,9 +403,8 @@ def gap_plot(gap: Mapping[str, Any], *, background: str | None = None) -> str:
         label = f"bound with C = {gap['constant']:.3g}"
         series.append(views.curve(label, x, gap["scaled_bound"]))
     title = "Population less empirical risk of pAp@k"
-    x_label, y_label = "items in the group (logarithmic)", "population − empirical risk"
-    figure = views.lines(title, series, x_label, y_label, log_x=True)
-    return figures.draw(figure, background=background)
+    axes = "items in the group (logarithmic)", "population − empirical risk"
+    return figures.draw(figures.lines(title, axes, series, log_x=True), background=background)
 
 
 def _slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

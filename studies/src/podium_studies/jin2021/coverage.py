@@ -74,22 +74,16 @@ def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     """
     parameters = recipe.parameters
     population, n_items, n_users = parameters["members"][member]
-    exact_ranks = draw(
-        parameters["populations"][population],
-        n_items,
-        n_users,
-        generator(recipe, "users", member, repeat),
-    )
+    parts, rng = parameters["populations"][population], generator(recipe, "users", member, repeat)
+    exact_ranks = draw(parts, n_items, n_users, rng)
     seed = seed_of(recipe, "samples", member, repeat)
     ranks = simulate_ranks(exact_ranks, n_items, parameters["n_negatives"], seed=seed)
     measures = parameters["measures"]
     exact = RankDistribution.of_ranks(exact_ranks, n_items)
     with evaluations.quiet():
         default = evaluate(ranks, measures, bounds=False).estimates
-    rivals = {
-        name: estimates(get(text), ranks, measures)
-        for name, text in parameters["estimators"].items()
-    }
+    estimators = {name: get(text) for name, text in parameters["estimators"].items()}
+    rivals = {name: estimates(rival, ranks, measures) for name, rival in estimators.items()}
     return {
         "exact": [exact.expect(measure) for measure in measures],
         "estimates": {DEFAULT: [default[measure].mean for measure in measures], **rivals},
@@ -154,15 +148,13 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         f"{population}; {n_items:,} items; {n_users:,} users": i
         for i, (population, n_items, n_users) in enumerate(recipe.parameters["members"])
     }
+
+    def text(name: str, column: Floats) -> str:
+        return views.fixed(column[names[name]], 2)
+
     for number, measure in enumerate(recipe.parameters["measures"]):
         found = summary(recipe, cells, number)
-        yield views.table(
-            f"{measure}: intervals and errors",
-            "member",
-            names,
-            found,
-            lambda name, column: views.fixed(column[names[name]], 2),
-        )
+        yield views.table(f"{measure}: intervals and errors", "member", names, found, text)
 
 
 STUDY = Study(cells, run, fold, shown=shown)

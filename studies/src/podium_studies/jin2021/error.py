@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from podium_studies.cells import key, repeats, results, sweep
 from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021.evaluations import Evaluations, Floats, estimates
 from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
-
-Size: TypeAlias = "int | tuple[int, ...]"
 
 _TIMES = 3  # the number of runs, of which the shortest counts
 
@@ -35,7 +33,7 @@ def growing(recipe: Recipe) -> dict[str, tuple[int, ...]]:
     return {f"{sizes[0]} to {sizes[-1]}": tuple(sizes) for sizes in recipe.parameters["growing"]}
 
 
-def designs(recipe: Recipe) -> dict[str, Size]:
+def designs(recipe: Recipe) -> dict[str, int | tuple[int, ...]]:
     """Return all designs by name, those of one size first."""
     return {**fixed(recipe), **growing(recipe)}
 
@@ -110,25 +108,21 @@ def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: in
     return {"exact": exact, "cost": cost, "estimates": estimates_by_label}
 
 
-Errors: TypeAlias = Mapping[tuple[str, str], Floats]
-"""The relative errors by estimator and design: float64, (n_repeats, n_methods, n_measures)."""
+def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
+    """Return the estimates divided by the exact values, minus 1, by estimator and design.
 
-
-def errors(recipe: Recipe, cells: Cells) -> Errors:
-    """Return the estimates divided by the exact values, minus 1."""
+    Returns
+    -------
+    dict of float64, (n_repeats, n_methods, n_measures)
+    """
     by_method = _by_method(recipe, cells)
     exact = np.array([samples[0]["exact"] for samples in by_method])
-
-    def relative(label: str, design: str) -> Floats:
-        values = [[one["estimates"][label][design] for one in samples] for samples in by_method]
-        return np.swapaxes(np.array(values), 0, 1) / exact - 1.0
-
-    designs_by_label = by_method[0][0]["estimates"]
-    return {
-        (label, design): relative(label, design)
-        for label, by_design in designs_by_label.items()
-        for design in by_design
-    }
+    relative: dict[tuple[str, str], Floats] = {}
+    for label, by_design in by_method[0][0]["estimates"].items():
+        for design in by_design:
+            values = [[one["estimates"][label][design] for one in samples] for samples in by_method]
+            relative[label, design] = np.swapaxes(np.array(values), 0, 1) / exact - 1.0
+    return relative
 
 
 def costs(recipe: Recipe, cells: Cells, design: str) -> NDArray[Any]:
@@ -143,10 +137,8 @@ def _by_method(recipe: Recipe, cells: Cells) -> list[list[Result]]:
 
 def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
     """Return the times of each timed method."""
-    return {
-        method: results(cells, part=SECONDS, method=method)[0]
-        for method in recipe.parameters["timed"]
-    }
+    timed = recipe.parameters["timed"]
+    return {name: results(cells, part=SECONDS, method=name)[0] for name in timed}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -172,9 +164,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
                     np.interp(x, log_sizes, of_sizes[i]) for i, x in enumerate(log_cost)
                 ]
                 figures[f"{measure}: {label} at {grown}"] = root[label, grown]
-                figures[f"{measure}: {label} at {grown} / fixed at its cost"] = root[
-                    label, grown
-                ] / math.exp(0.5 * np.mean(at_cost))
+                ratio = root[label, grown] / math.exp(0.5 * np.mean(at_cost))
+                figures[f"{measure}: {label} at {grown} / fixed at its cost"] = ratio
         for one, other in recipe.parameters["compared"]:
             ratio = root[one, small] / root[other, small]
             figures[f"{measure}: {one} / {other} at {small}"] = ratio
@@ -206,13 +197,14 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
     for k, measure in enumerate(recipe.parameters["measures"]):
         squares = {pair: (by_pair[..., k] ** 2).mean(axis=0) for pair, by_pair in relative.items()}
         root = {pair: math.exp(0.5 * _logs(square).mean()) for pair, square in squares.items()}
-        yield views.table(
-            f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}",
-            "estimator",
-            labels,
-            [*designs(recipe)],
-            lambda label, name, root=root: views.fixed(root.get((label, name), np.nan), 3),
+
+        def error(label: str, name: str, root: Mapping[Any, float] = root) -> str:
+            return views.fixed(root.get((label, name), np.nan), 3)
+
+        title = (
+            f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}"
         )
+        yield views.table(title, "estimator", labels, designs(recipe).keys(), error)
         series = [
             views.curve(
                 f"{label}, {kind}",
@@ -224,9 +216,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         ]
         yield views.lines(
             f"Error of {measure} with samples that grow while the target ranks first",
+            (f"{_DRAWN}, on average", "root-mean-square error / exact value"),
             series,
-            f"{_DRAWN}, on average",
-            "root-mean-square error / exact value",
             log_x=True,
             log_y=True,
             caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
@@ -234,14 +225,13 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
 
     for method, timing in times(recipe, cells).items():
         by_row = {"scoring": timing["scoring"], **timing["estimating"]}
-        yield views.table(
-            f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. Without "
-            "factors, the time to score a sample is a share of it.",
-            "",
-            by_row,
-            [*designs(recipe)],
-            lambda row, name, by_row=by_row: views.fixed(by_row[row].get(name, np.nan), 3),
-        )
+
+        def seconds_of(row: str, name: str, by_row: Mapping[str, Any] = by_row) -> str:
+            return views.fixed(by_row[row].get(name, np.nan), 3)
+
+        title = f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. "
+        title += "Without factors, the time to score a sample is a share of it."
+        yield views.table(title, "", by_row, designs(recipe).keys(), seconds_of)
 
 
 STUDY = Study(cells, run, fold, evaluations.prepare, shown)

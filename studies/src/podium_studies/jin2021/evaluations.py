@@ -50,9 +50,8 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> archive.Context:
         starts = np.cumsum(sizes) - sizes
         last = item[starts + generator(recipe, "held-out").integers(sizes)]
     kept = item != last[user]
-    users = np.arange(shape[0])
     train = archive.matrix(user[kept], item[kept], shape)
-    return archive.Context(train, archive.matrix(users, last, shape))
+    return archive.Context(train, archive.matrix(np.arange(shape[0]), last, shape))
 
 
 def split(recipe: Recipe, paths: Mapping[str, Path], share: float) -> archive.Context:
@@ -184,10 +183,8 @@ class Evaluations:
         Yield each estimator that supports the sample: its label, itself, and its ranks.
         """
         all_ranks, history = ranks(self, method), np.diff(self.train.indptr).astype(np.int64)
-        samples = [
-            sampled.simulate_ranks(all_ranks, self.n_items, n_negatives, history=known, seed=seed)
-            for known in (None, history)
-        ]
+        draw = partial(sampled.simulate_ranks, all_ranks, self.n_items, n_negatives, seed=seed)
+        samples = [draw(history=known) for known in (None, history)]
         for label, text in self.recipe.parameters["estimators"].items():
             estimator = sampled.get(text)
             sample = samples[label in self.recipe.parameters["with_history"]]
@@ -253,10 +250,8 @@ def estimates(
     """Return the estimates of all measures as `Estimator.estimate` does, from a single fit."""
     with quiet():
         if isinstance(estimator, sampled.LinearEstimator):
-            counts = ranks.counts / ranks.n_users
-            return [
-                float(counts @ _values(estimator, ranks.design, measure)) for measure in measures
-            ]
+            counts, design = ranks.counts / ranks.n_users, ranks.design
+            return [float(counts @ _values(estimator, design, measure)) for measure in measures]
         if not estimator.gives_distribution:
             return [estimator.estimate(ranks, measure) for measure in measures]
         distribution = estimator.fit(ranks)
@@ -266,6 +261,12 @@ def estimates(
 def geometric_mean(values: Floats) -> Floats:
     """Return the geometric mean over the first axis."""
     return np.exp(np.log(values).mean(axis=0))
+
+
+def deviation(samples: Floats) -> Measured:
+    """Return the mean of samples, with their standard deviation in the place of its error."""
+    spread = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
+    return Measured(float(samples.mean()), spread, samples.size)
 
 
 def jackknife(
@@ -294,13 +295,11 @@ def jackknife(
 
 def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
     """Return the root mean square over samples of estimate / exact - 1, by estimator."""
-    exact = np.array([sample["exact"] for sample in samples])
-    return {
-        name: np.sqrt(
-            ((np.array([sample["estimates"][name] for sample in samples]) / exact - 1) ** 2).mean(0)
-        )
-        for name in (samples[0]["estimates"] if samples else ())
-    }
+    exact, errors = np.array([sample["exact"] for sample in samples]), dict[str, Floats]()
+    for name in samples[0]["estimates"] if samples else ():
+        found = np.array([sample["estimates"][name] for sample in samples])
+        errors[name] = np.sqrt(((found / exact - 1) ** 2).mean(0))
+    return errors
 
 
 @lru_cache(maxsize=1024)

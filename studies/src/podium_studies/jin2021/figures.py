@@ -86,7 +86,7 @@ def _method_figures(recipe: Recipe, users: int, runs: dict[str, Floats]) -> dict
         figures: dict[str, float | Measured] = {f"{CHANCE} {PMF}": Measured(noise, n=users)}
         cdf = {label: distance(curve, exact) for label, curve in curves.items()}
         for label, curve in curves.items():
-            pmf = rankwise(curve, exact)
+            pmf = distance(*(np.diff(recall, prepend=0.0) for recall in (curve, exact)))
             for rank in cutoffs:
                 figures[f"{label} − exact recall@{rank}"] = curve[rank - 1] - exact[rank - 1]
             figures |= {
@@ -114,11 +114,6 @@ def distance(curve: Floats, exact: Floats) -> float:
     return float(np.abs(curve - exact).mean() / exact.mean())
 
 
-def rankwise(curve: Floats, exact: Floats) -> float:
-    """Return the distance of two curves, computed on their shares at each rank."""
-    return distance(*(np.diff(recall, prepend=0.0) for recall in (curve, exact)))
-
-
 def chance(exact: Floats, users: int) -> float:
     """Return the expected distance of the users' shares from those of infinitely many users.
 
@@ -142,13 +137,12 @@ def _of_method(
 ) -> Iterator[Figure | Table]:
     apart: Sequence[str] = recipe.parameters["apart"]
     cutoffs = {f"recall@{k}": k - 1 for k in recipe.parameters["cutoffs"]}
-    yield views.table(
-        f"{method}: recall, mean ± standard deviation of one sample",
-        "estimator",
-        runs,
-        cutoffs,
-        lambda label, i: _spread(runs[label][:, i]),
-    )
+
+    def text(label: str, i: int) -> str:
+        return views.level(evaluations.deviation(runs[label][:, i]), 4)
+
+    title = f"{method}: recall, mean ± standard deviation of one sample"
+    yield views.table(title, "estimator", runs, cutoffs, text)
     mean = {name: run.mean(axis=0) for name, run in runs.items()}
     n_runs, axis = max(map(len, runs.values())), "rank R among all items"
     caption = (
@@ -166,11 +160,7 @@ def _of_method(
             views.curve(name, range(1, curve.size + 1), curve.round(_DIGITS).tolist())
             for name, curve in plotted.items()
         ]
-        yield views.lines(f"{method}: {title}", series, axis, y_label, caption=caption + note)
-
-
-def _spread(values: Floats) -> str:
-    return f"{values.mean():.4f}" + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else "")
+        yield views.lines(f"{method}: {title}", (axis, y_label), series, caption=caption + note)
 
 
 STUDY = Study(cells, run, fold, evaluations.prepare, shown)

@@ -71,14 +71,9 @@ def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: i
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
     with evaluations.quiet():  # the study also has useless proxies and small budgets
-        ranks = scan(
-            evaluations.fitted(context, method).score_pairs,
-            context.targets,
-            k=parameters["k"],
-            **order(context, proxy, parameters["depth"]),
-            budget=budget,
-            seed=seed,
-        )
+        options: dict[str, Any] = {"k": parameters["k"], "budget": budget, "seed": seed}
+        options |= order(context, proxy, parameters["depth"])
+        ranks = scan(evaluations.fitted(context, method).score_pairs, context.targets, **options)
         evaluation = evaluate(ranks, measures)
     return result | {
         "estimates": {"scan": [evaluation.means[measure] for measure in measures]},
@@ -127,17 +122,15 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     """Yield the relative errors by method and proxy for each measure."""
     relative = errors(recipe, cells)
     for k, measure in enumerate(recipe.parameters["measures"]):
-        per_cent = {pair: 100 * float(error[k]) for pair, error in relative.items()}
-        yield views.table(
-            f"{measure}: relative error in per cent with {recipe.parameters['budget']} scored "
-            f"items, by proxy. {BASELINE}: the estimator that is best afterwards",
-            "model",
-            recipe.parameters["compared"],
-            [BASELINE, *recipe.parameters["proxies"]],
-            lambda method, proxy, per_cent=per_cent: views.fixed(
-                per_cent.get((method, proxy), np.nan), 1
-            ),
-        )
+
+        def per_cent(method: str, proxy: str, k: int = k) -> str:
+            pair = method, proxy
+            return views.fixed(100 * relative[pair][k], 1) if pair in relative else ""
+
+        title = f"{measure}: relative error in per cent with {recipe.parameters['budget']} scored "
+        title += f"items, by proxy. {BASELINE}: the estimator that is best afterwards"
+        proxies = [BASELINE, *recipe.parameters["proxies"]]
+        yield views.table(title, "model", recipe.parameters["compared"], proxies, per_cent)
 
 
 STUDY = Study(cells, run, fold, evaluations.prepare, shown)

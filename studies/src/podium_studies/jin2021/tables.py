@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.report import Figure, Table
 from podium_studies import views
@@ -58,12 +57,6 @@ class Values:
         by_repeat = np.moveaxis(np.array(estimates), -1, 0)
         return cls(methods, estimators, measures, np.array(exact), by_repeat, users, items)
 
-    @cached_property
-    def ratios(self) -> Floats:
-        """The estimates divided by the exact values; nan if the exact value is 0."""
-        exact = np.where(self.exact > 0, self.exact, math.nan)
-        return self.estimates / exact[:, None, :]
-
     def rows(self, names: Sequence[str]) -> list[int]:
         """Return the positions of methods in `methods`."""
         return [self.methods.index(name) for name in names]
@@ -72,41 +65,39 @@ class Values:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return exact values, ratios by method, and the figures over all compared methods."""
     values = Values.of(recipe, cells)
-    return evaluations.jackknife(powers(values.ratios), partial(statistics, recipe, values))
-
-
-def powers(ratios: Floats) -> Floats:
-    """Return what the moments are means of: the ratios, their squares, and squared errors."""
-    return np.stack([ratios, ratios**2, (ratios - 1.0) ** 2], axis=1)
+    # The ratios of estimates to exact values are undefined if the exact value is 0.
+    ratios = values.estimates / np.where(values.exact > 0, values.exact, math.nan)[:, None, :]
+    powers = np.stack([ratios, ratios**2, (ratios - 1.0) ** 2], axis=1)
+    return evaluations.jackknife(powers, partial(statistics, recipe, values))
 
 
 def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, float | Measured]:
-    """Return all figures of these moments: the means of `powers` over repeats.
+    """Return all figures of these moments: means of ratios, their squares, and squared errors.
 
     The error of a method is the root mean square of estimate / exact - 1. For several methods, it
     is their geometric mean or the largest.
     """
     papers, own_names = recipe.parameters["papers"], recipe.parameters["own"]
+    names, measures = (*papers, *own_names), [*enumerate(values.measures)]
     at, figures = values.estimators.index, dict[str, float | Measured]()
-    for i, method in enumerate(values.methods):
-        for k, measure in enumerate(values.measures):
-            exact = Measured(UNIT * values.exact[i, k], n=values.users)
-            figures[f"{method} {measure}: exact"] = exact
-            for name in (*papers, *own_names):
-                figures[f"{method} {measure}: {name} / exact"] = moments[0, i, at(name), k]
+    for (i, method), (k, measure) in product(enumerate(values.methods), measures):
+        exact = Measured(UNIT * values.exact[i, k], n=values.users)
+        figures[f"{method} {measure}: exact"] = exact
+        for name in names:
+            figures[f"{method} {measure}: {name} / exact"] = moments[0, i, at(name), k]
     rows = values.rows(recipe.parameters["compared"])
     ratio, square, error = moments[0][rows], moments[1][rows], np.sqrt(moments[2][rows])
     errors = {"error": evaluations.geometric_mean(error), "largest error": error.max(axis=0)}
     bias = np.abs(ratio - 1.0).mean(axis=(0, 2))
-    for name in (*papers, *own_names):
-        for k, measure in enumerate(values.measures):
-            figures |= {
-                f"{name}: {label}, {measure}": e[at(name), k] for label, e in errors.items()
-            }
+    for name in names:
+        for (k, measure), (label, e) in product(measures, errors.items()):
+            figures[f"{name}: {label}, {measure}"] = e[at(name), k]
         figures[f"{name}: bias"] = bias[at(name)]
     columns = [at(name) for name in papers]
-    least = _least_biased(ratio[:, columns])
-    for name, count in zip(papers, least.tolist(), strict=True):
+    # An estimator's number of rows in which its bias is one of the two smallest.
+    biases = np.abs(ratio[:, columns] - 1.0)
+    is_least = np.argsort(np.argsort(biases, axis=1, kind="stable"), axis=1) < 2
+    for name, count in zip(papers, is_least.sum(axis=(0, 2)).tolist(), strict=True):
         ordered = _n_pairs_in_order(values.exact[rows], values.exact[rows] * ratio[:, at(name)])
         figures[f"{name}: rows with least or second least bias"] = Measured(float(count))
         figures[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
@@ -117,21 +108,10 @@ def statistics(recipe: Recipe, values: Values, moments: Floats) -> dict[str, flo
             figures[f"{name} / BV(0.01): spread"] = float(spread)
     others = [at(name) for name in papers if name not in ("CLS", "WMLE")]
     figures["CLS − the worst of BV, MLE and MES: bias"] = bias[at("CLS")] - bias[others].max()
-    for name in own_names:
-        for k, measure in enumerate(values.measures):
-            figures |= {
-                f"{name} / best of the paper's: {label}, {measure}": e[at(name), k]
-                / e[columns, k].min()
-                for label, e in errors.items()
-            }
+    for name, (k, measure), (label, e) in product(own_names, measures, errors.items()):
+        ratio_to_best = e[at(name), k] / e[columns, k].min()
+        figures[f"{name} / best of the paper's: {label}, {measure}"] = ratio_to_best
     return figures
-
-
-def _least_biased(means: Floats) -> NDArray[np.int64]:
-    """Count for each estimator the rows in which its bias is one of the two smallest."""
-    bias = np.abs(means - 1.0)
-    bias_ranks = np.argsort(np.argsort(bias, axis=1, kind="stable"), axis=1)
-    return (bias_ranks < 2).sum(axis=(0, 2))
 
 
 def _n_pairs_in_order(exact: Floats, estimates: Floats) -> int:
@@ -162,29 +142,22 @@ def run(recipe: Recipe, context: Evaluations, method: str, first: int, n: int) -
     for repeat in range(first, first + n):
         seed = seed_of(recipe, f"sample {name}", repeat)
         for label, estimator, ranks in context.readings(name, parameters["n_negatives"], seed):
-            rows_by_label.setdefault(label, []).append(
-                estimates(estimator, ranks, parameters["measures"])
-            )
+            values = estimates(estimator, ranks, parameters["measures"])
+            few_digits = [float(f"{value:.{_DIGITS}g}") for value in values]
+            rows_by_label.setdefault(label, []).append(few_digits)
     return {
         "users": context.train.shape[0],
         "items": context.n_items,
         "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
-        "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
+        "estimates": {label: [*zip(*rows, strict=True)] for label, rows in rows_by_label.items()},
     }
-
-
-def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return a row of repeats for each measure, with few digits."""
-    return [
-        [float(f"{estimate:.{_DIGITS}g}") for estimate in row] for row in zip(*values, strict=True)
-    ]
 
 
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
     """Yield levels with the paper's, ratios to exact values, and errors of the estimators."""
     values, parameters = Values.of(recipe, cells), recipe.parameters
     names = [*parameters["papers"], *parameters["own"]]
-    samples = f"{len(values.ratios)} samples of {parameters['n_negatives']}"
+    samples = f"{len(values.estimates)} samples of {parameters['n_negatives']}"
     for k, measure in enumerate(values.measures):
         title = f"{measure} in thousandths: mean ± standard deviation over {samples} of "
         title += f"{values.items:,} items for each of {values.users:,} users"
@@ -212,8 +185,7 @@ def _levels(values: Values, k: int) -> dict[str, Measured]:
     for i, method in enumerate(values.methods):
         levels[f"exact {method}"] = Measured(UNIT * float(values.exact[i, k]))
         for name, samples in zip(values.estimators, values.estimates[:, i, :, k].T, strict=True):
-            sd = samples.std(ddof=1) if len(samples) > 1 else math.nan
-            levels[f"{name} {method}"] = Measured(UNIT * samples.mean(), UNIT * sd)
+            levels[f"{name} {method}"] = evaluations.deviation(UNIT * samples)
     return levels
 
 
@@ -269,13 +241,13 @@ def shown_counts(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Gri
     top = [measure for measure in values.measures if measure.endswith("@10")]
     guess = f"A random guess is right in {_RUNS // len(recipe.parameters['compared'])} runs."
     yield replace(grid, columns=top, text="", plot="intervals", axis="runs of 100", note=guess)
-    yield views.table(
-        "Exact values of the methods, in thousandths",
-        "method",
-        values.methods,
-        {measure: k for k, measure in enumerate(values.measures)},
-        lambda method, k: f"{UNIT * values.exact[values.methods.index(method), k]:.2f}",
-    )
+
+    def exact(method: str, measure: str) -> str:
+        at = values.methods.index(method), values.measures.index(measure)
+        return f"{UNIT * values.exact[at]:.2f}"
+
+    title = "Exact values of the methods, in thousandths"
+    yield views.table(title, "method", values.methods, values.measures, exact)
 
 
 WINNERS = Study(cells, run, counts, evaluations.prepare, shown_counts)

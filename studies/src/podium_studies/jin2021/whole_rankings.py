@@ -75,10 +75,8 @@ def run(recipe: Recipe, context: Evaluations, method: str, proxy: str, repeat: i
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
     shared = sample(context, method, proxy, seed)
     names = {ESTIMATE: "auto", NAIVE: "naive"}
-    return {
-        "exact": exact(context, method),
-        "estimates": {name: measured(recipe, shared, text) for name, text in names.items()},
-    }
+    found = {name: measured(recipe, shared, text) for name, text in names.items()}
+    return {"exact": exact(context, method), "estimates": found}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:

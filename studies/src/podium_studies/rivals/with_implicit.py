@@ -105,9 +105,8 @@ class ALS(FactorRecommender, MatrixRecommender):
             factors = _scaled_als(package, parameters, l2_power, pairs)
         else:
             factors = _fitted(package.AlternatingLeastSquares, parameters, pairs)
-        _refuse_divergence(
-            *factors, advice=f"Try {arg.alpha(1)} and {arg.l2(0.01)}, or smaller weights."
-        )
+        advice = f"Try {arg.alpha(1)} and {arg.l2(0.01)}, or smaller weights."
+        _refuse_divergence(*factors, advice=advice)
         self._set_factors(*factors)
 
 
@@ -179,10 +178,8 @@ def _scaled_als(
     """Return the factors of users and items by implicit's solver, with a penalty per row."""
     alpha, l2 = parameters["alpha"], parameters["regularization"]
     weights = sparse.csr_matrix(pairs, dtype=np.float32)
-    penalties = [
-        l2 * (alpha * np.diff(matrix.indptr) + matrix.shape[1]) ** l2_power
-        for matrix in (weights, weights.T.tocsr())
-    ]
+    sides = (weights, weights.T.tocsr())
+    penalties = [l2 * (alpha * np.diff(m.indptr) + m.shape[1]) ** l2_power for m in sides]
     # Rows of equal penalty become neighbours, so that the solver gets slices of the factors.
     orders = [np.argsort(penalty, kind="stable") for penalty in penalties]
     sorted_weights = alpha * weights[orders[0]][:, orders[1]]
@@ -191,15 +188,12 @@ def _scaled_als(
         rng.random((order.size, parameters["factors"]), np.float32)[order] * np.float32(0.01)
         for order in orders
     ]
-    sides = [
-        [*_slices(matrix, penalty[order])]
-        for matrix, penalty, order in zip(
-            (sorted_weights, sorted_weights.T.tocsr()), penalties, orders, strict=True
-        )
-    ]
+    sorted_sides = (sorted_weights, sorted_weights.T.tocsr())
+    given = zip(sorted_sides, penalties, orders, strict=True)
+    slices = [[*_slices(matrix, penalty[order])] for matrix, penalty, order in given]
     with threadpool_limits(1, "blas"):
         for _ in range(parameters["iterations"]):
-            for side, (solved, fixed) in zip(sides, (factors, factors[::-1]), strict=True):
+            for side, (solved, fixed) in zip(slices, (factors, factors[::-1]), strict=True):
                 for rows, matrix, penalty in side:
                     package._als.least_squares_cg(
                         matrix, solved[rows], fixed, penalty, num_threads=parameters["num_threads"]

@@ -90,18 +90,11 @@ class Gentle(Loss):
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> Any:
+    def prepare(self, relevance: PerRow, groups: Groups, **given: Any) -> Any:
         """Return the likelihood's target and the rows at each place, for groups of three rows."""
         places = np.argsort(-relevance.reshape(-1, 3), axis=1)
         first_rows = 3 * np.arange(groups.n_groups)[:, None]
-        return _LIKELIHOOD.prepare(relevance, groups), first_rows + places
+        return _LIKELIHOOD.prepare(relevance, groups, **given), first_rows + places
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
         """Return the value of each group, and the gradient of their mean."""
@@ -168,10 +161,9 @@ def curve(recipe: Recipe, loss: Any) -> dict[str, Any]:
     behind = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
     first = 1.0 / 3.0
     if behind:
-        low, *above = grid[behind[-1] : behind[-1] + 2]
-        first = math.nan
-        if above:
-            first = bisect(lambda p1: lead(p1) or -1.0, low, above[0], xtol=1e-9)
+        low, high = [*grid, math.nan][behind[-1] : behind[-1] + 2]
+        is_seen = math.isfinite(high)
+        first = bisect(lambda p1: lead(p1) or -1.0, low, high, xtol=1e-9) if is_seen else math.nan
     return {"p1": grid, "lead": leads, "first from": first}
 
 
@@ -181,16 +173,10 @@ def on_spaces(recipe: Recipe, loss: Any, n: int, k: int) -> dict[str, Any]:
     On the spaces of theorem 6, the result has the number of order preserving pairs, and of those
     that minimisers order wrongly, as theorem 7 is about.
     """
-    search_result = consistency.sensitivity(
-        loss, n, k, n_random=recipe.parameters["n_random_scores"]
-    )
-    results: dict[str, Any] = {
-        "violated": list(search_result.violated),
-        "n_scores": search_result.n_scores,
-    }
+    found = consistency.sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
+    results: dict[str, Any] = {"violated": list(found.violated), "n_scores": found.n_scores}
     for kind in _SPACES.values():
-        spaces = drawn(recipe, kind, n, k)
-        minima = [minimise(space, loss, n_starts=_N_STARTS) for space in spaces]
+        minima = [minimise(space, loss, n_starts=_N_STARTS) for space in drawn(recipe, kind, n, k)]
         results[kind] = {
             "consistent": [float(minimum.is_consistent(k)) for minimum in minima],
             "regret": [minimum.regret(k) for minimum in minima],
@@ -198,19 +184,14 @@ def on_spaces(recipe: Recipe, loss: Any, n: int, k: int) -> dict[str, Any]:
             "unbounded": sum(not minimum.finite for minimum in minima),
         }
         if kind == "preserving":
-            gaps = [
-                minimum.gaps[pair]
-                for minimum in minima
-                for pair in preserved_pairs(minimum.space, k)
-            ]
+            gaps = [m.gaps[pair] for m in minima for pair in preserved_pairs(m.space, k)]
             results |= {"pairs": len(gaps), "wrong pairs": sum(bool(gap <= 0.0) for gap in gaps)}
     return results
 
 
 def drawn(recipe: Recipe, kind: str, n: int, k: int) -> list[Space]:
     """Draw the spaces of one kind and size, which are the same for all losses."""
-    rng = generator(recipe, kind, n, k)
-    shape = recipe.parameters["concentration"]
+    rng, shape = generator(recipe, kind, n, k), recipe.parameters["concentration"]
     return [
         Space.random(n, rng, concentration=shape)
         if kind == "arbitrary"
@@ -237,11 +218,8 @@ def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
 
 def _kept(spaces: Iterable[Space], k: int, other_k: int) -> list[bool]:
     """Return for each order preserving pair at k whether it is one at `other_k` too."""
-    return [
-        pair in preserved_pairs(space, other_k)
-        for space in spaces
-        for pair in preserved_pairs(space, k)
-    ]
+    pairs = ((space, pair) for space in spaces for pair in preserved_pairs(space, k))
+    return [pair in preserved_pairs(space, other_k) for space, pair in pairs]
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -254,50 +232,36 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     original = [row for row in rows if row[0]["form"] == "original" and row[0]["loss"] in _LISTWISE]
     original_short, original_long = _by_length(original)
     luce_short, luce_long = _by_length([row for row in rows if row[0]["loss"] == "listnet-luce"])
-    figures = {
-        f"conditions that {NAMES[name]} at the top k violates": _violations(
-            result for loss, result in top if loss == name
-        )
-        for name in _LISTWISE
-    }
+    figures: dict[str, Measured] = {}
+    for name in _LISTWISE:
+        violated = _sum((result for loss, result in top if loss == name), "violated")
+        figures[f"conditions that {NAMES[name]} at the top k violates"] = violated
+    for kind, results in {
+        "original listwise losses, k < n - 1": original_short,
+        "Luce cross entropy, k < n - 1": luce_short,
+        "Luce cross entropy, k = n - 1": luce_long,
+    }.items():
+        share = mean(float(bool(result["violated"])) for result in results)
+        figures[f"{kind}: share that violates definition 3"] = share
+    label = "conditions that smooth pointwise and pairwise losses at the top k violate"
+    missed = Measured(1.0 - _consistent(original_long).value)
     figures |= {
-        f"{kind}: share that violates definition 3": mean(
-            float(bool(result["violated"])) for result in results
-        )
-        for kind, results in (
-            ("original listwise losses, k < n - 1", original_short),
-            ("Luce cross entropy, k < n - 1", luce_short),
-            ("Luce cross entropy, k = n - 1", luce_long),
-        )
-    }
-    figures |= {
-        "conditions that smooth pointwise and pairwise losses at the top k violate": _violations(
-            graded
-        ),
+        label: _sum(graded, "violated"),
         "theorem 6: share of spaces, smooth losses at the top k": _consistent(smooth),
         "theorem 7: pairs that smooth losses at the top k have wrong": _sum(smooth, "wrong pairs"),
         "theorem 7: pairs tried": _sum(smooth, "pairs"),
         "theorem 7: pairs that the hinge at the top k has wrong": _sum(hinge, "wrong pairs"),
         "original listwise losses, k < n - 1: share of spaces": _consistent(original_short),
-        "original listwise losses, k = n - 1: share of spaces missed": Measured(
-            1.0 - _consistent(original_long).value
-        ),
+        "original listwise losses, k = n - 1: share of spaces missed": missed,
     }
-    figures |= {
-        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
-            result["meets"]
-        )
-        for fields, result in spaces
-    }
+    for fields, result in spaces:
+        label = f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}"
+        figures[label] = mean(result["meets"])
+    broken = _sum((result for _, result in spaces), "proposition 8, broken")
+    figures["proposition 8: pairs lost from the top k + 1 to the top k"] = broken
     tried, held = (_sum(_by_length(spaces)[0], f"converse, {name}") for name in ("pairs", "holds"))
-    figures |= {
-        "proposition 8: pairs lost from the top k + 1 to the top k": _sum(
-            (result for _, result in spaces), "proposition 8, broken"
-        ),
-        "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
-            tried.value - held.value, n=int(tried.value)
-        ),
-    }
+    lost = Measured(tried.value - held.value, n=int(tried.value))
+    figures["proposition 8: pairs lost from the top k to the top k + 1, k < n - 1"] = lost
     curves = {_name(fields): result for fields, result in select(cells, part="proposition 10")}
     for name, result in curves.items():
         figures[f"{name}: object 1 first from p1 ="] = Measured(result["first from"])
@@ -310,19 +274,16 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def _by_length(rows: Sequence[Row]) -> tuple[list[Result], list[Result]]:
     """Return the results with k < n - 1, and those with k = n - 1."""
-    short, long = (
-        [result for fields, result in rows if (fields["k"] < fields["n"] - 1) == is_short]
-        for is_short in (True, False)
-    )
-    return short, long
-
-
-def _violations(results: Iterable[Result]) -> Measured:
-    return Measured(float(sum(len(result["violated"]) for result in results)))
+    by_length: dict[bool, list[Result]] = {True: [], False: []}
+    for fields, result in rows:
+        by_length[fields["k"] < fields["n"] - 1].append(result)
+    return by_length[True], by_length[False]
 
 
 def _sum(results: Iterable[Result], name: str) -> Measured:
-    return Measured(float(sum(result[name] for result in results)))
+    """Return the sum of a number, or the total length of a list, over results."""
+    values = (result[name] for result in results)
+    return Measured(float(sum(v if isinstance(v, int) else len(v) for v in values)))
 
 
 def _consistent(results: Iterable[Result]) -> Measured:
@@ -337,29 +298,21 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
         for fields, result in select(cells, part="proposition 10")
         if fields["form"] == "original" or fields["loss"] == "listmle"
     ]
-    yield views.lines(
-        "Proposition 10: the lead of object 1, which is most probably first",
-        curves,
-        "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
-        "score of object 1 less the best other, divided by the spread",
-        caption="Below 0, another object ranks first, although object 1 is the most probable "
-        "first object for p1 above 1/3. All losses at the top 1 coincide.",
-    )
+    x_label = "p1 = p(123); p(213) = p(321) = (1 − p1) / 2"
+    axes = x_label, "score of object 1 less the best other, divided by the spread"
+    caption = "Below 0, another object ranks first, although object 1 is the most probable first "
+    caption += "object for p1 above 1/3. All losses at the top 1 coincide."
+    title = "Proposition 10: the lead of object 1, which is most probably first"
+    yield views.lines(title, axes, curves, caption=caption)
     for n, k in recipe.parameters["sizes"]:
         yield _of_size(select(cells, part="loss", n=n, k=k), n, k)
 
 
 def _of_size(rows: Sequence[Row], n: int, k: int) -> Table:
     kinds = _SPACES.values()
+    found = (f"{measure}, {title}" for measure in ("% Bayes", "regret") for title in _SPACES)
     return {
-        "columns": [
-            "loss",
-            "form",
-            "violated conditions of definition 3",
-            *(f"% Bayes, {title}" for title in _SPACES),
-            *(f"regret, {title}" for title in _SPACES),
-            "ties decide",
-        ],
+        "columns": ["loss", "form", "violated conditions of definition 3", *found, "ties decide"],
         "rows": [
             [
                 NAMES[fields["loss"]],

@@ -65,14 +65,12 @@ def _at_each_size(
 
     The paper compares all of them for ListMLE, and only those without a cutoff for other losses.
     """
-    return {
-        _top_k_name(name, k): folds.Method(
-            FUTURE if k and name != LISTMLE else PAPER,
-            folds.linear(protocol, partial(loss, k=k)),
-            is_random=is_random,
-        )
-        for k in (None, *CUTOFFS)
-    }
+    sized: dict[str, folds.Method] = {}
+    for k in (None, *CUTOFFS):
+        kind = FUTURE if k and name != LISTMLE else PAPER
+        candidates = folds.searched(protocol, partial(loss, k=k))
+        sized[_top_k_name(name, k)] = folds.Method(kind, candidates, is_random=is_random)
+    return sized
 
 
 _averaged = partial(losses.ListMLE, ties="averaged")
@@ -90,22 +88,19 @@ METHODS: dict[str, folds.Method] = {
     **_at_each_size("ListNet", "listnet", losses.ListNet),
     **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
     "RankBoost": folds.Method(PAPER, rankboost),
-    "Ranking SVM": folds.Method(PAPER, folds.linear("ranking_svm", PairwiseHinge)),
-    **{name: folds.Method(PODIUM, folds.linear("podium", loss)) for name, loss in _OWN.items()},
+    "Ranking SVM": folds.Method(PAPER, folds.searched("ranking_svm", PairwiseHinge)),
+    **{name: folds.Method(PODIUM, folds.searched("podium", loss)) for name, loss in _OWN.items()},
 }
 """Every method by its name in tables."""
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Return the five folds of each collection, by the collection's name in tables."""
-    return {
-        name: folds.read(
-            paths[collection["folder"]],
-            subfolder=collection.get("within", ""),
-            n_queries=collection["queries"],
-        )
-        for name, collection in recipe.parameters["collections"].items()
-    }
+    context: dict[str, tuple[Parts, ...]] = {}
+    for name, given in recipe.parameters["collections"].items():
+        within, n_queries = given.get("within", ""), given["queries"]
+        context[name] = folds.read(paths[given["folder"]], subfolder=within, n_queries=n_queries)
+    return context
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -131,9 +126,8 @@ def drawn_shares(all_parts: Sequence[Parts]) -> dict[str, float]:
 
     The loss learns such a place as if the row were better than all rows below it.
     """
-    test_rows = [parts.test for parts in all_parts]
-    relevance = np.concatenate([rows.y for rows in test_rows])
-    groups = Groups.from_qid(np.concatenate([rows.qid for rows in test_rows]))
+    relevance = np.concatenate([parts.test.y for parts in all_parts])
+    groups = Groups.from_qid(np.concatenate([parts.test.qid for parts in all_parts]))
     shares: dict[str, float] = {}
     for k in (None, *CUTOFFS):
         prepared = losses.ListMLE(k=k).prepare(relevance, groups)
@@ -196,23 +190,18 @@ def _summaries(recipe: Recipe, figures: Figures, prefix: str) -> Figures:
     names, measures = recipe.parameters["methods"], recipe.parameters["measures"]
     summaries: dict[str, Measured] = {}
     if {TOP_10, *RIVALS} <= {*names}:
-        leads = [
-            all(
-                figures[f"{prefix}{TOP_10} {m}"].value >= figures[f"{prefix}{rival} {m}"].value
-                for rival in RIVALS
-            )
-            for m in measures
-        ]
-        summaries[prefix + BEST] = Measured(float(sum(leads)))
+        level, *others = (
+            np.array([figures[f"{prefix}{name} {measure}"].value for measure in measures])
+            for name in (TOP_10, *RIVALS)
+        )
+        summaries[prefix + BEST] = Measured(float(np.sum(level >= np.max(others, axis=0))))
     agreements: list[bool] = []
     for measure in measures:
         labels = [f"{prefix}{name} {measure}" for name in names]
         printed = [label for label in labels if label in recipe.printed]
         for one, other in itertools.combinations(printed, 2):
-            difference = recipe.printed[one] - recipe.printed[other]
-            if difference:
-                ours = figures[one].value - figures[other].value
-                agreements.append(ours * difference > 0)
+            if difference := recipe.printed[one] - recipe.printed[other]:
+                agreements.append((figures[one].value - figures[other].value) * difference > 0)
     if agreements:
         summaries[prefix + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
     return summaries
@@ -244,21 +233,19 @@ def _of_collection(recipe: Recipe, values: folds.Values) -> Iterator[Grid | Tabl
     ):
         yield replace(plot, title=prefix + title, rows=labels)
     drawn = [name for name in names if len(values.draws(name)) > 1]
-    if drawn:
-        yield views.table(
-            f"{data}: standard deviation of the five-fold mean over draws",
-            "method",
-            drawn,
-            measures,
-            lambda name, m: f"{values.draw_means(values.query_values(name, m)).std(ddof=1):.4f}",
-        )
     learned = [label for label, (method, _) in compared.items() if method in drawn]
+
+    def deviation(name: str, measure: str) -> str:
+        return f"{values.draw_means(values.query_values(name, measure)).std(ddof=1):.4f}"
 
     def extremes(label: str, measure: str) -> str:
         one, other = (values.query_values(name, measure) for name in compared[label])
         gaps = values.draw_means(one - other)
         return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
 
+    if drawn:
+        title = f"{data}: standard deviation of the five-fold mean over draws"
+        yield views.table(title, "method", drawn, measures, deviation)
     title = f"{data}: least and greatest difference in a single draw"
     yield views.table(title, "difference", learned, measures, extremes)
     yield views.chosen(data, {name: values.chosen(name) for name in names})

@@ -100,8 +100,7 @@ class ListNetLuce(ListwiseLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checks.cutoff(self.k))
-        scale = checks.positive(self.scale, "scale")
-        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "scale", checks.positive(self.scale, "scale"))
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> LuceTarget:
         defined = several_grades(grades, groups)

@@ -63,8 +63,7 @@ class Pairs:
         layout = (self.target.rows, self.target.bounds, self.target.levels)
         worst = smallest_gap(scores, *layout)
         values, grad = np.zeros(self.scale.size), np.zeros(scores.size)
-        out = values, grad, np.empty(0)
-        exponential_pairs(scores, (*layout, self.scale, 1.0), worst, out)
+        exponential_pairs(scores, (*layout, self.scale, 1.0), worst, (values, grad, np.empty(0)))
         total = float(values.sum())
         return total * float(np.exp(-worst)), -grad / total
 
@@ -137,12 +136,9 @@ def _cuts(distinct: PerRow, counts: RowIndex, n_thresholds: int | None) -> PerRo
     """Return all thresholds halfway between neighbours, or n_thresholds of them by quantiles."""
     chosen: RowIndex = np.arange(distinct.size - 1)
     if n_thresholds is not None and n_thresholds < chosen.size:
-        cumulative_counts = np.cumsum(counts, dtype=np.int64)
-        quantile_counts = (
-            np.arange(1, n_thresholds + 1) * int(cumulative_counts[-1]) / (n_thresholds + 1)
-        )
-        quantile_positions = np.searchsorted(cumulative_counts, quantile_counts)
-        chosen = np.unique(np.minimum(quantile_positions, chosen.size - 1))
+        below = np.cumsum(counts, dtype=np.int64)
+        quantiles = np.arange(1, n_thresholds + 1) * int(below[-1]) / (n_thresholds + 1)
+        chosen = np.unique(np.minimum(np.searchsorted(below, quantiles), chosen.size - 1))
     low, high = distinct[chosen], distinct[chosen + 1]
     middle = low / 2 + high / 2
     return np.where((low <= middle) & (middle < high), middle, low)  # low for adjacent floats
@@ -251,15 +247,12 @@ class RankBoost(Baseline):
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
         """Return True: pairs have a more and a less relevant row."""
-        del loss
         return True
 
     def _learn(self, task: Task, progress: Progress) -> None:
         n_rounds = checks.cutoff(self.n_rounds, "n_rounds")
-        patience, n_thresholds = (
-            value if value is None else checks.cutoff(value, name)
-            for value, name in ((self.patience, "patience"), (self.n_thresholds, "n_thresholds"))
-        )
+        patience = checks.optional(self.patience, "patience")
+        n_thresholds = checks.optional(self.n_thresholds, "n_thresholds")
         per = checks.choice(self.per, "per", ("pair", "group"))
         pairs = pairs_of(task.rows, task.weights, per)
         features = _dense(task.rows.features[pairs.rows])
@@ -314,9 +307,8 @@ class RankBoost(Baseline):
         """Return the score of each row, float64, (n_rows,). Rows with higher scores rank first."""
         dense = _dense(self._features_to_score(X))
         scores = np.zeros(len(dense))
-        for feature, threshold, alpha in zip(
-            self.feature_, self.threshold_, self.alpha_, strict=True
-        ):
+        rounds = zip(self.feature_, self.threshold_, self.alpha_, strict=True)
+        for feature, threshold, alpha in rounds:
             scores += alpha * (dense[:, feature] > threshold)
         return scores
 
@@ -334,11 +326,9 @@ class RankBoost(Baseline):
                 raise ArgumentError(f"{name} has shape {values.shape} and type {values.dtype}")
             if not np.isfinite(values).all():
                 raise ArgumentError(f"{name} is not finite")
-        does_not_exist = (self.feature_ < 0) | (self.feature_ >= self.n_features_in_)
-        if does_not_exist.any():
-            raise ArgumentError(
-                f"feature_ has a feature that is not one of the {self.n_features_in_}"
-            )
+        n_features = self.n_features_in_
+        if ((self.feature_ < 0) | (self.feature_ >= n_features)).any():
+            raise ArgumentError(f"feature_ has a feature that is not one of the {n_features}")
 
 
 def _dense(features: Any) -> NDArray[np.float64]:

@@ -24,17 +24,13 @@ from podium.report import Table
 from podium_studies import folds, views
 from podium_studies.archive import find, movielens, read_lines
 from podium_studies.cells import seed_of, sweep
-from podium_studies.folds import FOLDS, Method, Values, tuned
 from podium_studies.hiranandani2020.movielens import prepare as movielens_rows
 from podium_studies.rows import Parts, Rows
 from podium_studies.study import Cells, DataSet, Figures, Grid, Measured, Recipe, Result, Study
 
-_N_PARTS = 5
-
 
 def ohsumed(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
     """Return the five published folds of OHSUMED."""
-    del source
     return folds.read(place, subfolder=options["within"])
 
 
@@ -58,7 +54,6 @@ def movielens_factors(
 
     Grades are ratings less 1.
     """
-    del source
     rows = movielens_rows(movielens(place, "100k"))
     users = np.unique(rows.qid)
     drawn = np.random.default_rng(options["seed"]).permutation(users)[: options["queries"]]
@@ -68,7 +63,6 @@ def movielens_factors(
 
 def letor_like(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
     """Return folds of synthetic queries; nothing is read."""
-    del place, source
     X, y, sizes = synthetic(options["seed"], options["queries"])
     return in_folds(Rows(X, y, _qid(sizes.tolist())), options["seed"])
 
@@ -85,17 +79,12 @@ READERS: dict[str, Callable[[Path, DataSet, Mapping[str, Any]], tuple[Parts, ...
 def in_folds(rows: Rows, seed: int) -> tuple[Parts, ...]:
     """Divide queries into five parts at random; a fold has three of them, one and one."""
     queries = np.random.default_rng(seed).permutation(np.unique(rows.qid))
-    parts = [rows.take(np.isin(rows.qid, queries[n::_N_PARTS])) for n in range(_N_PARTS)]
+    parts = [np.flatnonzero(np.isin(rows.qid, queries[n::5])) for n in range(5)]
 
     def joined(*numbers: int) -> Rows:
-        chosen = [parts[n % _N_PARTS] for n in numbers]
-        X, y, qid = (np.concatenate([getattr(part, name) for part in chosen]) for name in _COLUMNS)
-        return Rows(X, y, qid)
+        return rows.take(np.concatenate([parts[n % 5] for n in numbers]))
 
     return tuple(Parts(joined(n, n + 1, n + 2), joined(n + 3), joined(n + 4)) for n in range(5))
-
-
-_COLUMNS = "X", "y", "qid"
 
 
 def binary(parts: Parts, least: float) -> Parts:
@@ -135,9 +124,8 @@ def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
     hidden: Any = rng.normal(size=(n, 8)) + 0.5 * rng.normal(size=8)
     features = _bent(hidden @ mixing + 0.7 * rng.normal(size=(n, kind.size)), kind)
     a, b, c, d, e = hidden[:, :5].T
-    utility: Any = (
-        a + 0.8 * b + 0.5 * np.maximum(c, 0) ** 2 - 0.5 * d * e + 0.8 * rng.normal(size=n)
-    )
+    signal = a + 0.8 * b + 0.5 * np.maximum(c, 0) ** 2 - 0.5 * d * e
+    utility = signal + 0.8 * rng.normal(size=n)
     y: Any = np.zeros(n)
     if rng.random() > 0.1:
         n_relevant = max(1, int(n * min(0.5, 0.08 * rng.lognormal(0, 0.6))))
@@ -167,15 +155,12 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Return the five folds of each task."""
     sources = {source.folder: source for source in recipe.data}
     folders = {t["collection"]: t["folder"] for t in recipe.parameters["collections"].values()}
-    read: Context = {
-        name: READERS[name](
-            paths.get(folder, Path()),
-            sources.get(folder, DataSet("", "", "", "")),
-            recipe.parameters["readers"][name],
-        )
-        for name, folder in folders.items()
-    }
-    scaled = {name: tuple(map(standardized, folds)) for name, folds in read.items()}
+    scaled: dict[str, tuple[Parts, ...]] = {}
+    for name, folder in folders.items():
+        source = sources.get(folder, DataSet("", "", "", ""))
+        options = recipe.parameters["readers"][name]
+        read = READERS[name](paths.get(folder, Path()), source, options)
+        scaled[name] = tuple(map(standardized, read))
     return {
         name: tuple(binary(fold, task["least"]) for fold in scaled[task["collection"]])
         if task["labels"] == BINARY
@@ -185,13 +170,12 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 
 @cache
-def _method(name: str) -> Method:
+def _method(name: str) -> folds.Method:
     """Return a method from its name."""
     model, _, loss = name.partition(", ")
-    candidates = folds.searched(model, lambda: loss.removeprefix(OWN), MODELS[model])
-    return Method(
-        model,
-        lambda fold, given, seed: candidates(fold, {**given, **given["models"]}, seed),
+    search = folds.searched(model, lambda: loss.removeprefix(OWN), MODELS[model])
+    return folds.Method(
+        model, lambda fold, given, seed: search(fold, given | given["models"], seed)
     )
 
 
@@ -211,19 +195,19 @@ def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the folds by task and method."""
     for labels in (GRADES, BINARY):
         names, tasks = names_of(recipe, labels), tasks_of(recipe, labels)
-        yield from sweep(data=tasks, method=names, draw=[0], fold=FOLDS)
+        yield from sweep(data=tasks, method=names, draw=[0], fold=folds.FOLDS)
 
 
 def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fold: int) -> Result:
     """Tune a method on a fold's validation queries and measure it on its test queries."""
     seed = seed_of(recipe, "fold", fold)
-    return tuned(_method(method), context[data][fold - 1], recipe.parameters, seed)
+    return folds.tuned(_method(method), context[data][fold - 1], recipe.parameters, seed)
 
 
-def values_of(recipe: Recipe, cells: Cells, task: str) -> Values:
+def values_of(recipe: Recipe, cells: Cells, task: str) -> folds.Values:
     """Return the values of one task."""
     labels = recipe.parameters["collections"][task]["labels"]
-    return Values(recipe, cells, task, {n: _method(n) for n in names_of(recipe, labels)})
+    return folds.Values(recipe, cells, task, {n: _method(n) for n in names_of(recipe, labels)})
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -242,10 +226,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             best = best_own(recipe, labels, figures, measure)
             for name in names_of(recipe, labels):
                 if name != best:
-                    gaps = {
-                        task: v.differences(name, best)[f"{v.prefix}{name} − {best} {measure}"]
-                        for task, v in tasks.items()
-                    }
+                    pair = f"{name} − {best} {measure}"
+                    gaps = {t: v.differences(name, best)[v.prefix + pair] for t, v in tasks.items()}
                     gaps[f"{labels}, mean"] = _mean([*gaps.values()])
                     label = f"{name} − LightGBM's best {measure}"
                     figures |= {f"{end} {label}": gap for end, gap in gaps.items()}

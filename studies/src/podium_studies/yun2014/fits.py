@@ -18,14 +18,13 @@ from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium_studies import archive, views
-from podium_studies.archive import Context, Matrix, members, pick
 from podium_studies.cells import mean
 from podium_studies.study import DataSet, Figures, Grid, Measured, Recipe
 
 _NEAREST = 6  # methods per figure
 
 
-def read(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> archive.Context:
     """Read or draw the two parts of the pairs, as the recipe's parameters say.
 
     ``format`` is "split" for published parts, or a name in `FORMATS`. ``shape`` contains the
@@ -55,57 +54,49 @@ def split(
     share: float,
     seed: int,
     shape: tuple[int, int] | None = None,
-) -> Context:
+) -> archive.Context:
     """Divide pairs at random, with this share of each user's pairs to measure on."""
     shape = shape or (int(user.max()) + 1, int(item.max()) + 1)
-    parts = splits.random(user.size, user=user, test=share, seed=seed)
-    return Context(
-        *(archive.matrix(user[rows], item[rows], shape) for rows in (parts.train, parts.test))
-    )
+    drawn = splits.random(user.size, user=user, test=share, seed=seed)
+    parts = (drawn.train, drawn.test)
+    return archive.Context(*(archive.matrix(user[rows], item[rows], shape) for rows in parts))
 
 
-def _published(place: Path, source: DataSet) -> Context:
+def _published(place: Path, source: DataSet) -> archive.Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
     parts = [*map(archive.lists, archive.find(place, source, "train.txt", "test.txt"))]
     users, items = (np.unique(np.concatenate(ids)) for ids in zip(*parts, strict=True))
     shape = users.size, items.size
-    train, test = (
-        archive.matrix(np.searchsorted(users, user), np.searchsorted(items, item), shape)
-        for user, item in parts
-    )
+    codes = ((np.searchsorted(users, user), np.searchsorted(items, item)) for user, item in parts)
+    train, test = (archive.matrix(*pairs, shape) for pairs in codes)
     for part in (train, test):
         part.data[:] = 1.0  # the matrix has summed repeated pairs
     only_test = test - test.multiply(train)
     only_test.eliminate_zeros()
-    return Context(train, sparse.csr_array(only_test))
+    return archive.Context(train, sparse.csr_array(only_test))
 
 
-def _movielens(place: Path, source: DataSet) -> archive.Pairs:
-    """Read the publisher's files of MovieLens 1M, or a file that contains only the pairs."""
-    file = pick(members(place, source.title, source.url), ["pairs.csv"])
+def _ratings(place: Path, source: DataSet) -> archive.Pairs:
+    """Read the publisher's ratings, or a file that contains only the pairs."""
+    file = archive.pick(archive.members(place, source.title, source.url), ["pairs.csv"])
     if file is not None:
         return archive.pairs(file, b",", skip=1)
-    ratings = archive.movielens(place, "1m")
-    return np.asarray(ratings.user), np.asarray(ratings.item)
-
-
-def _movietweetings(place: Path, source: DataSet) -> archive.Pairs:
     (file,) = archive.find(place, source, "ratings.dat")
     return archive.pairs(file, b"::")
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], archive.Pairs]] = {
-    "movielens-1m": _movielens,
+    "movielens-1m": _ratings,
     "citeulike-a": archive.counted,
-    "movietweetings": _movietweetings,
+    "movietweetings": _ratings,
 }
 """Readers of pairs without a published split, by name."""
 
 
 def measured(
-    fit: Callable[[Matrix], Any],
-    train: Matrix,
-    test: Matrix,
+    fit: Callable[[archive.Matrix], Any],
+    train: archive.Matrix,
+    test: archive.Matrix,
     measures: Iterable[str],
     depth: int,
     users: NDArray[np.int64] | None = None,

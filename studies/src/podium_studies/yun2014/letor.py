@@ -31,7 +31,6 @@ FORM, PLAIN, OTHER = "form of RoBiRank", "robust binary", "other"
 """The kinds of methods: RoBiRank and its forms, the poster's binary losses, and all others."""
 
 ROBIRANK = "RoBiRank"
-TYPE_2, IDENTITY = "RoBiRank, type II", "RoBiRank, no rho"
 
 
 def _baseline(make: Callable[..., Any]) -> folds.Candidates:
@@ -46,22 +45,17 @@ def _baseline(make: Callable[..., Any]) -> folds.Candidates:
     return candidates
 
 
-def _select(k: int, *, random_state: int, **options: Any) -> SelectPAp:
-    del random_state  # this method draws nothing
-    return SelectPAp(k, **options)
-
-
 def _method(
     kind: str, loss: folds.MakeLoss, protocol: str = "lbfgs", **options: Any
 ) -> folds.Method:
-    return folds.Method(kind, folds.linear(protocol, partial(loss, **options)))
+    return folds.Method(kind, folds.searched(protocol, partial(loss, **options)))
 
 
 _TOP: dict[str, Any] = {"k": K, "clip": True}
 METHODS: dict[str, folds.Method] = {
     ROBIRANK: _method(FORM, losses.RoBiRank, "lbfgs"),
-    TYPE_2: _method(FORM, losses.RoBiRank, "lbfgs", type=2),
-    IDENTITY: _method(FORM, losses.RoBiRank, "lbfgs", type="identity"),
+    "RoBiRank, type II": _method(FORM, losses.RoBiRank, "lbfgs", type=2),
+    "RoBiRank, no rho": _method(FORM, losses.RoBiRank, "lbfgs", type="identity"),
     "RoBiRank, hinge": _method(FORM, losses.RoBiRank, "subgradient", sigma="hinge"),
     "RoBiRank, not normalised": _method(FORM, losses.RoBiRank, "lbfgs", normalize=False),
     "RoBiRank, linear gain": _method(FORM, losses.RoBiRank, "lbfgs", gain="linear"),
@@ -99,7 +93,7 @@ METHODS: dict[str, folds.Method] = {
     "pauc-hinge@10": _method(OTHER, PAUCHinge, "subgradient", **_TOP),
     "precision average@10": _method(OTHER, PrecisionAverage, "subgradient", **_TOP),
     "greedy pap@10": folds.Method(OTHER, _baseline(GreedyPAp)),
-    "select pap@10": folds.Method(OTHER, _baseline(_select)),
+    "select pap@10": folds.Method(OTHER, _baseline(SelectPAp)),
 }
 """Every method by its name in tables."""
 
@@ -139,17 +133,13 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for name in recipe.parameters["methods"]:
             figures[f"{name} {measure}"] = values.level(name, measure)
     shown_ends = (*(f" {measure}" for measure in shown_measures), folds.OVER_MEASURES)
-    for other in compared(recipe):
-        gaps = values.differences(ROBIRANK, other)
-        figures |= {label: gap for label, gap in gaps.items() if label.endswith(shown_ends)}
+    for other in recipe.parameters["methods"]:
+        if other != ROBIRANK:
+            gaps = values.differences(ROBIRANK, other).items()
+            figures |= {label: gap for label, gap in gaps if label.endswith(shown_ends)}
     for measure in shown_measures:
         figures |= _standing(recipe, figures, measure)
     return figures
-
-
-def compared(recipe: Recipe) -> list[str]:
-    """Return the methods that RoBiRank is compared with: all others."""
-    return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
 
 
 def rivals(recipe: Recipe) -> list[str]:
@@ -189,8 +179,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     yield gaps
     plot = replace(gaps, text="", plot="intervals", axis="difference")
     own = [name for name in others if name not in rivals(recipe)]
-    title = "Gain of RoBiRank over others"
-    yield replace(plot, title=title, rows=[name for name in others if name not in own])
+    rest = [name for name in others if name not in own]
+    yield replace(plot, title="Gain of RoBiRank over others", rows=rest)
     title = "Gain of RoBiRank over its other forms and the binary losses"
     yield replace(plot, title=title, rows=own)
     yield views.chosen(values.data, {name: values.chosen(name) for name in names})

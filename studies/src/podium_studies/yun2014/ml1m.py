@@ -19,7 +19,6 @@ from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import measured
 
 ROBIRANK = "RoBiRank"
 METHODS: dict[str, Callable[..., Any]] = {
@@ -78,7 +77,8 @@ def cells(recipe: Recipe) -> Iterator[str]:
         yield from sweep(part=[TUNING], method=[name], point=range(len(points(recipe, name))))
         seeds = repeats(recipe) if _passes(recipe, name) else [0]
         yield from sweep(part=[TEST], method=[name], seed=seeds)
-        yield from sweep(part=[PASSES], method=[name], passes=fewer_passes(recipe, name))
+        fewer = [n for n in recipe.parameters["passes"] if n < _passes(recipe, name)]
+        yield from sweep(part=[PASSES], method=[name], passes=fewer)
 
 
 def run(recipe: Recipe, context: Context, part: str, method: str, **cell: int) -> Result:
@@ -94,7 +94,7 @@ def run(recipe: Recipe, context: Context, part: str, method: str, **cell: int) -
     seed = seed_of(recipe, TUNING if part == TUNING else TEST, cell.get("seed", 0))
     n_threads, measures = recipe.parameters["threads"], recipe.parameters["measures"]
     fitted = partial(fit, make=METHODS[method], options=options, seed=seed, threads=n_threads)
-    result = measured(fitted, pairs.train, pairs.test, measures, _DEPTH)
+    result = fits.measured(fitted, pairs.train, pairs.test, measures, _DEPTH)
     values = result.pop("values")
     if part == TUNING:
         return {**result, "options": chosen}
@@ -105,7 +105,7 @@ def run(recipe: Recipe, context: Context, part: str, method: str, **cell: int) -
 
 def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
     """Return every point of a method's grid; [] if it has no grid."""
-    grid: Mapping[str, Any] = recipe.parameters["methods"][name]["grid"]
+    grid = recipe.parameters["methods"][name]["grid"]
     return [*product(grid)] if grid else []
 
 
@@ -114,7 +114,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     names, measures = [*recipe.parameters["methods"]], recipe.parameters["measures"]
     runs = {name: _over_seeds(results(cells, part=TEST, method=name), measures) for name in names}
     figures = {**fits.levels(runs, measures, _TIMES), **fits.differences(runs, ROBIRANK, measures)}
-    differing = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
+    chosen = {name: recipe.parameters["methods"][name]["chosen"] for name in names}
+    differing = [name for name in names if best(recipe, cells, name) != chosen[name]]
     figures[OTHER_CHOICE] = Measured(float(len(differing)), n=len(names))
     return figures
 
@@ -137,16 +138,11 @@ def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
     return max(trials, key=lambda result: result["means"][measure])["options"]
 
 
-def fewer_passes(recipe: Recipe, name: str) -> list[int]:
-    """Return the numbers of passes of additional fits, which are below a method's own number."""
-    return [n for n in recipe.parameters["passes"] if n < _passes(recipe, name)]
-
-
-def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
-    """Yield a method's numbers of passes and the result of each, for its first seed."""
-    for key_parts, result in select(cells, part=PASSES, method=name):
-        yield key_parts["passes"], result
-    yield _passes(recipe, name), results(cells, part=TEST, method=name)[0]
+def by_passes(recipe: Recipe, cells: Cells, name: str) -> dict[int, Result]:
+    """Return the result of a method's first seed by its number of passes, if it has one."""
+    found = {fields["passes"]: fit for fields, fit in select(cells, part=PASSES, method=name)}
+    n_passes = _passes(recipe, name)
+    return found | ({n_passes: results(cells, part=TEST, method=name)[0]} if n_passes else {})
 
 
 def _passes(recipe: Recipe, name: str) -> int:
@@ -154,23 +150,17 @@ def _passes(recipe: Recipe, name: str) -> int:
     return recipe.parameters["methods"][name]["fixed"].get("n_epochs", 0)
 
 
-def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
-    return recipe.parameters["methods"][name]["chosen"]
-
-
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels and seconds, differences, and quality and seconds by number of passes."""
     yield from fits.grids(recipe, figures, ROBIRANK, _TIMES)
-    names, validation = recipe.parameters["methods"], recipe.parameters["validation"]
-    reached = {name: dict(by_passes(recipe, cells, name)) for name in names}
+    validation = recipe.parameters["validation"]
     yield {
         "caption": f"Quality and processor seconds by number of passes, first seed: {validation}",
         "columns": ["method", "passes", validation, "seconds"],
         "rows": [
             [name, n, f"{fit['means'][validation]:.3f}", f"{fit['seconds']:.1f}"]
-            for name, by_n in reached.items()
-            for n, fit in by_n.items()
-            if n
+            for name in recipe.parameters["methods"]
+            for n, fit in by_passes(recipe, cells, name).items()
         ],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,11 @@ POPULARITY = "popularity"
 """The method that recommends the most popular songs to every user."""
 
 
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Context, NDArray[np.int64]]:
+Judged: TypeAlias = tuple[Context, NDArray[np.int64]]
+"""The parts of the pairs, and the users on whom methods are measured."""
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Judged:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
     (file,) = archive.find(paths[data.folder], data, FILE)
@@ -73,13 +77,7 @@ def cells(recipe: Recipe) -> Iterator[str]:
             yield from sweep(seed=[seed], method=[name], passes=method["passes"])
 
 
-def run(
-    recipe: Recipe,
-    context: tuple[Context, NDArray[np.int64]],
-    seed: int,
-    method: str,
-    passes: int,
-) -> Result:
+def run(recipe: Recipe, context: Judged, seed: int, method: str, passes: int) -> Result:
     """Fit a method, and measure it on the held-out songs of the judged users."""
     settings, (parts, judged) = recipe.parameters, context
     options = {**settings["model"], **settings["methods"][method]["options"]}
@@ -123,6 +121,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
     first, *others = recipe.parameters["methods"]
     title = f"{first} less another method on the same users, each with most passes"
     yield Grid(title, others, measures, f"{first} − {{}}: {{}}", digits=4, head="other")
+    caption = "Each point is a separate fit with a step that decreases to zero over its passes, "
+    caption += "not an intermediate state of a longer fit."
     for measure in measures:
         series: list[views.Row] = []
         for name in recipe.parameters["methods"]:
@@ -130,15 +130,8 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Fig
             seconds = [threads * figures[f"{label}: seconds"].value for label in points]
             values = [figures[f"{label}: {measure}"].value for label in points]
             series.append(views.curve(name, seconds, values))
-        yield views.lines(
-            f"{measure} against threads × seconds",
-            series,
-            "threads × seconds of a complete fit",
-            measure,
-            log_x=True,
-            caption="Each point is a separate fit with a step that decreases to zero over its "
-            "passes, not an intermediate state of a longer fit.",
-        )
+        title, clock = f"{measure} against threads × seconds", "threads × seconds of a complete fit"
+        yield views.lines(title, (clock, measure), series, log_x=True, caption=caption)
 
 
 def _fits(recipe: Recipe) -> list[tuple[str, int]]:

@@ -150,8 +150,8 @@ def peak_memory() -> float:
     """Return the peak memory of this process in MiB; nan if the system does not report it."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
-    peaks = [float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
-    return peaks[0] if peaks else float("nan")
+    peaks = (float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return next(peaks, float("nan"))
 
 
 def _workers(executor: str, n_workers: int) -> AbstractContextManager[Executor]:

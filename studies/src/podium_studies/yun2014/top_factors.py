@@ -19,7 +19,6 @@ from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 from podium_studies.yun2014 import fits
-from podium_studies.yun2014.fits import measured
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
@@ -55,43 +54,28 @@ def run(recipe: Recipe, context: Context, method: str) -> Result:
     name, settings = method, recipe.parameters
     model, trials = METHODS[name]().for_data(context.train), ()
     if name != DEFAULTS:
-        search = tuning.search(
-            METHODS[name](),
-            context.train,
-            measure=settings["validation"],
-            refit=False,
-            seed=seed_of(recipe, "search"),
-            **settings["search"],
-        )
+        options = {"measure": settings["validation"], "seed": seed_of(recipe, "search")}
+        options |= settings["search"]
+        search = tuning.search(METHODS[name](), context.train, refit=False, **options)
         model.set_params(**search.best_params)
         trials = [trial for trial in search.trials if not trial.error]
-    is_seeded = "random_state" in model.get_params()
-    runs = [
-        _measured(recipe, context, model, seed_of(recipe, "test", seed) if is_seeded else None)
-        for seed in range(settings["seeds"] if is_seeded else 1)
-    ]
-    values = {
-        measure: np.mean([run["values"][measure] for run in runs], axis=0).round(5).tolist()
-        for measure in settings["measures"]
-    }
-    means = {m: [float(run["means"][m]) for run in runs] for m in settings["measures"]}
+    is_seeded, measures = "random_state" in model.get_params(), settings["measures"]
+    runs: list[dict[str, Any]] = []
+    for seed in range(settings["seeds"] if is_seeded else 1):
+        fitted = deepcopy(model)
+        if is_seeded:
+            fitted.set_params(random_state=seed_of(recipe, "test", seed))
+        runs.append(fits.measured(fitted.fit, context.train, context.test, measures, _DEPTH))
+    values = {m: np.mean([run["values"][m] for run in runs], axis=0) for m in measures}
+    means = {m: [float(run["means"][m]) for run in runs] for m in measures}
     return {
         "options": _texts(model.get_params()),
         "trials": [{"options": _texts(trial.params), "mean": trial.mean} for trial in trials],
         "trial_seconds": [trial.seconds for trial in trials],
-        "values": values,
+        "values": {m: mean.round(5).tolist() for m, mean in values.items()},
         "means": means,
         "seconds": [run["seconds"] for run in runs],
     }
-
-
-def _measured(recipe: Recipe, context: Context, model: Any, seed: int | None) -> dict[str, Any]:
-    """Fit a method with a seed to the training pairs, and measure it on the test pairs."""
-    fitted = deepcopy(model)
-    if seed is not None:
-        fitted.set_params(random_state=seed)
-    measures = recipe.parameters["measures"]
-    return measured(fitted.fit, context.train, context.test, measures, _DEPTH)
 
 
 def _texts(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,12 +102,11 @@ class SVMpAUC(LinearBaseline):
     patience: int | None = None
 
     def _coefficients(self, task: Task, progress: Progress) -> Parameters:
-        patience = self.patience
         settings = Settings(
             learning_rate=1.0,  # unused: the planes determine the steps
             max_iter=checks.cutoff(self.max_iter, name="max_iter"),
             tol=checks.number(self.tol, "tol", low=0.0),
-            patience=None if patience is None else checks.cutoff(patience, name="patience"),
+            patience=checks.optional(self.patience, "patience"),
         )
         loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
         l2 = 1.0 / checks.positive(self.C, "C")

@@ -65,10 +65,8 @@ class OrderLoss:
         """Return the value, (n!,), and the gradient, (n!, n), of every order."""
         values, grad = self.loss.value_and_grad(self._repeated(scores), self._target)
         if np.isnan(values).any():
-            raise ArgumentError(
-                f"loss {self.loss!r} is undefined on orders of {self.n} objects. Check its "
-                "parameters."
-            )
+            undefined = f"loss {self.loss!r} is undefined on orders of {self.n} objects."
+            raise ArgumentError(f"{undefined} Check its parameters.")
         return values, grad.reshape(-1, self.n) * values.size
 
     def held(self, scores: Scores) -> OrderLoss:
@@ -233,13 +231,11 @@ class Expected:
         finite : bool
             Whether the spread grew by at most 1 at the last decrease of the penalty.
         """
+        objective: Any = self
 
         def solved(start: Scores, penalty: float) -> Scores:
-            objective: Any = self
-            options: Any = {"gtol": 1e-11}
-            return optimize.minimize(
-                objective, start, (penalty,), "BFGS", jac=True, options=options
-            ).x
+            given: Any = {"jac": True, "options": {"gtol": 1e-11}}
+            return optimize.minimize(objective, start, (penalty,), "BFGS", **given).x
 
         if self._is_scale_free:
             scores = solved(start, 0.0)

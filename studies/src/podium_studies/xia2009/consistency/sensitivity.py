@@ -83,12 +83,10 @@ class Sensitivity:
         return tuple(example.condition for example in self.counterexamples)
 
     def __str__(self) -> str:
-        property_text = f"top-{self.k} subgroup order sensitive for {self.n} objects"
-        if not self.violated:
-            return (
-                f"{property_text}: no counter-example at {self.n_scores} score vectors (no proof)"
-            )
-        return f"not {property_text}: violates {', '.join(self.violated)}"
+        text = f"top-{self.k} subgroup order sensitive for {self.n} objects"
+        if self.violated:
+            return f"not {text}: violates {', '.join(self.violated)}"
+        return f"{text}: no counter-example at {self.n_scores} score vectors (no proof)"
 
 
 def sensitivity(loss: Surrogate, n: int, k: int, *, n_random: int = 200) -> Sensitivity:

@@ -220,11 +220,10 @@ def _extension(
     below: list[list[int]] = [[] for _ in range(size)]
     n_above = np.zeros(size, np.int64)
     for i, j in pairs:
-        more_probable = with_before(n, k, i, j)
-        relations = np.stack([more_probable, exchanged(n, k, i, j)[more_probable]], axis=1)
-        np.add.at(n_above, relations[:, 1], 1)
-        rows: list[list[int]] = relations.tolist()
-        for more, less in rows:
+        heads_above: list[int] = with_before(n, k, i, j).tolist()
+        heads_below: list[int] = exchanged(n, k, i, j)[heads_above].tolist()
+        n_above[heads_below] += 1
+        for more, less in zip(heads_above, heads_below, strict=True):
             below[more].append(less)
     available: list[int] = np.flatnonzero(n_above == 0).tolist()
     order: list[int] = []
