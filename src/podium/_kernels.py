@@ -49,7 +49,11 @@ def fused_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Copy the function into each kernel that calls it, for calls in innermost loops."""
+    """Copy the function into each kernel that calls it.
+
+    Use it for calls in innermost loops, and for the long steps of a kernel that nothing else calls:
+    a callee is optimised on its own, and its code again with each kernel that contains it.
+    """
     return numba.njit(inline="always", error_model="numpy")(function)
 
 

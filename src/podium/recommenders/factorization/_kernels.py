@@ -129,7 +129,7 @@ def _prefetch_row(rows, row):
         prefetch(rows, row, j)
 
 
-@kernel
+@inlined
 def _prefetch_batch(cell, rows, batches, number, drawn):
     """Prefetch the rows of a batch that comes next."""
     first = cell.starts[0]
@@ -140,7 +140,7 @@ def _prefetch_batch(cell, rows, batches, number, drawn):
         _prefetch_row(rows.items, cell.positives[first + batches.order[i]])
 
 
-@kernel
+@inlined
 def _fill_lanes(steps, cell, pairs, batches, number, batch):
     """Write the pairs of a batch into its lanes; return their number."""
     start, n = batches.cuts[number], batches.cuts[number + 1] - batches.cuts[number]
@@ -180,7 +180,7 @@ def _mask(steps, cell, batch, n, drawn_weights, gaps, value):
                 batch.lanes.n_compared[b] -= drawn_weights[s]
 
 
-@kernel
+@inlined
 def _move_users(steps, rows, batch, n, m):
     """Move each user towards its positive and away from the negatives."""
     moves = m.user_moves
@@ -199,7 +199,7 @@ def _move_users(steps, rows, batch, n, m):
             u[j] = remaining * u[j] + moves[b, j]
 
 
-@kernel
+@inlined
 def _move_negatives(steps, rows, batch, n, drawn, m):
     """Move the negatives away from the users, from their copies."""
     bias = rows.bias
@@ -218,7 +218,7 @@ def _move_negatives(steps, rows, batch, n, drawn, m):
         bias[y] -= steps.bias_rate * (move + decay * bias[y])
 
 
-@kernel
+@inlined
 def _move_positives(steps, rows, batch, n, m):
     """Move the positives towards their users, in place: a negative may be among them."""
     bias, moves = rows.bias, m.user_moves  # which the users have used by now
@@ -239,7 +239,7 @@ def _move_positives(steps, rows, batch, n, m):
         bias[y] += steps.bias_rate * (move - decay * bias[y])
 
 
-@kernel
+@inlined
 def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, m):
     """Take the step of a batch."""
     n_rows, width = -(-drawn.size // ROWS) * ROWS, m.users.shape[1]
@@ -300,7 +300,7 @@ def descend(steps, loss, cell, pairs, rows, sampling, sums):
     n_coming = 0
     for number in range(-1, batches.draws.size):
         n_drawn = n_coming
-        drawn[:] = coming
+        drawn, coming = coming, drawn
         if number + 1 < batches.draws.size:
             state = stream(steps.seed, batches.draws[number + 1])
             n_coming = draw_negatives(sampling, deck, coming, state)

@@ -117,8 +117,8 @@ def _powers(gaps, n_lanes, drawn_weights, scale, cost):
 @kernel
 def _find_thresholds(loss, gaps, n_drawn, lanes):
     """Find the gap from which on the best negatives of each lane lie, by bisection."""
-    low, high = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
-    n_top = np.empty(LANES, np.float32)
+    low, high = lanes.threshold, np.empty(LANES, np.float32)
+    n_top, middle = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     for b in range(LANES):
         share = loss.n_top / lanes.n_others[b] if loss.n_top else loss.top_share
         n_top[b] = max(np.rint(share * lanes.n_compared[b]), 1.0)
@@ -131,16 +131,15 @@ def _find_thresholds(loss, gaps, n_drawn, lanes):
     for _ in range(_SEARCHES):
         lanes.count[:] = _ZERO
         for b in range(LANES):
-            lanes.threshold[b] = np.float32(0.5) * (low[b] + high[b])
+            middle[b] = np.float32(0.5) * (low[b] + high[b])
         for row in range(n_drawn):
             for b in range(LANES):
-                lanes.count[b] += _ONE if gaps[row, b] >= lanes.threshold[b] else _ZERO
+                lanes.count[b] += _ONE if gaps[row, b] >= middle[b] else _ZERO
         for b in range(LANES):
             if lanes.count[b] >= n_top[b]:
-                low[b] = lanes.threshold[b]
+                low[b] = middle[b]
             else:
-                high[b] = lanes.threshold[b]
-    lanes.threshold[:] = low
+                high[b] = middle[b]
 
 
 @kernel
