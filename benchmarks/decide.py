@@ -197,9 +197,10 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
 def _population(user: Any, item: Any, split: Any) -> Any:
     """Return the values of item neighbours (base) and EASE (candidate) for every test user."""
     from podium import recommenders
+    from podium.data.columns import Columns
     from podium.data.storage import Storage
     from podium.decide.pairs import read_pairs
-    from podium.metrics import parse_all
+    from podium.protocol import Protocol
 
     train = {"user": user[split.train], "item": item[split.train]}
     truth = {"user": user[split.test], "item": item[split.test]}
@@ -210,16 +211,12 @@ def _population(user: Any, item: Any, split: Any) -> Any:
     return read_pairs(
         truth,
         *runs,
-        parse_all(MEASURES),
-        by=["engagement"],
+        protocol=Protocol.of(MEASURES, by="engagement"),
+        columns=Columns(),
         users=None,
-        cluster=None,
-        weight=None,
         catalogue=None,
         items=None,
-        undefined="skip",
-        like=None,
-        storage=Storage.of(),
+        storage=Storage(),
     )
 
 

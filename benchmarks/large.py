@@ -59,9 +59,10 @@ def make_tables(folder: Path, n_users: int, *, shuffled: bool) -> None:
 def in_parts(folder: Path, memory: str) -> Callable[[], Values]:
     """Time podium.measure with a limit of memory."""
     import podium
+    from podium.data.storage import Storage
 
     paths = folder / "truth", folder / "run"
-    return lambda: podium.measure(*paths, MEASURES, memory=memory).means
+    return lambda: podium.measure(*paths, MEASURES, storage=Storage(memory)).means
 
 
 def in_memory(folder: Path, memory: str) -> Callable[[], Values]:

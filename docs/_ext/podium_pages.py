@@ -6,7 +6,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +17,9 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 
 import podium
+from podium._fields import FIELDS
 from podium.cli import COMMANDS, app
+from podium.protocol import EXCLUSIONS, NO_EFFECT
 
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"https?:[^>]*>")
 _COMMANDS = """\
@@ -33,6 +35,7 @@ GUIDES = {
     "gate": ("Ship or not", "ship.md"),
     "audit": ("Is my evaluation sound?", "sound.md"),
     "explain": ("Why two numbers differ", "explain.md"),
+    "protocol": ("The protocol of an evaluation", "protocol.md"),
     "train": ("Train a ranker", "train.md"),
     "rank": ("The model and its lists", "train.md#the-model-and-its-lists"),
     "recommend": ("Factorization", "factorization.md#on-the-command-line"),
@@ -71,6 +74,7 @@ EXPLAINED = {
     "--pairs": "compare.md#several-runs",
     "--pilot": "sampled.md#planning",
     "--pooled": "conventions.md#mean-and-pooled",
+    "--protocol": "protocol.md",
     "--ray": "ray.md",
     "--report": "results.md#a-report",
     "--seen": "sampled.md#from-files",
@@ -89,7 +93,9 @@ EXPLAINED = {
 
 JOBS = {
     "Read and split tables": ("data",),
-    "Measure and compare": ("evaluation", "metrics", "presets", "plots", "report", "ranking"),
+    "Measure and compare": (
+        *("evaluation", "protocol", "metrics", "presets", "plots", "report", "ranking"),
+    ),
     "Decide": ("decide", "demo"),
     "Train": ("rankers", "losses", "tuning", "torch"),
     "Recommend": ("recommenders", "catalogue", "executors"),
@@ -102,6 +108,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "_generated"
 WITHOUT_ALL = (
     *("podium.discounts", "podium.errors", "podium.groups", "podium.progress", "podium.ranking"),
     *("podium.registry", "podium.types", "podium.data.splits", "podium.data.splitting"),
+    *("podium.data.columns", "podium.data.storage"),
     *("podium.testing.contracts", "podium.testing.oracles", "podium.testing.strategies"),
 )
 """The public modules that define their names themselves, so that they have no `__all__`."""
@@ -265,6 +272,35 @@ def _escape(text: str) -> str:
     return inspect.cleandoc(text).replace("*", "\\*").replace("<", "&lt;").replace("[", "\\[")
 
 
+def fields_table() -> str:
+    """Return the fields of a protocol: the stage that reads each, what it is and its default."""
+    rows = [
+        [f"`{name}`", field.stage, _with_options(field.text), _with_options(field.default)]
+        for name, field in FIELDS.items()
+    ]
+    return _table(["field", "stage", "what it is", "default"], rows)
+
+
+def pairs_table(first: str, second: str, pairs: Iterable[tuple[str, str, str]]) -> str:
+    """Return pairs of facts of a protocol, with the reasons."""
+    rows = [[_fact(one), _fact(other), reason] for one, other, reason in pairs]
+    return _table([first, second, "because"], rows)
+
+
+def _with_options(text: str) -> str:
+    return re.sub(r"--[a-z-]+", lambda match: f"`{match[0]}`", text)
+
+
+def _fact(text: str) -> str:
+    """Return a fact, with its field and value as code."""
+    return re.sub(r"^(no )?(\w+(=\w+)?)$", r"\1`\2`", text)
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in ([*head], ["---"] * len(head), *rows)]
+    return "\n".join(lines) + "\n"
+
+
 def commands_index() -> str:
     """Return the list of all commands by job."""
     program: Any = typer.main.get_command(app)
@@ -293,6 +329,9 @@ def pages() -> dict[str, str]:
             for name, command in program.commands.items()
             if not command.hidden
         },
+        "protocol/fields.txt": fields_table(),
+        "protocol/exclusions.txt": pairs_table("field", "can't be combined with", EXCLUSIONS),
+        "protocol/no-effect.txt": pairs_table("field", "has no effect on values with", NO_EFFECT),
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from podium.decide import Audit, Explanation, Gate, audit, explain, gate
     from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
     from podium.groups import Groups
+    from podium.protocol import Protocol
     from podium.rankers import LinearRanker
     from podium.ranking import Ranking
 
@@ -42,6 +43,7 @@ _NAMES = {
     "decide": ("Audit", "Explanation", "Gate", "audit", "explain", "gate"),
     "evaluation": ("Comparison", "Evaluation", "compare", "evaluate", "measure"),
     "groups": ("Groups",),
+    "protocol": ("Protocol",),
     "rankers": ("LinearRanker",),
     "ranking": ("Ranking",),
 }
@@ -55,6 +57,7 @@ __all__ = [
     "Gate",
     "Groups",
     "LinearRanker",
+    "Protocol",
     "Ranking",
     "__version__",
     "audit",

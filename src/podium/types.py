@@ -23,6 +23,13 @@ Labels: TypeAlias = NDArray[Any]  # (n_groups,) integers or strings
 Ties: TypeAlias = Literal["worst", "best", "average", "id", "random", "threshold"]
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
 LowGrades: TypeAlias = Literal["zero", "keep"]
+Missing: TypeAlias = Literal["error", "zero", "skip"]
+Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
+Unretrieved: TypeAlias = Literal["count", "drop"]
+IntervalMethod: TypeAlias = Literal["t", "wilson", "bootstrap"]
+Package: TypeAlias = Literal[
+    "trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"
+]
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """A function that long computations call with (done, total, note); see `podium.progress`."""

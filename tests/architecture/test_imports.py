@@ -36,10 +36,7 @@ ALLOWED = {
     "polars": ("data/*",),
     "pyarrow": ("data/*",),
     "pandas": ("data/*",),
-    "sklearn": (
-        *_ESTIMATORS,
-        "metrics/scorer.py",
-    ),
+    "sklearn": (*_ESTIMATORS, "metrics/scorer.py"),
     "safetensors": ("_arrays.py",),
     "threadpoolctl": ("_one_thread.py", "recommenders/*"),
     "typer": ("cli/*",),

@@ -15,6 +15,7 @@ from tests.pages.page import DOCS, code, page, section, shell
 
 from podium.decide.explain.grid import SEPARATED_BY, conventions
 from podium.metrics import REGISTRY, Measure
+from podium.protocol import Conventions
 
 SEARCH = section("explain.md", "What is searched")
 SCHEMA = DOCS / "schemas" / "explanation.json"
@@ -32,7 +33,7 @@ def test_every_value_that_is_searched_is_in_its_row() -> None:
     assert set(SEPARATED_BY) <= set(rows)
     for name, metric in REGISTRY.items():
         measure = Measure(name, None if metric.cutoff == "none" else 2)
-        for axis in conventions(measure, []):
+        for axis in conventions(measure, [], Conventions(missing="zero")):
             if axis.name != "norm":  # the row refers to the measures
                 named = {value for value in axis.values if isinstance(value, str)}
                 assert named <= set(re.findall(r"\w+", rows[axis.name]))

@@ -74,17 +74,12 @@ def _measure(rng: random.Random) -> _Call:
     if part is not None:
         name = rng.choice(list(part))
         part[name] = odd(rng, part[name])
-    options = {"missing": "zero", "min_relevance": 1.0, "n_items": 24, "ties": "worst", "seed": 0}
+    options = {"missing": "zero", "min_relevance": 1.0, "n_items": 24, "ties_seed": 0}
     if rng.random() < 0.3:
         runs = {"a": run, "b": {**run, "score": _numbers(rng)}}
-        comparison_options = {"measures": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}
+        comparison_options = {"protocol": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}
         return library.compare, {"truth": truth, "runs": runs, **comparison_options, **options}
-    measure_options = {
-        "measures": rng.choice(_MEASURES),
-        "interval": "t",
-        "by": "n_pos",
-        "undefined": "skip",
-    }
+    measure_options = {"protocol": rng.choice(_MEASURES), "interval": "t", "by": "n_pos"}
     return library.measure, {"truth": truth, "run": run, **measure_options, **options}
 
 

@@ -122,10 +122,7 @@ def algorithm_2(surrogate: str, positives: Any, negatives: Any, k: int) -> Any:
 
 
 def _pushed_inside(
-    choose: Callable[[Any, int], Iterator[Any]],
-    positives: Any,
-    negatives: Any,
-    k: int,
+    choose: Callable[[Any, int], Iterator[Any]], positives: Any, negatives: Any, k: int
 ) -> Any:
     beta = min(k, len(positives))
     return max(

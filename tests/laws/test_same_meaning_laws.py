@@ -78,13 +78,10 @@ def results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[...,
         words = [word for m in MEASURES for word in ("-m", m)]
         options = [
             *words,
-            "--ties",
-            ties,
+            f"--ties={ties}",
             "--interval=bootstrap",
-            "--n-items",
-            "60",
-            "--format",
-            "json",
+            "--n-items=60",
+            "--format=json",
         ]
         users = tmp_path / "users.parquet"
         result: dict[str, Any] = {}

@@ -95,12 +95,7 @@ def test_mes_closes_its_duality_gap(ranks: SampledRanks, eta: float) -> None:
     assert abs(result.gap) <= 1e-10 * max(1.0, eta)
 
 
-@given(
-    st.integers(1, 20_000),
-    st.integers(1, 200),
-    st.integers(1, 300),
-    st.integers(0, 100),
-)
+@given(st.integers(1, 20_000), st.integers(1, 200), st.integers(1, 300), st.integers(0, 100))
 @LAW
 def test_grid_weights_count_every_rank(n_items: int, size: int, factors: int, margin: int) -> None:
     nodes = grid(n_items, size, factors, margin)

@@ -187,11 +187,7 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     costs = _mean_costs(pairs, factors, settings)
     gradient = _exact_gradient(_scores(factors), x, y, loss)
     before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
-    expected = [
-        gradient @ before[1],
-        np.outer(gradient, before[0][x]),
-        gradient,
-    ]
+    expected = [gradient @ before[1], np.outer(gradient, before[0][x]), gradient]
     steps = _mean_step(pairs, factors, settings, costs, rate, y)
     np.testing.assert_allclose(steps[0][x] / -rate, expected[0], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(steps[1] / -rate, expected[1], rtol=1e-4, atol=1e-6)

@@ -150,13 +150,7 @@ def test_users_with_one_target_have_the_estimates_of_scans() -> None:
     listed, above = rng.integers(0, 20, 400), rng.binomial(60, 0.003, 400)
     single = ScannedRanks(listed, [40] * 400, above, [60] * 400, 2000, k=10)
     shared = SharedRanks(
-        above,
-        60,
-        2000,
-        user=np.arange(400),
-        replacement=False,
-        above_listed=listed,
-        n_listed=40,
+        above, 60, 2000, user=np.arange(400), replacement=False, above_listed=listed, n_listed=40
     )
     for name in ("recall@10", "ndcg@10", "pap@10"):
         wanted = evaluate(single, name).summary(name)

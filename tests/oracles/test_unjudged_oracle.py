@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from podium import data
 from podium.evaluation import unjudged
 from podium.metrics import Measure, get
+from podium.protocol.conventions import WITH_RANGES
 from podium.ranking import Ranking
 
 TOLERANCE = 1e-12
@@ -30,7 +31,7 @@ OPTIONS: dict[str, tuple[dict[str, str], ...]] = {
 }
 MEASURES = [
     get(name, k=k, **options)
-    for name in unjudged.SUPPORTED
+    for name in WITH_RANGES
     for options in OPTIONS[name]
     for k in CUTOFFS
     if not (name == "precision" and k is None)
@@ -101,7 +102,7 @@ def is_undefined(truth: Grades, user: int, low: float) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", unjudged.SUPPORTED)
+@pytest.mark.parametrize("name", WITH_RANGES)
 @settings(max_examples=12)
 @given(case=cases())
 def test_bounds_are_the_extremes_over_all_judgements(name: str, case: Any) -> None:
@@ -124,7 +125,7 @@ def test_bounds_are_the_extremes_over_all_judgements(name: str, case: Any) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", unjudged.SUPPORTED)
+@pytest.mark.parametrize("name", WITH_RANGES)
 @settings(max_examples=12)
 @given(case=cases())
 def test_bounds_of_differences_are_extremes(name: str, case: Any) -> None:
@@ -149,7 +150,7 @@ def test_bounds_of_differences_are_extremes(name: str, case: Any) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", unjudged.SUPPORTED)
+@pytest.mark.parametrize("name", WITH_RANGES)
 @settings(max_examples=12)
 @given(case=cases())
 def test_the_labels_settle_the_order(name: str, case: Any) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
+import typing
 
 import pytest
 from tests.pages.page import page
 
-from podium._ties import TIES_OF_LISTS
-from podium.data import build
-from podium.evaluation import from_rankings
 from podium.metrics import REGISTRY, parse
 from podium.metrics.measures import choices
+from podium.protocol import Conventions
 
 PAGE = page("conventions.md")
 POLICIES = {
-    "ties": TIES_OF_LISTS,
-    "undefined": from_rankings.UNDEFINED,
-    "missing": build.MISSING,
-    "unjudged": build.UNJUDGED,
-    "unretrieved": build.UNRETRIEVED,
+    name: typing.get_args(hint)
+    for name, hint in typing.get_type_hints(Conventions).items()
+    if typing.get_origin(hint) is typing.Literal
 }
 
 

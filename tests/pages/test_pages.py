@@ -15,7 +15,7 @@ from tests.pages.page import Block, Runner
 from podium import compare
 from podium.recommenders import Factorization
 
-TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}")
+TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}", "{include}")
 """The kinds of blocks that are no code."""
 
 NEEDS: dict[str, str] = {
@@ -80,7 +80,7 @@ def _code(name: str) -> list[Block]:
 
 
 def _needs(name: str) -> list[str]:
-    return NEEDS.get(name, "few" if name.startswith("coming-from/") else "").split()
+    return NEEDS.get(name, "few" if name.startswith(("coming-from/", "protocol")) else "").split()
 
 
 def _parameters() -> list[Any]:

@@ -52,10 +52,7 @@ def compared(truth: Any, *runs: Any, **options: Any) -> Result:
 RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
     "one user": (lambda: measured(ONE_USER, HIT, "ndcg@2"), "is 1.0000 over 1 user. There is no"),
     "one user, compared": (lambda: compared(ONE_USER, MISS, HIT), "b has the best mean ndcg@2, 1."),
-    "equal runs": (
-        lambda: compared(TRUTH, RUN, RUN),
-        "a and b have the same mean ndcg@2, 0.3066.",
-    ),
+    "equal runs": (lambda: compared(TRUTH, RUN, RUN), "a and b have the same mean ndcg@2, 0.3066."),
     "no positives": (
         lambda: measured(NO_POSITIVES, RUN, "ndcg@2", "recall@1"),
         "Mean ndcg@2 is undefined: none of 2 users has a value.",
@@ -126,8 +123,7 @@ def test_of_many_models_the_figures_show_the_best_and_the_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    "titles",
-    [{1: "Heat", "3": "Alien"}, {"item": [1, 3, 2], "title": ["Heat", "Alien", None]}],
+    "titles", [{1: "Heat", "3": "Alien"}, {"item": [1, 3, 2], "title": ["Heat", "Alien", None]}]
 )
 def test_items_without_a_title_are_shown_by_their_ids(titles: Any) -> None:
     content = measured(TRUTH, RUN, "recall@2").to_report(titles=titles)

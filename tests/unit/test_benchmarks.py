@@ -34,8 +34,7 @@ def test_every_part_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
-    [("import none_such", "No module named 'none_such'"), ("1 / 0", None)],
+    ("source", "found"), [("import none_such", "No module named 'none_such'"), ("1 / 0", None)]
 )
 def test_absent_peer_is_a_reason_and_any_other_failure_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, found: str | None

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 from threadpoolctl import threadpool_limits
 
-from podium.catalogue import (
-    ScoreFunction,
-    rank_all,
-    rank_blocks,
-    target_ranks,
-    top_k,
-)
+from podium.catalogue import ScoreFunction, rank_all, rank_blocks, target_ranks, top_k
 from podium.catalogue.source import Source, read_matrix
 from podium.errors import ArgumentError
 from podium.ranking import Ranking
@@ -103,10 +97,7 @@ REPEATED = csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), sha
             lambda: rank_blocks(SCORES, coo_array(([1, 1], ([0, 0], [2, 2])), shape=(2, 4))),
             "got 1 repeated",
         ),
-        (
-            lambda: target_ranks(ROUNDED, csr_array(np.eye(2))),
-            "2 integers",
-        ),
+        (lambda: target_ranks(ROUNDED, csr_array(np.eye(2))), "2 integers"),
         (lambda: rank_all(function(changed(np.nan, 20, 3, (23, 31))), LIKED), "user 20 and item 3"),
         *(
             (lambda name=name, bad=bad: rank_blocks(SCORES, TRUTH, **{name: bad}), name)

@@ -168,15 +168,15 @@ def test_another_case_of_text_is_a_second_spelling_and_other_ids_are_none() -> N
 def test_pap_needs_lists_of_almost_twice_the_cutoff() -> None:
     """At most 19 places settle pap@10, and none of 10 users has as many."""
     case = planted_short_lists(clean()).case
-    assert found(case.audit(measure="pap@10"), "short-lists").count == 10
-    assert not [f for f in clean().audit(measure="pap@10").findings if f.check == "short-lists"]
-    assert not [f for f in case.audit(measure="recall@3").findings if f.check == "short-lists"]
+    assert found(case.audit(protocol="pap@10"), "short-lists").count == 10
+    assert not [f for f in clean().audit(protocol="pap@10").findings if f.check == "short-lists"]
+    assert not [f for f in case.audit(protocol="recall@3").findings if f.check == "short-lists"]
 
 
 def test_of_a_loss_a_lower_value_is_better() -> None:
     case = clean()
-    assert [f.check for f in case.audit(measure="topk_loss@1").of("warning")] == []
-    reverse = planted_reversal(case).case.audit(measure="topk_loss@1")
+    assert [f.check for f in case.audit(protocol="topk_loss@1").of("warning")] == []
+    reverse = planted_reversal(case).case.audit(protocol="topk_loss@1")
     assert found(reverse, "reversed-scores").severity == "error"
 
 
@@ -207,7 +207,7 @@ def test_no_tables_stop_an_audit(seed: int) -> None:
     label, time = ("relevance", "rating", "label")[seed % 3], ("timestamp", "count")[seed % 2]
     test = table(**{"timestamp": range(6), label: [0.0, 0.5, 1.0, 4.0]})
     runs = {f"run{i}": table(score=[-2.0, 0.5, 0.5, 1.0]) for i in range(rng.integers(3))}
-    options: Any = {"measure": str(rng.choice(MEASURES)), **(said if runs else {})}
+    options: Any = {"protocol": str(rng.choice(MEASURES)), **(said if runs else {})}
     result = audit(table(**{time: range(6)}), test, runs, **options)
     assert all(0 <= f.count <= f.total for f in result.findings)
     severities = [f.severity for f in result.findings]
@@ -231,7 +231,7 @@ def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
 def test_names_of_runs_and_samples_are_checked() -> None:
     case = clean()
     run: Any = case.runs["model"]
-    renamed = audit(case.train, case.test, {"popularity": run}, measure="pap@4000000000")
+    renamed = audit(case.train, case.test, {"popularity": run}, "pap@4000000000")
     assert "value of popularity" in renamed.context
     for runs, options in (
         ([run], {}),

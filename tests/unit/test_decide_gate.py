@@ -13,16 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.raised import raises
-from tests.unit.gate_tables import (
-    BASE,
-    CANDIDATE,
-    PAST,
-    TRUTH,
-    USERS,
-    N,
-    Table,
-    with_text_ids,
-)
+from tests.unit.gate_tables import BASE, CANDIDATE, PAST, TRUTH, USERS, N, Table, with_text_ids
 
 from podium.data import pool_unjudged
 from podium.decide import Gate, gate, read_guards
@@ -104,21 +95,18 @@ def weights(*first: float, rest: float = 1.0) -> dict[str, Any]:
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    ({"measure": "ndgc@5"}, ()),
-    ({"measure": "coverage@5"}, ("measure",)),
+    ({"protocol": "ndgc@5"}, ()),
+    ({"protocol": "coverage@5"}, ("measures",)),
     ({"guards": {"novelty": 0}}, ()),
     ({"margin": -0.1}, ("margin",)),
     ({"margin": "x"}, ("margin",)),
-    ({"level": 95}, ("level",)),
     ({"guards": ["rr"]}, ("guards",)),
     ({"guards": {"rr": None}}, ("guards",)),
     ({"guards": {"rr": math.nan}}, ("guards",)),
-    ({"guards": {"map@5": 0, "ap@5": 0}}, ("measure", "guards")),
-    ({"guards": {"ndcg@5": 0}}, ("measure", "guards")),
-    ({"by": 5}, ("by",)),
+    ({"guards": {"map@5": 0, "ap@5": 0}}, ("measures", "guards")),
+    ({"guards": {"ndcg@5": 0}}, ("measures", "guards")),
     ({"by": "country"}, ("by", "users")),
     ({"names": ("a",)}, ()),
-    ({"undefined": "x"}, ("undefined",)),
     ({"cluster": "home"}, ("cluster", "users")),
     ({"weight": "w"}, ("weight", "users")),
     ({"users": USERS}, ("users", "by", "cluster", "weight")),
@@ -142,7 +130,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({**SEQUENTIAL, "state": "none/s"}, ("state",)),
     ({**SEQUENTIAL, "state": "."}, ("state",)),
     ({**SEQUENTIAL, **BOUNDS, "horizon": 9}, ("unjudged", "sequential")),
-    ({**BOUNDS, "measure": "pap@3"}, ("unjudged",)),
+    ({**BOUNDS, "protocol": "pap@3"}, ("unjudged",)),
     ({**BOUNDS, "guards": {"hit_rate@1": -0.1}}, ("unjudged",)),
 ]
 
@@ -150,7 +138,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 @pytest.mark.parametrize(("options", "parameters"), REFUSED)
 def test_wrong_arguments_are_refused(options: dict[str, Any], parameters: tuple[str, ...]) -> None:
     with raises(ArgumentError, *parameters):
-        gate(TRUTH, BASE, CANDIDATE, **{"measure": "ndcg@5", **options})
+        gate(TRUTH, BASE, CANDIDATE, **{"protocol": "ndcg@5", **options})
 
 
 def test_users_that_do_not_fit_are_refused() -> None:

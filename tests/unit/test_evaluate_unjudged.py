@@ -14,12 +14,7 @@ from tests.raised import raises
 import podium
 from podium import data
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.evaluation import (
-    difference_bounds,
-    judgement_bounds,
-    labels_to_settle,
-    measure,
-)
+from podium.evaluation import difference_bounds, judgement_bounds, labels_to_settle, measure
 from podium.evaluation.influence import gini_values
 from podium.evaluation.shown import shown_values
 from podium.evaluation.stats import clustered_mean
@@ -155,7 +150,6 @@ def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:
         (["ild@2", "rr"], {}, ("items",)),
         (["rr"], {"catalogue": PAST}, ("catalogue",)),
         (["gini@2"], {"catalogue": PAST, "items": PAST}, ("items",)),
-        (["novelty@2"], {"catalogue": PAST, "interval": "wilson"}, ("interval",)),
     ],
 )
 def test_requests_without_the_tables_that_fit_are_refused_before_tables_are_read(

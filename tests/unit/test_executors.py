@@ -18,6 +18,7 @@ from tests.raised import raises
 
 import podium
 from podium.catalogue import ScoreFunction, target_ranks
+from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 from podium.executors import Executor, Threads, local
 from podium.recommenders import EASE, Factorization, Popularity
@@ -69,8 +70,9 @@ def test_measures_are_those_in_memory(tmp_path: Path, executor: Threads, on_disk
     frames = tables()
     given: dict[str, Any] = written(tmp_path, frames) if on_disk else frames
     options: dict[str, Any] = {"missing": "zero", "by": "n_pos"}
+    storage = Storage(executor=executor)
     here = podium.measure(frames["truth"], frames["run"], MEASURES, **options)
-    there = podium.measure(given["truth"], given["run"], MEASURES, executor=executor, **options)
+    there = podium.measure(given["truth"], given["run"], MEASURES, storage=storage, **options)
     assert {n: v.tobytes() for n, v in here.values.items()} == {
         n: v.tobytes() for n, v in there.values.items()
     }
@@ -86,10 +88,11 @@ def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path)
     given = tmp_path / "truth", tmp_path / "run"
     options: dict[str, Any] = {"missing": "zero"}
     here = podium.measure(frames["truth"], frames["run"], MEASURES, **options)
-    there = podium.measure(*given, MEASURES, executor=Copying(2), grouped=True, **options)
+    by_file = Storage(executor=Copying(2), grouped=True)
+    there = podium.measure(*given, MEASURES, storage=by_file, **options)
     assert here.as_json() == there.as_json()
     with raises(ArgumentError, "grouped"):
-        podium.measure(frames["truth"], tmp_path / "run", "rr", executor=Threads(2), grouped=True)
+        podium.measure(frames["truth"], tmp_path / "run", "rr", storage=by_file)
 
 
 def test_folder_that_workers_do_not_have_is_named(
@@ -101,7 +104,7 @@ def test_folder_that_workers_do_not_have_is_named(
 
     paths = written(tmp_path, tables())
     with pytest.raises(DataError, match="all nodes of a cluster"):
-        podium.measure(paths["truth"], paths["run"], "rr", executor=Elsewhere(8))
+        podium.measure(paths["truth"], paths["run"], "rr", storage=Storage(executor=Elsewhere(8)))
 
 
 def _square(users: Any) -> Any:

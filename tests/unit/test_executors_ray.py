@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from tests.raised import raises
 
 import podium.executors
+from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError, NoWorkerError
 from podium.executors import Threads
 from podium.recommenders import Factorization, Popularity
@@ -185,7 +186,8 @@ def _tables(folder: Path) -> tuple[Path, Path]:
 
 def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
     tables, executor = _tables(tmp_path), _ray(3)
-    here, there = (podium.measure(*tables, "ndcg@5", executor=e) for e in (None, executor))
+    storages = [Storage(executor=e) for e in (None, executor)]
+    here, there = (podium.measure(*tables, "ndcg@5", storage=s) for s in storages)
     assert here.values["ndcg@5"].tobytes() == there.values["ndcg@5"].tobytes()
     assert here.as_json() == there.as_json()
     for model in (_model().fit(_likes()), Popularity().fit(_likes())):
@@ -207,7 +209,7 @@ def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
         rows.slice(7500).write_parquet(path / "part-00001.parquet")
         (path / "part-00002.parquet").unlink()
     with pytest.raises(DataError, match=r"part-00001\.parquet"):
-        podium.measure(*tables, "ndcg@5", executor=_ray(2), progress=hide)
+        podium.measure(*tables, "ndcg@5", storage=Storage(executor=_ray(2), progress=hide))
 
 
 def test_workers_that_end_at_once_are_said_to(

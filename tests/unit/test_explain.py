@@ -13,6 +13,7 @@ from podium import presets
 from podium.data import ranking, read_run, read_truth
 from podium.decide.explain.lists import Lists
 from podium.errors import ArgumentError, DataError
+from podium.protocol import Conventions
 
 
 def tables(seed: int, n_users: int = 60) -> tuple[Any, Any]:
@@ -121,7 +122,7 @@ def test_lists_are_whole_as_in_ranking(
     run = {"user": users, "item": items, "score": 0.5 + np.arange(users.size)}
     rules: dict[str, Any] = {"unjudged": unjudged, "min_relevance": min_relevance}
     expected = ranking(truth, run, missing="zero", **rules)
-    found = Lists.of(read_truth(truth), read_run(run)).ranking(rules)
+    found = Lists.of(read_truth(truth), read_run(run), Conventions()).ranking(rules)
     assert found.n_items.tolist() == expected.n_items.tolist()
 
 

@@ -18,6 +18,7 @@ from tests.raised import raises
 import podium
 from podium import metrics
 from podium.data import buckets
+from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError, PodiumError, UnsettledError
 from podium.evaluation import Evaluation, details, measure_part, merge
 from podium.executors import Threads
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
 Tables = dict[str, pl.DataFrame]
 
 FEW = ["ndcg@5", "pap@3", "ap", "recall@5"]
-SMALL = "64KiB"  # the least memory: larger tables are measured in parts
+SMALL = Storage("64KiB")  # the least memory: larger tables are measured in parts
 
 
 @functools.cache
@@ -153,7 +154,7 @@ def both(folder: Path, frames: Tables, measures: Any, **options: Any) -> tuple[A
     """Return the evaluation of tables in memory and that of the same tables in parts."""
     paths = written(folder, frames, files=2, seed=1)
     expected = podium.measure(frames["truth"], frames["a"], measures, **options)
-    return expected, podium.measure(paths["truth"], paths["a"], measures, memory=SMALL, **options)
+    return expected, podium.measure(paths["truth"], paths["a"], measures, storage=SMALL, **options)
 
 
 @pytest.mark.parametrize(("ids", "n_buckets"), [("int", 7), ("text", 1), ("mixed", 2)])
@@ -168,7 +169,7 @@ def test_all_measures_have_the_same_bits_for_any_number_of_parts(
     )
     for files, seed, suffix in ((1, None, ".parquet"), (3, 1, ".parquet"), (2, 2, ".arrow")):
         paths = written(tmp_path / f"{files}{seed}", frames, files=files, seed=seed, suffix=suffix)
-        limits: dict[str, Any] = {"memory": SMALL, "spill_dir": tmp_path}
+        limits: dict[str, Any] = {"storage": Storage("64KiB", tmp_path)}
         actual, _ = result_of(
             lambda t=paths, o=limits: podium.measure(
                 t["truth"], t["a"], computable(), **options, **o
@@ -184,7 +185,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "missing users": {},
     "left out": {"missing": "skip"},
     "id": {"missing": "skip", "ties": "id"},
-    "random": {"missing": "zero", "ties": "random", "seed": 3},
+    "random": {"missing": "zero", "ties": "random", "ties_seed": 3},
     "average": {"missing": "zero", "ties": "average"},
     "best": {"missing": "zero", "ties": "best", "undefined": "zero"},
     "undefined": {"missing": "zero", "undefined": "error"},
@@ -196,7 +197,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "a higher threshold": {"missing": "zero", "min_relevance": 3},
     "a threshold above all": {"missing": "zero", "min_relevance": 7},
     "number of items": {"missing": "zero", "n_items": 60, "by": ["engagement", "n_pos"]},
-    "bootstrap": {"missing": "zero", "interval": "bootstrap", "seed": 5},
+    "bootstrap": {"missing": "zero", "interval": "bootstrap", "bootstrap_seed": 5},
     "like ranx": {"like": "ranx"},
     "like ranx, undefined": {"like": "ranx", "missing": "zero", "min_relevance": 3},
     "like trec_eval": {"like": "trec_eval"},
@@ -217,7 +218,7 @@ def test_options_give_the_same_bits_errors_and_warnings(
         lambda: podium.measure(frames["truth"], frames["a"], measures, **options)
     )
     actual, actual_warnings = result_of(
-        lambda: podium.measure(paths["truth"], paths["a"], measures, memory=SMALL, **options)
+        lambda: podium.measure(paths["truth"], paths["a"], measures, storage=SMALL, **options)
     )
     assert made
     if isinstance(expected, Evaluation):
@@ -283,7 +284,7 @@ def test_runs_are_compared_and_decided_on_the_same_users(
     options: dict[str, Any] = {"missing": "skip", "by": ["kind", "n_pos"], "users": users}
     guards = {"recall@5": -0.05}
     found: list[Any] = []
-    for t, memory in ((frames, {}), (paths, {"memory": SMALL})):
+    for t, memory in ((frames, {}), (paths, {"storage": SMALL})):
         limits: dict[str, Any] = {**options, **memory}
         found += [
             podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, FEW, **limits),
@@ -294,7 +295,7 @@ def test_runs_are_compared_and_decided_on_the_same_users(
     assert made
     assert [gate.verdict for gate in found[2:4]] == ["equal", "cannot tell"]
     with raises(ArgumentError, "memory"):
-        podium.gate(*list(paths.values())[:3], "ndcg@5", unjudged="bounds", memory=SMALL)
+        podium.gate(*list(paths.values())[:3], "ndcg@5", unjudged="bounds", storage=SMALL)
     assert [result.as_json() for result in found[:4]] == [result.as_json() for result in found[4:]]
     for name, evaluation in found[0].evaluations.items():
         assert_equal(evaluation, found[4].evaluations[name])
@@ -339,7 +340,7 @@ def test_a_table_in_memory_is_divided_too_and_columns_of_other_names_are_read(
     mixed[on_disk] = written(tmp_path, frames, seed=1)[on_disk]
     names: dict[str, Any] = {"user": "who", "item": "what", "missing": "zero"}
     expected = podium.measure(frames["truth"], frames["a"], FEW, **names)
-    actual = podium.measure(mixed["truth"], mixed["a"], FEW, memory=SMALL, **names)
+    actual = podium.measure(mixed["truth"], mixed["a"], FEW, storage=SMALL, **names)
     assert made
     assert_equal(expected, actual)
     assert actual.per_user().columns[0] == "who"
@@ -370,7 +371,7 @@ def test_report_of_files_is_that_of_tables_in_memory(tmp_path: Path, in_memory: 
     frames = tables("mixed")
     paths = written(tmp_path, frames, files=2, seed=3)
     truth, runs = (frames if in_memory else paths)["truth"], {n: paths[n] for n in ("a", "b")}
-    options: dict[str, Any] = {"executor": Threads(2)} if in_memory else {"memory": SMALL}
+    options: dict[str, Any] = {"storage": Storage(executor=Threads(2)) if in_memory else SMALL}
     found, expected = (
         details.of_comparison(
             podium.compare(truth, runs, ["ndcg@5"], missing="zero", keep_lists=True, **other)
@@ -388,7 +389,7 @@ pa: Any = import_module("pyarrow")
 def parts_of(truth: pl.DataFrame, run: pl.DataFrame, **options: Any) -> Evaluation:
     """Measure the users of odd and of even numbers, and join them."""
     parts = [[t.filter(pl.col("user") % 2 == i).to_arrow() for t in (truth, run)] for i in (0, 1)]
-    given: dict[str, Any] = {"measures": [*FEW, "auc@5"], "lowest": 0, "missing": "zero"}
+    given: dict[str, Any] = {"protocol": [*FEW, "auc@5"], "lowest": 0, "missing": "zero"}
     return merge([measure_part(*part, **given, **options) for part in parts])
 
 
@@ -424,15 +425,15 @@ NULLS = pa.table({"user": pa.array([None], pa.int64()), "item": [7], "score": [0
         ({"missing": "none"}, ArgumentError),
         *(({"lowest": lowest}, ArgumentError) for lowest in (2, None, float("nan"))),
         ({"unjudged": "bounds"}, ArgumentError),
-        ({"measures": "coverage@2", "missing": "skip"}, ArgumentError),
-        ({"measures": "auc", "missing": "skip"}, UnsettledError),
+        ({"protocol": "coverage@2", "missing": "skip"}, ArgumentError),
+        ({"protocol": "auc", "missing": "skip"}, UnsettledError),
         ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError),
         ({"run": RUN.select(["user", "item"])}, DataError),
         ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError),
     ],
 )
 def test_wrong_parts_are_refused(options: dict[str, Any], error: Any) -> None:
-    arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "measures": "rr", "lowest": 1}
+    arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "protocol": "rr", "lowest": 1}
     with pytest.raises(error) as caught:
         measure_part(**arguments | options)
     assert caught.type is error

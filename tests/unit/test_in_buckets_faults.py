@@ -13,6 +13,7 @@ from tests.raised import raises
 
 import podium
 from podium.data import bucket_rows, buckets
+from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 from podium.evaluation import Evaluation
 
@@ -37,10 +38,10 @@ def write(folder: Path, frames: dict[str, pl.DataFrame], files: int = 4) -> None
             part.write_parquet(folder / name / f"part-{i}.parquet")
 
 
-def measure(folder: Path, **options: Any) -> Evaluation:
-    return podium.measure(
-        folder / "truth", folder / "run", "ndcg@5", memory=SMALL, spill_dir=folder, **options
-    )
+def measure(folder: Path, *, single_precision: bool = False, **options: Any) -> Evaluation:
+    storage = Storage(SMALL, folder, **options)
+    given = folder / "truth", folder / "run", "ndcg@5"
+    return podium.measure(*given, storage=storage, single_precision=single_precision)
 
 
 def refused(folder: Path, pattern: str, **options: Any) -> None:
@@ -137,7 +138,7 @@ def test_limits_are_checked() -> None:
     for name, values in wrong.items():
         for value in values:
             with raises(ArgumentError, name):
-                podium.measure({}, {}, "ndcg@5", **{name: value})
+                Storage(**{name: value})
 
 
 def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
@@ -173,7 +174,7 @@ def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: 6)
     expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
     paths = tmp_path / "truth.parquet", tmp_path / "run.parquet"
-    actual = podium.measure(*paths, "ndcg@5", memory=SMALL)
+    actual = podium.measure(*paths, "ndcg@5", storage=Storage(SMALL))
     assert actual.values["ndcg@5"].tobytes() == expected.values["ndcg@5"].tobytes()
 
 

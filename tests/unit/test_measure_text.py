@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 import podium
 from podium.errors import ArgumentError
-from podium.metrics import (
-    REGISTRY,
-    Measure,
-    Metric,
-    parse,
-    parse_all,
-)
+from podium.metrics import REGISTRY, Measure, Metric, parse, parse_all
 from podium.metrics.measures import choices
 
 

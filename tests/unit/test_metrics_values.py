@@ -95,7 +95,7 @@ RUN = {"user": [1, 1, 1, 2, 2], "item": ["b", "x", "a", "x", "a"], "score": [3, 
 def test_measures_of_judged_items_require_a_ranking_that_marks_them(measure: str) -> None:
     with pytest.raises(ArgumentError):
         parse(measure)(podium.data.ranking(TRUTH, RUN))
-    marked = podium.data.ranking(TRUTH, RUN, mark_judged=True)
+    marked = podium.data.ranking(TRUTH, RUN, "bpref")
     expected = podium.measure(TRUTH, RUN, measure).values[measure]
     np.testing.assert_array_equal(parse(measure)(marked), expected)
 

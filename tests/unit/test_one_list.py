@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import podium
+from podium.data.storage import Storage
 from podium.errors import PodiumWarning
 from podium.report.figures import bin_values
 
@@ -206,7 +207,7 @@ def test_parts_and_memory_say_the_same(tmp_path: Path) -> None:
     t, a, b = (tmp_path / f"{name}.parquet" for name in "tab")
     results: list[Any] = []
     for memory in (None, "64KiB"):
-        options: Any = {"memory": memory}
+        options: Any = {"storage": Storage(memory)}
         for call in (
             lambda o=options: podium.measure(t, a, "precision@1", **o),
             lambda o=options: podium.compare(t, {"a": a, "b": b}, "precision@1", **o),

@@ -194,8 +194,4 @@ def test_sizes_are_those_asked_for() -> None:
     fixed = [each.n_negatives for each in found.designs if each.kind == "fixed"]
     assert fixed == [30, 300]
     growing = [each.stages for each in found.designs if each.kind == "growing"]
-    assert sorted(growing) == [
-        (4, 8, 15, 30),
-        (5, 10, 19, 38, 75, 150, 300),
-        (38, 75, 150, 300),
-    ]
+    assert sorted(growing) == [(4, 8, 15, 30), (5, 10, 19, 38, 75, 150, 300), (38, 75, 150, 300)]

@@ -256,10 +256,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: plan_scan([], 9, M, 0.1),),
     (lambda: plan_scan(SCANNED, 9, "ndcg@6", 0.1),),
     (lambda: read({"rank": [1]}, n_items=50), "n_negatives"),
-    (
-        lambda: read({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3),
-        "n_negatives",
-    ),
+    (lambda: read({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3), "n_negatives"),
     (lambda: read({"rank": [5]}, n_items=50, n_negatives=3), "n_negatives"),
     (lambda: read({"rank": [3], "n_train": [5]}, n_items=5, n_negatives=3), "n_items"),
     (lambda: read({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2])), "seen"),

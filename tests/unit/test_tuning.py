@@ -180,9 +180,7 @@ def test_pipeline_is_scaled_by_the_rows_to_learn_from_alone() -> None:
     scaler = StandardScaler().fit(train[0])
     alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
     alone.fit(
-        scaler.transform(train[0]),
-        *train[1:],
-        eval_set=(scaler.transform(valid[0]), *valid[1:]),
+        scaler.transform(train[0]), *train[1:], eval_set=(scaler.transform(valid[0]), *valid[1:])
     )
     assert np.array_equal(found.estimator[-1].coef_, alone.coef_)
     assert np.array_equal(found.estimator[0].mean_, scaler.mean_)

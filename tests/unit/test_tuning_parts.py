@@ -48,12 +48,7 @@ def test_budget_takes_that_many_of_a_grid_once_each_and_in_order() -> None:
 
 
 def test_draws_stay_in_their_limits_and_follow_their_law() -> None:
-    grid = {
-        "u": Uniform(2, 4),
-        "l": LogUniform(1e-6, 1.0),
-        "i": Integers(1, 3),
-        "c": ["x", "y"],
-    }
+    grid = {"u": Uniform(2, 4), "l": LogUniform(1e-6, 1.0), "i": Integers(1, 3), "c": ["x", "y"]}
     drawn = candidates(grid, 4000, 0)
     u, log = (np.array([params[name] for params in drawn]) for name in "ul")
     assert (u.min() >= 2, u.max() <= 4, log.min() >= 1e-6, log.max() <= 1) == (True,) * 4

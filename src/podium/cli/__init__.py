@@ -33,6 +33,7 @@ from podium.cli.factorize import SETTINGS, factorize
 from podium.cli.gate import gate
 from podium.cli.measure import measure
 from podium.cli.plan import plan
+from podium.cli.protocol import protocol
 from podium.cli.rank import rank
 from podium.cli.recommend import recommend
 from podium.cli.reproduce import reproduce
@@ -77,7 +78,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Prepare": (split,),
-    "Evaluate": (measure, compare),
+    "Evaluate": (measure, compare, protocol),
     "Decide": (gate, audit, explain),
     "Train": (train, rank),
     "Recommend": (recommend,),

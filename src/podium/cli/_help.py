@@ -7,10 +7,12 @@ from typing import Any
 SHOWN = {
     "split": "out by test valid at seed least columns format column",
     "measure": "measure by users catalogue items min-relevance ties undefined missing unjudged "
-    "like interval format report per-user",
-    "compare": "measure by users catalogue items pairs min-relevance ties undefined missing "
+    "like protocol format report per-user",
+    "compare": "measure by users catalogue items pairs min-relevance ties protocol missing "
     "unjudged like format report per-user",
-    "gate": "measure margin guard by users cluster catalogue sequential state min-relevance "
+    "protocol": "measure by min-relevance low-grades ties undefined missing unjudged like level "
+    "interval seed set protocol column",
+    "gate": "measure margin guard by users protocol catalogue sequential state min-relevance "
     "unjudged like fail-on out report",
     "train": "out model loss k min-relevance l2 set valid split eval-metric tune budget seed "
     "features resume",

@@ -13,7 +13,7 @@ import typer
 from podium.cli._options import WRITTEN, check_target
 
 if TYPE_CHECKING:
-    from podium.metrics import Measure
+    from podium.protocol import Protocol
     from podium.report import Provenance
     from podium.report.results import Result
 
@@ -69,16 +69,16 @@ def origin_of(files: Iterable[Path | None], seed: int | None = None) -> Provenan
 
 
 def divided_items(
-    items: Path | None, measures: Iterable[Measure], report: Path | None, item: str | None
+    items: Path | None, protocol: Protocol, report: Path | None
 ) -> tuple[Path | None, Path | None]:
     """Return the table of items for the measures, and for the titles in a report."""
     from podium import data
 
     if items is None or report is None:
         return items, None
-    if not any(measure.metric.reads == "items" for measure in measures):
+    if not any(measure.metric.reads == "items" for measure in protocol.measures):
         return None, items
-    has_titles = data.read_items(items, item=item).titles() is not None
+    has_titles = data.read_items(items, item=protocol.item).titles() is not None
     return items, items if has_titles else None
 
 

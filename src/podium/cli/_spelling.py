@@ -59,7 +59,7 @@ def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
         key = key.strip(_QUOTES)
         entry = entries.get(key if name == "columns" else parameter.name)
         texts = parameter.plain_values()
-        if entry is not None:
+        if entry is not None and parameter.name not in options:
             values = alternatives(texts).replace("True", "true").replace("False", "false")
             return f"{entry[0]}={values}" if values else "".join(entry)
         if parameter.name not in options and key and name in options:

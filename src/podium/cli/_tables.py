@@ -6,11 +6,11 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli import _reports
+from podium.cli import _messages, _reports
 from podium.cli._cluster import Cluster
 from podium.cli._options import (
     FORMATS,
@@ -21,6 +21,9 @@ from podium.cli._options import (
     is_folder_target,
 )
 from podium.cli._reports import ReportFile
+
+if TYPE_CHECKING:
+    from podium.data.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -59,18 +62,21 @@ class LargeTables(Cluster):
         from podium.data.storage import Storage
 
         super().check()
-        Storage.of(self.memory, self.spill_dir, self.grouped)
+        Storage(self.memory, self.spill_dir, grouped=self.grouped)
 
     @contextmanager
-    def limits(self) -> Generator[dict[str, Any]]:
-        """Yield the keyword arguments of `podium.measure` on memory, disk and the executor."""
-        with self.executor() as executor:
-            yield {
-                "memory": self.memory,
-                "spill_dir": self.spill_dir,
-                "grouped": self.grouped,
-                "executor": executor,
-            }
+    def storage(self, title: str) -> Generator[Storage]:
+        """Yield the limits of memory and disk, with the executor and a progress bar."""
+        from podium.data.storage import Storage
+
+        with self.executor() as executor, _messages.progress(title, unit="rows") as show:
+            yield Storage(
+                self.memory,
+                self.spill_dir,
+                grouped=self.grouped,
+                executor=executor,
+                progress=show,
+            )
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import typer
 
 from podium.cli import _reports
 from podium.cli._options import OF_RESULT, WRITTEN, check_results, format_option
+from podium.cli._protocol import Columns, Given
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
-from podium.cli.measure import Columns
 
 FORMATS = ("table", "json", "markdown")
 FAIL_ON = ("error", "warning", "never")
@@ -45,6 +45,7 @@ def audit(
             metavar="TEST",
         ),
     ],
+    given: Given,
     columns: AuditColumns,
     runs: Annotated[
         list[Path] | None,
@@ -53,17 +54,14 @@ def audit(
         ),
     ] = None,
     measure: Annotated[
-        str,
+        str | None,
+        Sets("measures"),
         typer.Option(
             "--measure",
             "-m",
             metavar="MEASURE",
-            help="Measure on which the effects of faults are shown.",
+            help="Measure on which the effects of faults are shown. Default: ndcg@10.",
         ),
-    ] = "ndcg@10",
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Lowest relevance of a positive item. Default: 1."),
     ] = None,
     candidates: Annotated[
         str | None,
@@ -123,15 +121,15 @@ def audit(
     from podium.report import audit as writers
 
     names = run_names(runs or [])
+    protocol = given.in_force(columns, ["ndcg@10"], measures=measure and [measure])
     result = decide.audit(
         train,
         test,
         dict(zip(names, runs or [], strict=True)),
-        measure,
-        min_relevance=min_relevance,
+        protocol,
         candidates=candidates,
         n_negatives=negatives,
-        **columns.names_by_role(),
+        timestamp=columns.name_of("timestamp"),
         memory=memory,
     )
     _reports.write(result, report, (train, test, *(runs or [])))
@@ -143,4 +141,5 @@ def audit(
         view=partial(writers.view, content),
         markdown=partial(writers.to_markdown, content),
     )
+    given.say(protocol)
     return _FAULTY if result.fails(fail_on) else _SOUND

@@ -13,15 +13,9 @@ import typer
 
 from podium.cli import _reports
 from podium.cli._options import WRITTEN, check_target
+from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output
-from podium.cli.measure import (
-    Catalogue,
-    Columns,
-    Items,
-    Scoring,
-    UsersTable,
-    check_segments,
-)
+from podium.cli.measure import DEFAULT_MEASURES, Catalogue, Items, UsersTable, check_segments
 
 
 def compare(
@@ -46,14 +40,6 @@ def compare(
     output: Output,
     columns: Columns,
     large: LargeTables,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SEGMENTS",
-            help="Segments in which runs are compared too: engagement, n_pos, or a column of "
-            "--users. May be repeated.",
-        ),
-    ] = None,
     users: UsersTable = None,
     catalogue: Catalogue = None,
     items: Items = None,
@@ -82,15 +68,13 @@ def compare(
     before and after Holm's correction for all tests of the comparison, and of the paired t test.
     """
     output.check()
-    scoring.check()
     check_target(labels, "--labels")
     large.check()
     from podium import _check, data
-    from podium.cli import _messages, _render
+    from podium.cli import _render
     from podium.errors import ArgumentError
     from podium.evaluation import PAIRS, per_user_columns
     from podium.evaluation import compare as compare_runs
-    from podium.metrics import parse_all
     from podium.report import measured
     from podium.report.measured import comparison_table
     from podium.report.views import headed
@@ -100,40 +84,38 @@ def compare(
             "RUN_A RUN_B… must be at least two runs, got 1. For one run, use podium measure."
         )
     _check.choice(pairs, "--pairs", PAIRS)
-    if labels is not None and scoring.unjudged != "bounds":
+    protocol = scoring.in_force(columns, DEFAULT_MEASURES)
+    if labels is not None and protocol.unjudged != "bounds":
         raise ArgumentError("--labels requires --unjudged bounds.")
-    measures = parse_all(scoring.names)
-    check_segments(measures, by or [], users)
+    check_segments(protocol, users)
     names = run_names(runs)
     splits, (truths, *tables) = _by_split([truth, *runs])
     files = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
     _refuse_overwriting([truths, *tables], files)
     page = output.report
-    categories, titles = _reports.divided_items(items, measures, page, columns.name_of("item"))
-    with large.limits() as limits, _messages.progress("comparing", unit="rows") as show:
+    categories, titles = _reports.divided_items(items, protocol, page)
+    with large.storage("comparing") as storage:
         comparison = compare_runs(
             truths,
             dict(zip(names, tables, strict=True)),
-            measures,
-            by=by or [],
+            protocol,
             users=users,
             catalogue=catalogue,
             items=categories,
             keep_lists=page is not None,
             pairs=pairs,  # pyright: ignore[reportArgumentType]
             splits=splits,
-            progress=show,
-            **limits,
-            **scoring.keywords(columns),
+            storage=storage,
         )
     result = comparison.as_json()
     read = (truth, *runs, users, catalogue, items)
-    _reports.write(comparison, page, read, titles=titles, seed=scoring.seed)
+    _reports.write(comparison, page, read, titles=titles, seed=protocol.bootstrap_seed)
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
     view = headed(measured.comparison_view(result), comparison.origin.noun)
     _render.print_result(result, output.format, view=view, flat=comparison_table(result))
+    scoring.say(protocol)
 
 
 def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from podium.cli._options import OF_RESULT, format_option
-from podium.cli.measure import Columns, RunTable, TruthTable
+from podium.cli._protocol import Columns, Given
+from podium.cli._spelling import Sets
+from podium.cli.measure import RunTable, TruthTable
 
 FORMATS = ("table", "json")
 _FOUND, _NOT_FOUND = 0, 1
@@ -18,11 +20,18 @@ _FOUND, _NOT_FOUND = 0, 1
 def explain(
     truth: TruthTable,
     run: RunTable,
+    given: Given,
     columns: Columns,
     measure: Annotated[
-        str,
-        typer.Option("--measure", "-m", metavar="MEASURE", help="Measure of both numbers."),
-    ] = "ndcg@10",
+        str | None,
+        Sets("measures"),
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="Measure of both numbers. Default: ndcg@10.",
+        ),
+    ] = None,
     value: Annotated[
         str | None,
         typer.Option(
@@ -46,14 +55,6 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", help="Their run, to compare with RUN."),
     ] = None,
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Lowest relevance of a positive item in podium's value. Default: 1. Required if "
-            "the column is named rating.",
-        ),
-    ] = None,
     format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
 ) -> int:
     """Explain why your number differs from another one, on the same data.
@@ -66,23 +67,19 @@ def explain(
     from podium.report import explanation
 
     _check.choice(format, "--format", FORMATS)
+    protocol = given.in_force(columns, ["ndcg@10"], measures=measure and [measure])
     result = decide.explain(
         truth,
         run,
-        measure,
+        protocol,
         value=value,
         like=like,
         other_truth=other_truth,
         other_run=other_run,
-        min_relevance=min_relevance,
-        **columns.names_by_role(),
     )
-    options = {"min_relevance": min_relevance, **vars(columns)}
-    given_options = {name: option for name, option in options.items() if option is not None}
     files = (str(truth), str(run))
     content = result.as_json()
-    _render.write_result(
-        content, format, view=partial(explanation.view, content, files, given_options)
-    )
+    _render.write_result(content, format, view=partial(explanation.view, content, files))
+    given.say(protocol)
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli import _messages, _reports
+from podium.cli import _reports
 from podium.cli._options import OF_RESULT, WRITTEN, check_results, check_target, format_option
+from podium.cli._protocol import Columns, Conventions, option
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables
 from podium.cli.compare import run_names
-from podium.cli.measure import (
-    Catalogue,
-    Columns,
-    Conventions,
-    Items,
-    TruthTable,
-)
+from podium.cli.measure import Catalogue, Items, TruthTable
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions
     from podium.decide import Gate
 
 FORMATS = ("table", "json", "markdown", "junit")
@@ -48,16 +43,18 @@ def gate(
     large: LargeTables,
     measure: Annotated[
         list[str] | None,
+        Sets("measures"),
         typer.Option(
             "--measure", "-m", metavar="MEASURE", help="The primary measure. Default: ndcg@10."
         ),
     ] = None,
     margin: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="X", help="Largest acceptable loss in the primary measure, in its units."
+            metavar="X",
+            help="Largest acceptable loss in the primary measure, in its units. Default: 0.",
         ),
-    ] = 0.0,
+    ] = None,
     guard: Annotated[
         list[str] | None,
         Sets("guards"),
@@ -69,32 +66,15 @@ def gate(
             "and popularity require --catalogue, diversity requires --items. May be repeated.",
         ),
     ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SEGMENTS",
-            help="Segments in which no measure may be inferior: engagement, n_pos, or a column of "
-            "--users. May be repeated.",
-        ),
-    ] = None,
     users: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Table of users with the columns for --by, --cluster, --weight."
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Column of --users with the cluster of each user, for lists that depend on each "
-            "other.",
-        ),
-    ] = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column of --users with the weight of each user."),
-    ] = None,
+    by: Annotated[list[str] | None, option("by")] = None,
+    cluster: Annotated[str | None, option("cluster")] = None,
+    weight: Annotated[str | None, option("weight")] = None,
     catalogue: Catalogue = None,
     items: Items = None,
     labels: Annotated[
@@ -159,12 +139,10 @@ def gate(
 
     The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (cannot tell); see --fail-on.
     """
-    conventions.check()
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(state, "--state", ("",))  # any suffix
     check_target(labels, "--labels")
     _reports.check(report)
-    _check_labels(labels, conventions.unjudged or "negative")
     large.check()
     from podium import data, decide
     from podium.cli import _render
@@ -172,40 +150,34 @@ def gate(
     from podium.report.views import headed
 
     names = run_names([base, candidate])
-    options = conventions.conventions()
-    options = cast("RankingOptions", {**options, **columns.names_by_role()})
-    with (
-        large.limits() as limits,
-        _messages.progress("deciding", unit="rows") as show,
-    ):
+    protocol = conventions.in_force(
+        columns, ["ndcg@10"], measures=_one(measure), by=by, cluster=cluster, weight=weight
+    )
+    _check_labels(labels, protocol.unjudged)
+    own = {
+        "margin": margin,
+        "guards": decide.read_guards(guard or []) or None,
+        "sequential": sequential or None,
+        "horizon": horizon,
+    }
+    with large.storage("deciding") as storage:
         result = decide.gate(
             truth,
             base,
             candidate,
-            _one(measure or ["ndcg@10"]),
-            margin=margin,
-            guards=decide.read_guards(guard or []),
-            by=by or [],
+            protocol,
             users=users,
-            cluster=cluster,
-            weight=weight,
             catalogue=catalogue,
             items=items,
-            level=conventions.level,
-            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
-            like=conventions.like,
-            sequential=sequential,
-            horizon=horizon,
             state=state,
             names=(names[0], names[1]),
-            progress=show,
-            **limits,
-            **options,
+            storage=storage,
+            **_rules(conventions.file, own),
         )
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
     read = (truth, base, candidate, users, catalogue, items)
-    _reports.write(result, report, read, seed=conventions.seed)
+    _reports.write(result, report, read, seed=protocol.bootstrap_seed)
     content = result.as_json()
     _render.write_result(
         content,
@@ -215,10 +187,21 @@ def gate(
         markdown=partial(writers.to_markdown, content),
         junit=partial(writers.to_junit, content, fail_on=fail_on),
     )
+    conventions.say(protocol)
     return _status(result, fail_on)
 
 
-def _check_labels(labels: Path | None, unjudged: str) -> None:
+def _rules(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rules of the gate: the options, or else those of the file of the protocol."""
+    from podium import _check
+    from podium.protocol import toml
+
+    rules = {} if file is None else toml.rules_of_gate(file)
+    _check.known_parameters(f"[{toml.OF_GATE}] of {file}", [*own], rules)
+    return rules | {name: value for name, value in own.items() if value is not None}
+
+
+def _check_labels(labels: Path | None, unjudged: str | None) -> None:
     from podium.errors import ArgumentError
 
     if labels is not None and unjudged != "bounds":
@@ -228,15 +211,15 @@ def _check_labels(labels: Path | None, unjudged: str) -> None:
         )
 
 
-def _one(measures: list[str]) -> str:
+def _one(measures: list[str] | None) -> list[str] | None:
     from podium.errors import ArgumentError
 
-    if len(measures) > 1:
+    if measures is not None and len(measures) > 1:
         raise ArgumentError(
             f"--measure names one primary measure, got {', '.join(measures)}. Give the others as "
             "--guard, such as --guard recall@50:-0.005."
         )
-    return measures[0]
+    return measures
 
 
 def _status(result: Gate, fail_on: str) -> int:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from podium.data import splits
     from podium.data.appending import to_frame, write_parts, write_table
     from podium.data.best import top_items
-    from podium.data.build import RankingOptions, ranking
+    from podium.data.build import ranking
     from podium.data.features import Features, read_features, stream_features
     from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HOME = {
     "appending": ("to_frame", "write_parts", "write_table"),
     "best": ("top_items",),
-    "build": ("RankingOptions", "ranking"),
+    "build": ("ranking",),
     "features": ("Features", "read_features", "stream_features"),
     "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
@@ -59,7 +59,6 @@ __all__ = [
     "Interactions",
     "ItemTable",
     "Pooling",
-    "RankingOptions",
     "Run",
     "Truth",
     "load_onlineretail",

@@ -2,76 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from podium import _check
-from podium._ties import TIES, TIES_OF_LISTS
-from podium.data.columns import threshold
-from podium.data.join import (
-    MISSING,
-    UNJUDGED,
-    UNRETRIEVED,
-    Join,
-    Missing,
-    Rows,
-    Unjudged,
-    Unretrieved,
-    Whole,
-    refuse_tied,
-)
+from podium.data.columns import Columns, threshold
+from podium.data.join import Join, Rows, Whole, refuse_tied
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sample_signs import SampleSigns
 from podium.data.tables import with_shared_names
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
-from podium.ranking import Ranking, relevance_rule
-from podium.types import LowGrades, PerRow, Ties
-
-
-class RankingOptions(TypedDict, total=False):
-    """The keyword arguments of `ranking`, for functions that pass them on."""
-
-    ties: Ties
-    min_relevance: float | None
-    low_grades: LowGrades | None
-    missing: Missing
-    unjudged: Unjudged
-    unretrieved: Unretrieved
-    single_precision: bool
-    score_above: float | None
-    n_items: int | None
-    seed: int
-    user: str | None
-    item: str | None
-    relevance: str | None
-    score: str | None
-    rank: str | None
-    mark_judged: bool
+from podium.metrics import Measure
+from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.ranking import Ranking
+from podium.types import PerRow
 
 
 def ranking(
-    truth: Any,
-    run: Any,
-    *,
-    ties: Ties = "worst",
-    min_relevance: float | None = None,
-    low_grades: LowGrades | None = None,
-    missing: Missing = "error",
-    unjudged: Unjudged = "negative",
-    unretrieved: Unretrieved = "count",
-    single_precision: bool = False,
-    score_above: float | None = None,
-    n_items: int | None = None,
-    seed: int = 0,
-    user: str | None = None,
-    item: str | None = None,
-    relevance: str | None = None,
-    score: str | None = None,
-    rank: str | None = None,
-    mark_judged: bool = False,
+    truth: Any, run: Any, protocol: Protocol | Measures = (), **fields: Unpack[ProtocolFields]
 ) -> Ranking:
     """Rank the items that a run lists for each user of the truth, with the truth's relevances.
 
@@ -83,6 +34,9 @@ def ranking(
     truth, run : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
         The tables, see `read_truth` and `read_run`. Ids are integers or strings. If they are
         integers in one table only, both are compared as strings.
+    protocol : Protocol, or the measures, optional
+        A protocol whose fields apply, or the measures that read the ranking: those that read which
+        items are judged, such as bpref, need them marked.
     ties : {"worst", "best", "average", "id", "random", "threshold"}
         The order of equal scores, see `Ranking.from_scores`.
     min_relevance : float, optional
@@ -111,14 +65,13 @@ def ranking(
     n_items : int, optional
         The number of items that each user could have been shown. By default, a list is known to be
         whole only if the truth contains negatives and the run lists exactly the truth's items.
-    seed : int
-        The seed of ties="random". The order of equal scores depends only on seed, user and item.
+    ties_seed : int
+        The seed of ties="random". The order of equal scores depends only on it, user and item.
+    like : str, optional
+        The package whose conventions apply, see `podium.measure`.
     user, item, relevance, score, rank : str, optional
         The names of columns without a usual name. user and item apply to each table that has such
         a column; the other table is read by its usual names.
-    mark_judged : bool
-        Whether to mark the judged items, for bpref and judged@k. `podium.measure` does so if a
-        measure needs it.
 
     Returns
     -------
@@ -128,11 +81,11 @@ def ranking(
     Raises
     ------
     ArgumentError
-        If an option is unknown, users are missing with missing="error", items are not judged with
-        unjudged="error", unjudged="bounds" is combined with unretrieved="drop", score_above or
-        ties="threshold", the order of equal scores depends on judgements, n_items is combined with
-        unretrieved="drop" or less than the items of a user, or relevances are ratings and
-        min_relevance is missing.
+        If a field is wrong, two of them exclude each other (see `podium.Protocol`), users are
+        missing with missing="error", items are not judged with unjudged="error", the order of equal
+        scores depends on judgements with unjudged="bounds", n_items is less than the items of a
+        user, relevances are ratings and min_relevance is missing, or the package of `like` has
+        other conventions for another of the measures.
     DataError
         If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, the tables
         have no user or no item in common, or a score is too large for single_precision.
@@ -158,32 +111,45 @@ def ranking(
     >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
     ([1, 2], [1.0, 0.0, 0.0], [2, 1])
     """
-    rules = ListRules.checked(
-        ties=ties,
-        min_relevance=min_relevance,
-        low_grades=low_grades,
-        missing=missing,
-        unjudged=unjudged,
-        unretrieved=unretrieved,
-        single_precision=single_precision,
-        score_above=score_above,
-        n_items=n_items,
-        seed=seed,
-        mark_judged=mark_judged,
-    )
-    pair = with_shared_names({"user": user, "item": item}, (truth, run))
-    judged = read_truth(truth, **pair, relevance=relevance)
-    listed = rules.prepared(read_run(run, **pair, score=score, rank=rank))
-    positive = rules.threshold(judged)
-    join = rules.joined(judged, listed)
-    n_run_items = join.check(judged, listed, rules.missing).n_right
-    result = rules.ranked(join, judged, listed, positive)
+    stated = Protocol.of(protocol, **fields)
+    measures, conventions = stated.task()
+    columns = columns_of(stated, (truth, run))
+    judged = read_truth(truth, **columns.of_truth())
+    listed = read_run(run, **columns.of_run())
+    return ranked(judged, listed, conventions, mark_judged=reads_judged(measures))
+
+
+def ranked(
+    truth: Truth, run: Run, conventions: Conventions, *, mark_judged: bool = False
+) -> Ranking:
+    """Rank the lists of whole tables, as `ranking` does."""
+    listed = prepared(run, conventions)
+    positive = threshold_of(truth, conventions)
+    join = joined(truth, listed, conventions)
+    n_run_items = join.check(truth, listed, conventions.missing).n_right
+    rows = rows_of(join, truth, listed, conventions, mark_judged=mark_judged)
+    result = ranking_of_rows(join, rows, positive, conventions)
     SampleSigns.of(result).warn(n_run_items, listed.name)
     return result
 
 
+def reads_judged(measures: Iterable[Measure]) -> bool:
+    """Return whether a measure reads which items are judged."""
+    return any(measure.metric.judgements for measure in measures)
+
+
+def columns_of(protocol: Protocol, tables: Iterable[Any]) -> Columns:
+    """Return the names of columns; those of users and items apply to the tables that have them."""
+    return Columns(**with_shared_names(protocol.column_names(*Columns._fields), tables))
+
+
 def ranking_of_some(
-    truth: Truth, run: Run, whole: Whole, **options: Unpack[RankingOptions]
+    truth: Truth,
+    run: Run,
+    whole: Whole,
+    conventions: Conventions,
+    *,
+    mark_judged: bool = False,
 ) -> Ranking:
     """Rank the lists of some users of two tables.
 
@@ -195,8 +161,9 @@ def ranking_of_some(
         All rows of these users. The run may have no rows.
     whole : Whole
         Facts of the whole tables.
-    **options
-        Conventions, as in `ranking`; names of columns have no effect.
+    conventions : Conventions
+    mark_judged : bool
+        Whether to mark the judged items.
 
     Returns
     -------
@@ -208,142 +175,84 @@ def ranking_of_some(
     ArgumentError
         If missing="error" and the run lacks one of these users.
     """
-    rules = ListRules.of(options)
-    listed = rules.prepared(run, has_rows=False)
-    join = rules.joined(truth, listed)
-    if rules.missing == "error":
+    listed = prepared(run, conventions, has_rows=False)
+    join = joined(truth, listed, conventions)
+    if conventions.missing == "error":
         join.refuse_absent(listed.name)
-    return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
+    rows = rows_of(join, truth, listed, conventions, whole, mark_judged=mark_judged)
+    return ranking_of_rows(join, rows, threshold_of(truth, conventions), conventions)
 
 
-class ListRules(NamedTuple):
-    """The conventions of a ranking, checked."""
-
-    ties: Ties = "worst"
-    min_relevance: float | None = None
-    low_grades: LowGrades | None = None
-    missing: Missing = "error"
-    unjudged: Unjudged = "negative"
-    unretrieved: Unretrieved = "count"
-    single_precision: bool = False
-    score_above: float | None = None
-    n_items: int | None = None
-    seed: int = 0
-    mark_judged: bool = False
-
-    @classmethod
-    def of(cls, options: RankingOptions) -> ListRules:
-        """Return the checked conventions among options, without the names of columns."""
-        return cls.checked(**{n: value for n, value in options.items() if n in cls._fields})
-
-    @classmethod
-    def checked(cls, **options: Any) -> ListRules:
-        rules = cls(**options)
-        _check.choice(rules.ties, "ties", TIES_OF_LISTS)
-        _check.choice(rules.missing, "missing", MISSING)
-        _check.choice(rules.unjudged, "unjudged", UNJUDGED)
-        total = _check.cutoff(rules.n_items, name="n_items", required=False)
-        _check.choice(rules.unretrieved, "unretrieved", UNRETRIEVED)
-        _check.flag(rules.single_precision, "single_precision")
-        least = rules.score_above
-        if least is not None:
-            least = _check.number(least, "score_above", low=-np.inf)
-        if rules.unjudged == "bounds" and (rules.unretrieved == "drop" or least is not None):
-            raise ArgumentError(
-                f"{arg.unjudged('bounds')} can't be combined with {arg.unretrieved('drop')} or "
-                f"{arg.score_above}, because a judgement would also change which items count. "
-                "Leave one of them out."
-            )
-        if total is not None and rules.unretrieved == "drop":
-            raise ArgumentError(
-                f"{arg.n_items(total)} can't be combined with {arg.unretrieved('drop')}, which "
-                "makes each list whole. Leave one of them out."
-            )
-        if rules.unjudged == "bounds":
-            _check.choice(rules.ties, "ties with unjudged='bounds'", TIES)
-        _, low = relevance_rule(rules.min_relevance, rules.low_grades)
-        least = least_score(least, single_precision=rules.single_precision)
-        return rules._replace(n_items=total, score_above=least, low_grades=low)
-
-    def threshold(self, truth: Truth) -> float:
-        """Return the smallest relevance of a positive item of a truth."""
-        return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
-
-    def prepared(self, run: Run, *, has_rows: bool = True) -> Run:
-        """Return the run in the precision of these rules, or raise if it lacks scores.
-
-        Rows of some users of a table have no numbers.
-        """
-        if self.single_precision:
-            run = in_single_precision(run, has_rows=has_rows)
-        if self.score_above is not None:
-            refuse_order(run)
-        return run
-
-    def joined(self, truth: Truth, run: Run) -> Join:
-        """Match the users and the items of a truth and a run."""
-        return Join.of(truth, run, self.missing, ids_ordered=self.ties == "id")
-
-    def ranked(
-        self, join: Join, truth: Truth, run: Run, positive: float, whole: Whole | None = None
-    ) -> Ranking:
-        """Rank the rows of a join."""
-        return self.of_rows(join, self.rows(join, truth, run, positive, whole), positive)
-
-    def rows(
-        self,
-        join: Join,
-        truth: Truth,
-        run: Run,
-        positive: float,
-        whole: Whole | None = None,
-        *,
-        with_items: bool = False,
-    ) -> Rows:
-        """Return the rows of a join that these conventions keep."""
-        rows = join.look_up(
-            truth,
-            run,
-            positive,
-            self.unjudged,
-            with_items=with_items or self.ties in ("id", "random"),
-            mark_judged=self.mark_judged,
-            whole=whole,
-        )
-        if self.unjudged == "bounds":
-            refuse_tied(rows, join.labels, self.ties)
-        if self.unretrieved == "drop":
-            rows = rows.listed_only((join.run_group < 0) & (self.missing == "zero"))
-        if self.score_above is not None:
-            rows = rows.above(self.score_above)
-        return rows
-
-    def of_rows(self, join: Join, rows: Rows, positive: float) -> Ranking:
-        """Rank the rows that `rows` returned."""
-        total = self.n_items
-        ranking = Ranking.from_grouped(
-            Groups(join.labels, rows.offsets),
-            rows.score,
-            rows.relevance,
-            ideal=rows.ideal,
-            n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
-            min_relevance=positive,
-            low_grades=self.low_grades,
-            ties=self.ties,
-            item=join.tie_items(rows.item, self.ties),
-            absent=join.run_group < 0 if self.missing == "zero" else None,
-            judged=rows.judged,
-            n_judged=rows.n_judged,
-            seed=self.seed,
-        )
-        return ranking if rows.of_truth is None else replace(ranking, of_truth=rows.of_truth)
+def threshold_of(truth: Truth, conventions: Conventions) -> float:
+    """Return the smallest relevance of a positive item of a truth."""
+    return threshold(truth.name, conventions.min_relevance, ratings=truth.is_rating)
 
 
-def least_score(score_above: float | None, *, single_precision: bool) -> float | None:
-    """Return score_above in the precision in which scores are compared."""
-    if score_above is None or not single_precision:
-        return score_above
-    return float(to_single(np.array([score_above]))[0])
+def prepared(run: Run, conventions: Conventions, *, has_rows: bool = True) -> Run:
+    """Return the run in the precision of the conventions, or raise if it lacks scores.
+
+    Rows of some users of a table have no numbers.
+    """
+    if conventions.single_precision:
+        run = in_single_precision(run, has_rows=has_rows)
+    if conventions.score_above is not None:
+        refuse_order(run)
+    return run
+
+
+def joined(truth: Truth, run: Run, conventions: Conventions) -> Join:
+    """Match the users and the items of a truth and a run."""
+    return Join.of(truth, run, conventions.missing, ids_ordered=conventions.ties == "id")
+
+
+def rows_of(
+    join: Join,
+    truth: Truth,
+    run: Run,
+    conventions: Conventions,
+    whole: Whole | None = None,
+    *,
+    with_items: bool = False,
+    mark_judged: bool = False,
+) -> Rows:
+    """Return the rows of a join that the conventions keep."""
+    rows = join.look_up(
+        truth,
+        run,
+        threshold_of(truth, conventions),
+        conventions.unjudged,
+        with_items=with_items or conventions.ties in ("id", "random"),
+        mark_judged=mark_judged,
+        whole=whole,
+    )
+    if conventions.unjudged == "bounds":
+        refuse_tied(rows, join.labels, conventions.ties)
+    if conventions.unretrieved == "drop":
+        rows = rows.listed_only((join.run_group < 0) & (conventions.missing == "zero"))
+    if conventions.least_score is not None:
+        rows = rows.above(conventions.least_score)
+    return rows
+
+
+def ranking_of_rows(join: Join, rows: Rows, positive: float, conventions: Conventions) -> Ranking:
+    """Rank the rows that `rows_of` returned."""
+    total, ties = conventions.n_items, conventions.ties
+    ranking = Ranking.from_grouped(
+        Groups(join.labels, rows.offsets),
+        rows.score,
+        rows.relevance,
+        ideal=rows.ideal,
+        n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
+        min_relevance=positive,
+        low_grades=conventions.low_grades,
+        ties=ties,
+        item=join.tie_items(rows.item, ties),
+        absent=join.run_group < 0 if conventions.missing == "zero" else None,
+        judged=rows.judged,
+        n_judged=rows.n_judged,
+        seed=conventions.ties_seed,
+    )
+    return ranking if rows.of_truth is None else replace(ranking, of_truth=rows.of_truth)
 
 
 def refuse_order(run: Run) -> None:

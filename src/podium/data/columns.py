@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from podium import _check
 from podium.errors import ArgumentError, DataError, arg, hint
@@ -93,6 +93,28 @@ class SharedName(str):
     """
 
     __slots__ = ()
+
+
+class Columns(NamedTuple):
+    """The given names of columns of a truth and its runs; None for usual names."""
+
+    user: str | None = None
+    item: str | None = None
+    relevance: str | None = None
+    score: str | None = None
+    rank: str | None = None
+
+    def pair(self) -> dict[str, str | None]:
+        """Return the names of the columns of users and items."""
+        return {"user": self.user, "item": self.item}
+
+    def of_truth(self) -> dict[str, str | None]:
+        """Return the names of the columns of a truth."""
+        return {**self.pair(), "relevance": self.relevance}
+
+    def of_run(self) -> dict[str, str | None]:
+        """Return the names of the columns of a run."""
+        return {**self.pair(), "score": self.score, "rank": self.rank}
 
 
 def resolve(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,15 +21,9 @@ from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
-from podium.types import Counts, Labels, Mask, Offsets, PerRow, Ties
+from podium.types import Counts, Labels, Mask, Missing, Offsets, PerRow, Ties, Unjudged
 
-Missing: TypeAlias = Literal["error", "zero", "skip"]
-Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
-Unretrieved: TypeAlias = Literal["count", "drop"]
-
-MISSING: tuple[Missing, ...] = ("error", "zero", "skip")
-UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
-UNRETRIEVED: tuple[Unretrieved, ...] = ("count", "drop")
+_UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
 
 NOTHING = np.empty(0, np.int64)
 
@@ -203,7 +197,7 @@ class Join:
             _table(self.run_group, self.runs, self.items.right, run.score),
             _table(self.truth_group, self.truths, self.items.left, truth.relevance),
             bool(lowest < threshold),
-            UNJUDGED.index(unjudged),
+            _UNJUDGED.index(unjudged),
             _kernels.Joined(offsets, score, relevance, item, counts[0], counts[1], is_judged),
             _kernels.Ideal(ideal_offsets, ideal),
             problem,

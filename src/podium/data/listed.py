@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._kernels import rank_rows, read_only
 from podium._ties import tie_keys
-from podium.data.build import ListRules, RankingOptions
+from podium.data.build import prepared, rows_of, threshold_of
 from podium.data.join import NOTHING, Join, Rows
-from podium.data.runs import Run, Truth, rows_of
+from podium.data.runs import Run, Truth
+from podium.data.runs import rows_of as some_rows
 from podium.data.users import user_positions
 from podium.groups import Groups
+from podium.protocol import Conventions
 from podium.types import Labels
 
 
@@ -32,12 +34,7 @@ class Listed(NamedTuple):
     positives: list[str]
 
 
-def listed_items(
-    truth: Truth,
-    run: Run,
-    labels: Labels,
-    **options: Unpack[RankingOptions],
-) -> list[Listed]:
+def listed_items(truth: Truth, run: Run, labels: Labels, conventions: Conventions) -> list[Listed]:
     """Return the lists of some users under the conventions of a measurement.
 
     Items that a convention removes are not in the lists, and equal scores have the order of
@@ -49,28 +46,26 @@ def listed_items(
         Tables that contain these users.
     labels : (n_users,)
         The users; those that a table lacks have no items.
-    **options
-        Conventions, as in `ranking`; names of columns have no effect.
+    conventions : Conventions
 
     Examples
     --------
     >>> from podium.data import read_run, read_truth
     >>> truth = read_truth({"user": [1, 1], "item": ["a", "b"]})
     >>> run = read_run({"user": [1, 1], "item": ["x", "a"], "score": [0.5, 0.5]})
-    >>> listed_items(truth, run, np.array([1]))
+    >>> listed_items(truth, run, np.array([1]), Conventions())
     [Listed(items=['x', 'a'], positives=['a', 'b'])]
-    >>> listed_items(truth, run, np.array([1]), unretrieved="drop", ties="best")
+    >>> listed_items(truth, run, np.array([1]), Conventions(unretrieved="drop", ties="best"))
     [Listed(items=['a', 'x'], positives=['a'])]
     """
-    rules = ListRules.of(options)
-    positive = rules.threshold(truth)
+    positive = threshold_of(truth, conventions)
     truth = _of_users(truth, labels)
     if not truth.relevance.size:
         return [Listed([], []) for _ in labels]
-    run = rules.prepared(_of_users(run, labels), has_rows=False)
-    join = Join.of(truth, run, "zero", ids_ordered=rules.ties == "id")
-    rows = rules.rows(join, truth, run, positive, with_items=True)
-    codes = in_rank_order(join, rows, rules)
+    run = prepared(_of_users(run, labels), conventions, has_rows=False)
+    join = Join.of(truth, run, "zero", ids_ordered=conventions.ties == "id")
+    rows = rows_of(join, truth, run, conventions, with_items=True)
+    codes = in_rank_order(join, rows, conventions)
     place = user_positions(labels, join.labels)
     result = [Listed([], []) for _ in range(labels.size)]
     for position, listed in enumerate(result):
@@ -83,19 +78,20 @@ def listed_items(
         of_truth = of_truth[truth.relevance[of_truth] >= positive]
         of_truth = of_truth[np.argsort(-truth.relevance[of_truth], kind="stable")]
         counted = join.items.left[of_truth]
-        if rules.unretrieved == "drop" and join.run_group[group] >= 0:
+        if conventions.unretrieved == "drop" and join.run_group[group] >= 0:
             of_run = join.users.right == join.runs.labels[join.run_group[group]]
             counted = counted[np.isin(counted, join.items.right[of_run])]
         listed.positives.extend(_texts(join, counted))
     return result
 
 
-def in_rank_order(join: Join, rows: Rows, rules: ListRules) -> NDArray[np.int64]:
+def in_rank_order(join: Join, rows: Rows, conventions: Conventions) -> NDArray[np.int64]:
     """Return the item codes of rows in rank order; the rows must have items."""
     items = NOTHING if rows.item is None else rows.item
     groups = Groups(join.labels, rows.offsets)
-    of_ties = join.tie_items(items, rules.ties)
-    keys, sign = tie_keys(rules.ties, groups, rows.relevance, of_ties, rules.seed)
+    ties = conventions.ties
+    of_ties = join.tie_items(items, ties)
+    keys, sign = tie_keys(ties, groups, rows.relevance, of_ties, conventions.ties_seed)
     order = np.arange(items.size, dtype=np.float64)
     rank_rows(rows.offsets, read_only(rows.score), keys, sign, order, np.empty(0, np.bool_))
     return items[order.astype(np.int64)]
@@ -107,4 +103,4 @@ def _texts(join: Join, codes: NDArray[np.int64]) -> list[str]:
 
 def _of_users(table: Any, labels: Labels) -> Any:
     """Return the rows of some users."""
-    return rows_of(table, np.flatnonzero(user_positions(table.user, labels) >= 0))
+    return some_rows(table, np.flatnonzero(user_positions(table.user, labels) >= 0))

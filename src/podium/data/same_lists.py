@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from podium.data.build import in_single_precision
 from podium.data.ids import share_all
-from podium.data.join import Unjudged
 from podium.data.runs import Run, Truth
+from podium.protocol import Conventions
 from podium.types import Mask
 
 Ints = NDArray[np.int64]
@@ -18,10 +18,7 @@ def have_same_lists(
     truth: Truth,
     runs: tuple[Run, Run],
     depth: int | None,
-    *,
-    unjudged: Unjudged = "negative",
-    single_precision: bool = False,
-    score_above: float | None = None,
+    conventions: Conventions,
 ) -> bool:
     """Return whether two runs have the same lists for all users of a truth.
 
@@ -36,19 +33,18 @@ def have_same_lists(
         The runs, which may have no rows.
     depth : int or None
         The number of items of each list to compare; None for the whole list.
-    unjudged, single_precision, score_above
-        The conventions of lists, as in `podium.data.ranking`. Items that they remove are not
-        compared.
+    conventions : Conventions
+        Items that they remove are not compared.
 
     Examples
     --------
     >>> truth = Truth(np.array([1]), np.array([7]), np.array([1.0]))
     >>> users, scores = np.array([1, 1]), np.array([0.9, 0.1])
     >>> one, other = Run(users, np.array([7, 8]), scores), Run(users, np.array([7, 9]), scores)
-    >>> have_same_lists(truth, (one, other), 1), have_same_lists(truth, (one, other), 2)
-    (True, False)
+    >>> [have_same_lists(truth, (one, other), k, Conventions()) for k in (1, 2)]
+    [True, False]
     """
-    if single_precision:
+    if conventions.single_precision:
         runs = (in_single_precision(runs[0]), in_single_precision(runs[1]))
     tables = (truth, *runs)
     users = share_all([table.user for table in tables]).columns
@@ -56,13 +52,15 @@ def have_same_lists(
     n_users, n_items = (1 + max(int(c.max(initial=-1)) for c in codes) for codes in (users, items))
     is_user = np.zeros(n_users, np.bool_)
     is_user[users[0]] = True
-    judged = np.unique(users[0] * n_items + items[0]) if unjudged == "skip" else None
+    judged = np.unique(users[0] * n_items + items[0]) if conventions.unjudged == "skip" else None
+    # Without unretrieved items, those below the least score decide which relevant items count.
+    least = None if conventions.unretrieved == "drop" else conventions.least_score
     listed: list[tuple[Ints, ...]] = []
     for run, user, item in zip(runs, users[1:], items[1:], strict=True):
         rows = is_user[user]
         present = np.unique(user[rows])
-        if score_above is not None:
-            rows &= run.score > score_above
+        if least is not None:
+            rows &= run.score > least
         if judged is not None:
             rows &= np.isin(user * n_items + item, judged)
         listed.append((present, *_top(user[rows], item[rows], run.score[rows], depth)))

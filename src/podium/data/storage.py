@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from podium.errors import ArgumentError, arg
-from podium.executors import Executor, Threads
+from podium.executors import Executor
 from podium.executors.local import or_threads
-from podium.progress import or_silent, silent
+from podium.progress import or_silent
 from podium.types import Progress
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -20,62 +20,69 @@ _UNLIMITED = 1 << 50  # a limit of a container above this is none
 _UNKNOWN = 4 << 30  # the memory of a machine that does not state it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Storage:
-    """Where rows are kept while tables are measured.
+    """The limits of memory and disk for tables, and the executor of their parts.
 
-    Attributes
+    Parquet and Arrow files that need more memory are measured in parts, with the same values.
+
+    Parameters
     ----------
-    memory : int
-        The memory for tables in bytes. Larger tables are measured in parts.
-    spill_dir : Path
-        The folder of spill files.
+    memory : int or str, optional
+        The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
+        available.
+    spill_dir : path, optional
+        The folder of spill files. They contain the rows that the files do not keep together by
+        user, and are always removed. Default: the system's temporary folder.
     grouped : bool
-        Whether the i-th files of all tables contain the same users.
-    progress : callable
-    executor : Executor
-        The executor that reads and measures parts.
-    always_in_parts : bool
-        Whether tables that fit in memory are measured in parts too, because an executor was given.
+        Whether all tables are folders whose i-th files contain the same users. Tables that need
+        more than `memory` are then measured file by file, without spill files.
+    executor : Executor, optional
+        The executor of the parts, such as ``Ray("auto")`` on a cluster. All tables are then
+        measured in parts. Its workers must see the files and `spill_dir`.
+    progress : callable, optional
+        A function of (rows done, all rows, note); see `podium.progress`. It is called only for
+        tables that are measured in parts.
+
+    Raises
+    ------
+    ArgumentError
+        If memory is not a size, spill_dir is not a folder, or executor is not an executor.
     """
 
     memory: int
     spill_dir: Path
-    grouped: bool = False
-    progress: Progress = silent
-    executor: Executor = field(default_factory=Threads)
-    always_in_parts: bool = False
+    grouped: bool
+    executor: Executor
+    progress: Progress
+    always_in_parts: bool
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         memory: int | str | None = None,
         spill_dir: str | os.PathLike[str] | None = None,
+        *,
         grouped: bool = False,
         executor: Executor | None = None,
         progress: Progress | None = None,
-    ) -> Storage:
-        """Check the arguments; see `podium.measure`.
-
-        Raises
-        ------
-        ArgumentError
-            If memory is not a size, spill_dir is not a folder, or executor is not an executor.
-        """
+    ) -> None:
         folder = Path(tempfile.gettempdir() if spill_dir is None else spill_dir)
         if spill_dir is not None and not folder.is_dir():
             raise ArgumentError(
                 f"{arg.spill_dir} must be a folder, got {str(folder)!r}. Create it."
             )
-        size = available_memory() // 2 if memory is None else size_in_bytes(memory, "memory")
-        return cls(
-            size,
-            folder,
-            grouped,
-            or_silent(progress),
-            or_threads(executor),
-            executor is not None,
-        )
+        values = {
+            "memory": available_memory() // 2
+            if memory is None
+            else size_in_bytes(memory, "memory"),
+            "spill_dir": folder,
+            "grouped": grouped,
+            "executor": or_threads(executor),
+            "progress": or_silent(progress),
+            "always_in_parts": executor is not None,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
 
 def size_in_bytes(size: int | str, name: str) -> int:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.build import ListRules, RankingOptions
+from podium.data.build import columns_of, joined, prepared, ranking_of_rows, threshold_of
 from podium.data.convert import Ids
 from podium.data.ids import Shared, compared, share
 from podium.data.join import refuse_tied
@@ -21,6 +21,7 @@ from podium.data.source import POLARS
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
 from podium.groups import row_offsets
+from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Counts, Labels, Offsets
 
@@ -71,9 +72,10 @@ def pool_unjudged(
     truth: Any,
     base: Any,
     candidate: Any,
+    protocol: Protocol | Measures = (),
     *,
     labels: Labels | None = None,
-    **options: Unpack[RankingOptions],
+    **fields: Unpack[ProtocolFields],
 ) -> UnjudgedPool:
     """Return the unjudged items of two runs, matched by user and item.
 
@@ -82,9 +84,11 @@ def pool_unjudged(
     truth, base, candidate : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
         The tables, see `read_truth` and `read_run`. Tables that were already read are not read
         again.
+    protocol : Protocol, or the measures, optional
+        A protocol whose fields apply.
     labels : (n_users,), optional
         The users, in any order. By default, these are all users whom both rankings contain.
-    **options
+    **fields
         Conventions and column names, as in `ranking`; unjudged can only be "bounds".
 
     Returns
@@ -111,15 +115,16 @@ def pool_unjudged(
     >>> pool.items(np.arange(2)).tolist(), pool.base_rank.tolist(), pool.candidate_rank.tolist()
     (['x', 'y'], [2, 0], [2, 1])
     """
-    _check.choice(options.get("unjudged", "bounds"), "unjudged", ("bounds",))
-    rules = ListRules.of({**options, "unjudged": "bounds"})
-    columns = {name: options.get(name) for name in ("user", "item")}
-    judged = read_truth(truth, **columns, relevance=options.get("relevance"))
-    columns |= {name: options.get(name) for name in ("score", "rank")}
+    stated = Protocol.of(protocol, **fields)
+    _check.choice(stated.unjudged or "bounds", "unjudged", ("bounds",))
+    conventions = stated.replace(unjudged="bounds", measures=()).conventions()
+    columns = columns_of(stated, (truth, base, candidate))
+    judged = read_truth(truth, **columns.of_truth())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
         first, second = (
-            _unjudged_of(judged, read_run(run, **columns), rules) for run in (base, candidate)
+            _unjudged_of(judged, read_run(run, **columns.of_run()), conventions)
+            for run in (base, candidate)
         )
     base_users, candidate_users = (part.ranking.groups.labels for part in (first, second))
     users = _common(base_users, candidate_users) if labels is None else labels
@@ -160,15 +165,15 @@ class _Unjudged(NamedTuple):
     whole: tuple[str, ...]
 
 
-def _unjudged_of(truth: Truth, run: Run, rules: ListRules) -> _Unjudged:
-    positive = rules.threshold(truth)
-    run = rules.prepared(run)
-    join = rules.joined(truth, run)
-    join.check(truth, run, rules.missing)
+def _unjudged_of(truth: Truth, run: Run, conventions: Conventions) -> _Unjudged:
+    positive = threshold_of(truth, conventions)
+    run = prepared(run, conventions)
+    join = joined(truth, run, conventions)
+    join.check(truth, run, conventions.missing)
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
-    item = in_rank_order(join, rows, rules)  # before relevance, a tie key, is reordered
-    refuse_tied(rows, join.labels, rules.ties)
-    ranking = rules.of_rows(join, rows, positive)
+    item = in_rank_order(join, rows, conventions)  # before relevance, a tie key, is reordered
+    refuse_tied(rows, join.labels, conventions.ties)
+    ranking = ranking_of_rows(join, rows, positive, conventions)
     is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
     unjudged_rows = np.flatnonzero(is_unjudged)
     offsets = kept_offsets(is_unjudged, rows.offsets)

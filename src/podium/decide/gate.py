@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -23,42 +23,29 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.shown import check_tables, read_tables
-from podium.evaluation.unjudged import check_supported
-from podium.metrics import Measure
-from podium.types import Progress, Undefined
+from podium.protocol import Measures, Protocol, ProtocolFields, toml
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions
-    from podium.executors import Executor
+    from podium.data.storage import Storage
 
 
 def gate(
     truth: Any,
     base: Any,
     candidate: Any,
-    measure: str | Measure = "ndcg@10",
+    protocol: Protocol | Measures = "ndcg@10",
     *,
     margin: float = 0.0,
     guards: Mapping[str, float] | None = None,
-    by: str | Sequence[str] = (),
     users: Any = None,
-    cluster: str | None = None,
-    weight: str | None = None,
     catalogue: Any = None,
     items: Any = None,
-    level: float = 0.95,
-    undefined: Undefined | None = None,
-    like: str | None = None,
     sequential: bool = False,
     horizon: int | None = None,
     state: str | os.PathLike[str] | None = None,
     names: tuple[str, str] = ("base", "candidate"),
-    memory: int | str | None = None,
-    spill_dir: str | os.PathLike[str] | None = None,
-    grouped: bool = False,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[RankingOptions],
+    storage: Storage | None = None,
+    **fields: Unpack[ProtocolFields],
 ) -> Gate:
     """Decide whether a candidate may replace the base, by paired intervals over users.
 
@@ -74,36 +61,21 @@ def gate(
         The truth; see `podium.measure`.
     base, candidate : path, frame, mapping of columns, or sparse matrix
         The two runs.
-    measure : str or Measure
-        The primary measure.
+    protocol : str, Measure or Protocol
+        The primary measure, or a protocol, of which the first measure is the primary one. Its other
+        measures need guards, or are not read.
     margin : float
         The largest acceptable loss, >= 0, in units of the measure.
     guards : mapping of str to float, optional
         Further measures, and the difference candidate - base that each must stay above (below, if
         lower is better), such as {"recall@50": -0.005}. Measures of the items shown can be guards:
         coverage, gini, novelty and popularity require `catalogue`, and diversity requires `items`.
-    by : str or sequence of str
-        The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
-        `users`.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that by, cluster and weight name.
-    cluster : str, optional
-        The column of `users` with the cluster of each user, for lists that depend on each other,
-        such as several lists of one person or the lists of several seeds.
-    weight : str, optional
-        The column of `users` with the weight of each user, >= 0. Coverage and gini have no
-        weights.
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items.
     items : path, frame or mapping of columns, optional
         The table of items with their categories or features.
-    level : float
-        The level of the intervals. A claim is false with a probability of about (1 - level) / 2 at
-        most.
-    undefined : {"skip", "zero", "one", "error"}
-        The rule for undefined groups, as in `podium.evaluate`; "skip" by default.
-    like : str, optional
-        The package whose conventions apply, as in `podium.measure`.
     sequential : bool
         Whether the gate is used again as more users arrive. The intervals of all looks then hold
         together. `state` is required.
@@ -115,10 +87,25 @@ def gate(
         the file are not counted again.
     names : (str, str)
         The names of base and candidate in texts.
-    memory, spill_dir, grouped, executor, progress
-        The limits of memory and disk for tables that are measured in parts, and the executor, as in
-        `podium.measure`.
-    **options
+    storage : Storage, optional
+        The limits of memory and disk, and the executor, for tables that are measured in parts.
+    by : str or sequence of str
+        The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
+        `users`.
+    cluster : str, optional
+        The column of `users` with the cluster of each user, for lists that depend on each other,
+        such as several lists of one person or the lists of several seeds.
+    weight : str, optional
+        The column of `users` with the weight of each user, >= 0. Coverage and gini have no
+        weights.
+    level : float
+        The level of the intervals. A claim is false with a probability of about (1 - level) / 2 at
+        most.
+    undefined : {"skip", "zero", "one", "error"}
+        The rule for undefined groups, as in `podium.evaluate`; "skip" by default.
+    like : str, optional
+        The package whose conventions apply, as in `podium.measure`.
+    **fields
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", each
         claim also has the range of its difference over all judgements of unjudged items, and the
         gate has the labels that would settle the order of the runs. Verdicts are those of
@@ -171,62 +158,58 @@ def gate(
     'superior'
     """
     from podium.data.buckets import refuse_large
+    from podium.data.build import columns_of
     from podium.data.storage import Storage
-    from podium.data.tables import with_shared_names
 
-    storage = Storage.of(memory, spill_dir, grouped, executor, progress)
-    divisions = _divisions(by)
+    storage = Storage() if storage is None else storage
+    given = Protocol.of(protocol, **fields)
     rules = Rules.of(
-        measure,
+        given,
         margin,
         {} if guards is None else guards,
-        level,
         sequential=sequential,
         horizon=horizon,
-        cluster=cluster,
-        weight=weight,
     )
-    has_bounds = options.get("unjudged") == "bounds"
-    _check_request(rules, divisions, users, state)
-    _check_bounds(rules, like, has_bounds)
+    stated = given.replace(measures=rules.measures)
+    _check_request(rules, stated, users, state)
+    has_bounds = stated.unjudged == "bounds"
+    if has_bounds and rules.looks != "once":
+        raise ArgumentError(
+            f"{arg.unjudged('bounds')} is not available with {arg.sequential(True)}, because the "
+            "state keeps no lists of earlier looks. Use the gate once, or use "
+            f"{arg.unjudged('negative')}."
+        )
     of_shown = [m for m in rules.measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
     _check_names(names)
     tables = truth, base, candidate
     kind = kind_of(*tables)
-    options = with_shared_names(options, (*tables, users, catalogue, items))
+    columns = columns_of(stated, (*tables, users, catalogue, items))
     runs = {"base": base, "candidate": candidate}
     if has_bounds:
         refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
     if has_bounds or any(map(is_read_once, tables)):
-        judged, lists = read_tables(truth, runs, options)
+        judged, lists = read_tables(truth, runs, columns)
         tables = judged, lists["base"], lists["candidate"]
     pairs = read_pairs(
         *tables,
-        rules.measures,
-        by=divisions,
+        protocol=stated,
+        columns=columns,
         users=users,
-        cluster=cluster,
-        weight=weight,
         catalogue=catalogue,
         items=items,
-        undefined=undefined,
-        like=like,
         storage=storage,
-        **options,
     )
     origin = Origin(kind, pairs.user_column)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
     if has_bounds:
-        ranges = read_ranges(tables, result.pairs, rules.measures, undefined or "skip", **options)
+        ranges = read_ranges(tables, result.pairs, stated)
     is_equal = (
         rules.looks == "once"
         and pairs.are_equal()
-        and read_same_lists(
-            tables[0], tables[1:], rules.measures, like=like, storage=storage, options=options
-        )
+        and read_same_lists(tables[0], tables[1:], stated, columns, storage)
     )
     all_claims = tuple(claims(result, ranges, equal=is_equal))
     unjudged = None if ranges is None else ranges.summary(all_claims[0])
@@ -234,7 +217,10 @@ def gate(
     if pairs.best is not None and not is_equal:
         first = claims(with_relevant_first(result, pairs, pairs.best))
         ties = ties_of(pairs, rules.measures, all_claims, tuple(first))
-    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties)
+    repeated = {**given.as_json(), toml.OF_GATE: rules.of_file()}
+    decided = Gate(
+        *(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties, repeated)
+    )
     if state is not None:
         result.write(state)
     return decided
@@ -268,26 +254,15 @@ def _look(state: State, n_new: int) -> dict[str, Any] | None:
     return {**look, "mean_over": "clusters"} if is_clustered else look
 
 
-def _divisions(by: Any) -> list[str]:
-    """Return the names of the divisions as a list."""
-    names: list[Any] = [by] if isinstance(by, str) else list(by) if np.iterable(by) else [by]
-    if not all(isinstance(name, str) for name in names):
-        raise ArgumentError(
-            f"{arg.by} must be 'engagement', 'n_pos' or columns of users, got {by!r}. Pass their "
-            "names."
-        )
-    return names
-
-
 def _check_names(names: Any) -> None:
     if isinstance(names, str) or not np.iterable(names) or len(list(names)) != 2:
         raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
 
 
-def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> None:
+def _check_request(rules: Rules, protocol: Protocol, users: Any, state: Any) -> None:
     """Refuse combinations that have no effect or no valid interval."""
     _check_state(rules, state)
-    if rules.looks != "once" and "n_pos" in by:
+    if rules.looks != "once" and "n_pos" in protocol.by:
         raise ArgumentError(
             f"{arg.by('n_pos')} divides all users again at each look, so {arg.sequential(True)} "
             "can't use it. Use 'engagement' or a column of users."
@@ -297,29 +272,12 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> N
             f"{arg.weight} has no valid interval with {arg.sequential(True)} alone. Pass "
             f"{arg.horizon} too."
         )
-    columns = [*(name for name in by if name not in BUILT_IN), rules.cluster, rules.weight]
+    of_users = [name for name in protocol.by if name not in BUILT_IN]
+    columns = [*of_users, rules.cluster, rules.weight]
     if users is not None and not any(columns):
         raise ArgumentError(
             f"{arg.users} has no effect, because {arg.by}, {arg.cluster} and {arg.weight} name "
             "none of its columns. Leave it out, or name one."
-        )
-
-
-def _check_bounds(rules: Rules, like: str | None, has_bounds: bool) -> None:
-    """Refuse bounds that would need the lists of earlier looks, or that a measure lacks."""
-    if not has_bounds:
-        return
-    if like is not None:
-        raise ArgumentError(
-            f"{arg.unjudged('bounds')} and {arg.like(like)} both set a convention. Leave one of "
-            "them out."
-        )
-    check_supported([m for m in rules.measures if m.metric.reads == "relevance"])
-    if rules.looks != "once":
-        raise ArgumentError(
-            f"{arg.unjudged('bounds')} is not available with {arg.sequential(True)}, because the "
-            "state keeps no lists of earlier looks. Use the gate once, or use "
-            f"{arg.unjudged('negative')}."
         )
 
 

@@ -16,9 +16,11 @@ from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.open_ties import differs
 from podium.evaluation.stats import weighted_mean
 from podium.metrics import Measure
-from podium.types import Labels, Mask, PerGroup, Undefined
+from podium.protocol import Protocol
+from podium.types import Labels, Mask, PerGroup
 
 if TYPE_CHECKING:
+    from podium.data.columns import Columns
     from podium.data.storage import Storage
 
 
@@ -146,39 +148,30 @@ def read_pairs(
     truth: Any,
     base: Any,
     candidate: Any,
-    measures: Sequence[Measure],
     *,
-    by: Sequence[str],
+    protocol: Protocol,
+    columns: Columns,
     users: Any,
-    cluster: str | None,
-    weight: str | None,
     catalogue: Any,
     items: Any,
-    undefined: Undefined | None,
-    like: str | None,
     storage: Storage,
-    **options: Any,
 ) -> Pairs:
     """Measure both runs, and read the columns of users; see `gate`."""
 
     def clusters_of(labels: Labels) -> Labels | None:
-        return _column(users, "cluster", cluster, labels, options)
+        return _column(users, "cluster", protocol.cluster, labels, columns.user)
 
     stated: dict[str, Any] = {}
-    if options.get("unjudged") == "bounds":
+    measured = protocol
+    if protocol.unjudged == "bounds":
         # Claims have bounds of differences (podium.decide.unjudged). Those of runs are not used.
-        stated, options = {"unjudged": "bounds"}, {**options, "unjudged": "negative"}
+        stated, measured = {"unjudged": "bounds"}, protocol.replace(unjudged="negative")
     evaluations = measure_runs(
-        truth,
-        {"base": base, "candidate": candidate},
-        measures,
+        *(truth, {"base": base, "candidate": candidate}, measured, columns),
         catalogue=catalogue,
         items=items,
         clusters=clusters_of,
-        undefined=undefined,
-        like=like,
         storage=storage,
-        **options,
     )
     first = evaluations["base"]
     values = {
@@ -189,9 +182,9 @@ def read_pairs(
         first.labels,
         values["base"],
         values["candidate"],
-        _segments(first, by, users, options),
+        _segments(first, protocol.by, users, columns.user),
         clusters_of(first.labels),
-        _weights(users, weight, first.labels, options),
+        _weights(users, protocol.weight, first.labels, columns.user),
         {**first.conventions, **stated},
         user_column=first.origin.user,
     )
@@ -207,11 +200,11 @@ def read_pairs(
 
 
 def _segments(
-    evaluation: Evaluation, by: Sequence[str], users: Any, options: Mapping[str, Any]
+    evaluation: Evaluation, by: Sequence[str], users: Any, user: str | None
 ) -> dict[str, Labels]:
     """Return the name of each user's segment, by division."""
     table = users if any(name not in BUILT_IN for name in by) else None
-    divided = divide(evaluation, by, table, user=options.get("user"))
+    divided = divide(evaluation, by, table, user=user)
     names = {name: np.full(evaluation.n_groups, "", object) for name in by}
     for segment in divided.segments:
         names[segment.by][segment.mask] = segment.name
@@ -219,7 +212,7 @@ def _segments(
 
 
 def _column(
-    users: Any, name: str, column: str | None, labels: Labels, options: Mapping[str, Any]
+    users: Any, name: str, column: str | None, labels: Labels, user: str | None
 ) -> Labels | None:
     if column is None:
         return None
@@ -227,7 +220,7 @@ def _column(
 
     if users is None:
         raise ArgumentError(f"{arg[name]} requires {arg.users}, a table with the column {column}.")
-    values = user_values(users, column, labels, user=options.get("user"))
+    values = user_values(users, column, labels, user=user)
     is_unknown = values == ""
     if is_unknown.any():
         first = _check.label(labels[is_unknown.argmax()])
@@ -238,10 +231,8 @@ def _column(
     return values
 
 
-def _weights(
-    users: Any, column: str | None, labels: Labels, options: Mapping[str, Any]
-) -> PerGroup | None:
-    texts = _column(users, "weight", column, labels, options)
+def _weights(users: Any, column: str | None, labels: Labels, user: str | None) -> PerGroup | None:
+    texts = _column(users, "weight", column, labels, user)
     if texts is None:
         return None
     try:

@@ -38,6 +38,8 @@ class Gate(Result):
     ties : Ties or None
         The claims with relevant items first among equal scores. None if `ties` was passed, or if
         the order of equal scores has no effect that can be seen.
+    protocol : dict
+        The stated fields of the protocol, with the rules of the gate as the table "gate".
     """
 
     claims: tuple[Claim, ...]
@@ -48,6 +50,7 @@ class Gate(Result):
     unjudged: Unjudged | None = None
     origin: Origin = NO_FRAMES
     ties: Ties | None = None
+    protocol: dict[str, Any] = field(default_factory=dict[str, Any])
 
     _forms: ClassVar[Forms] = Forms(gate.view, gate.flat_table, gate.numbers)
     _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
@@ -116,6 +119,7 @@ class Gate(Result):
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
             "ties": None if self.ties is None else self.ties.as_json(self.base, self.candidate),
             "conventions": dict(self.conventions),
+            "protocol": dict(self.protocol),
         }
 
     def _report(self, titles: Any) -> Report:

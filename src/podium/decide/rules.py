@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse
+from podium.protocol import Protocol
 
 Looks: TypeAlias = Literal["once", "any time", "until horizon"]
 
@@ -44,15 +45,12 @@ class Rules:
     @classmethod
     def of(
         cls,
-        measure: str | Measure,
+        protocol: Protocol,
         margin: float,
         guards: Mapping[str, float],
-        level: float,
         *,
         sequential: bool,
         horizon: int | None,
-        cluster: str | None = None,
-        weight: str | None = None,
     ) -> Rules:
         """Check and return the rules.
 
@@ -62,11 +60,11 @@ class Rules:
             If a measure is unknown, is named twice or cannot be used with these looks, if margin is
             negative, or if horizon is given without sequential.
         """
-        primary = parse(measure)
+        primary = protocol.required_measures()[0]
         if primary.metric.reads != "relevance":
             raise ArgumentError(
-                f"{arg.measure} must be a measure of relevance, such as ndcg@10, got {primary}. It "
-                "can be a guard."
+                f"{arg.measures} must begin with a measure of relevance, such as ndcg@10, got "
+                f"{primary}. It can be a guard."
             )
         size = _check.number(margin, "margin", low=0.0)
         sequential = _check.flag(sequential, "sequential")
@@ -78,11 +76,11 @@ class Rules:
         rules = cls(
             measures,
             limits,
-            _check.open_fraction(level, "level"),
+            protocol.level,
             "once" if not sequential else "any time" if horizon is None else "until horizon",
             None if horizon is None else _check.cutoff(horizon, name="horizon"),
-            cluster,
-            weight,
+            protocol.cluster,
+            protocol.weight,
         )
         if horizon is not None and not sequential:
             raise ArgumentError(
@@ -106,6 +104,13 @@ class Rules:
                 f"{measure} has no bounds, which {arg.sequential(True)} requires. Pass "
                 f"{arg.horizon}, or leave the measure out."
             )
+
+    def of_file(self) -> dict[str, Any]:
+        """Return the form in which the file of a protocol has the rules."""
+        guards = zip(map(str, self.measures[1:]), self.limits[1:], strict=True)
+        rules = {"margin": abs(self.limits[0]), "guards": dict(guards), "horizon": self.horizon}
+        rules["sequential"] = self.looks != "once"
+        return {name: value for name, value in rules.items() if value}
 
     def as_json(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
@@ -182,4 +187,4 @@ def _finite(value: Any) -> float | None:
 def _refuse_twice(measures: Sequence[Measure]) -> None:
     for i, measure in enumerate(measures):
         if measure in measures[:i]:
-            raise ArgumentError(f"{arg.measure} and {arg.guards} name {measure} twice. Keep one.")
+            raise ArgumentError(f"{arg.measures} and {arg.guards} name {measure} twice. Keep one.")

@@ -157,7 +157,7 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pa
     now = {
         **rules.as_json(),
         "by": list(pairs.segments),
-        **{name: value for name, value in pairs.conventions.items() if name != "seed"},
+        **{name: value for name, value in pairs.conventions.items() if name != "bootstrap_seed"},
     }
     then = {**header["rules"], "by": header["by"], **header["conventions"]}
     for name, value in now.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from podium.evaluation import (
 )
 from podium.evaluation.unjudged import range_of_mean
 from podium.metrics import Measure
+from podium.protocol import Protocol
 from podium.types import Labels, PerGroup, Undefined
 
 if TYPE_CHECKING:
@@ -126,9 +126,7 @@ class Ranges:
 def read_ranges(
     tables: tuple[Any, Any, Any],
     pairs: Pairs,
-    measures: Sequence[Measure],
-    undefined: Undefined,
-    **options: Any,
+    protocol: Protocol,
 ) -> Ranges:
     """Return the ranges for the users of `pairs`, given the truth and both runs.
 
@@ -140,7 +138,9 @@ def read_ranges(
     order = np.argsort(pairs.labels)
     position = np.empty(order.size, np.int64)
     position[order] = np.arange(order.size)
-    pool = data.pool_unjudged(*tables, labels=pairs.labels[order], **options)
-    of_relevance = [m for m in measures if m.metric.reads == "relevance"]
+    pool = data.pool_unjudged(*tables, protocol, labels=pairs.labels[order])
+    of_relevance = [m for m in protocol.measures if m.metric.reads == "relevance"]
     weight = None if pairs.weight is None else pairs.weight[order]
-    return Ranges(pool, difference_bounds(pool, of_relevance), position, weight, undefined)
+    return Ranges(
+        pool, difference_bounds(pool, of_relevance), position, weight, protocol.undefined or "skip"
+    )

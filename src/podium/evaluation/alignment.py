@@ -14,7 +14,7 @@ from podium.errors import ArgumentError
 from podium.evaluation.evaluation import Evaluation
 from podium.types import Labels
 
-_OF_MEANS = {"missing", "seed", "interval"}
+_OF_MEANS = {"missing", "interval", "bootstrap_seed"}
 """The conventions that change no value of a user who is in all runs."""
 
 

@@ -194,6 +194,7 @@ class Comparison(Result):
             "measures": self._measures(None),
             "segments": [s.as_json(self._measures(s)) for s in first.segments],
             "conventions": dict(first.conventions),
+            "protocol": first.protocol.as_json(),
         }
 
     def per_user(self) -> Any:

@@ -21,6 +21,7 @@ from podium.evaluation import stats
 from podium.evaluation.segments import BUILT_IN, by_quantile
 from podium.evaluation.served import worst_served
 from podium.metrics import Measure, parse
+from podium.protocol import Conventions
 from podium.report.figures import bin_values
 from podium.types import Labels, PerGroup, Undefined
 
@@ -51,11 +52,13 @@ class KeptTables:
         The table as it was passed to `measure` if it was measured in parts.
     run : Run
         The same.
-    measured : dict of str to (Measure, dict)
-        Each measure of relevance as it was computed, with the options that a package fixes, and the
-        keyword arguments of `podium.data.ranking`; by the text of the measure.
-    shown : dict
-        The keyword arguments of the lists of measures of the items shown.
+    measured : dict of str to (Measure, Conventions)
+        Each measure of relevance as it was computed, with the options that a package fixes, and
+        its conventions; by the text of the measure.
+    shown : Conventions
+        The conventions of measures of the items shown.
+    item : str, optional
+        The given name of the column of items.
     sides : (Side, Side), optional
         The truth and the run that were measured in parts, and can be read again.
     facts : Whole, optional
@@ -64,12 +67,13 @@ class KeptTables:
 
     truth: Any
     run: Any
-    measured: dict[str, tuple[Measure, dict[str, Any]]]
-    shown: dict[str, Any]
+    measured: dict[str, tuple[Measure, Conventions]]
+    shown: Conventions
+    item: str | None = None
     sides: tuple[Side, Side] | None = None
     facts: Whole | None = None
 
-    def options_of(self, measure: str) -> dict[str, Any]:
+    def conventions_of(self, measure: str) -> Conventions:
         """Return the conventions of the lists that a measure read."""
         return self.measured[measure][1] if measure in self.measured else self.shown
 
@@ -90,11 +94,10 @@ class KeptTables:
 
         `truth` is that of these users, from `truth_of`.
         """
-        from podium import data
-        from podium.data.build import ranking_of_some
+        from podium.data.build import ranked, ranking_of_some
 
         if self.facts is None:
-            return partial(data.ranking, truth, self.run)
+            return None if truth is None else partial(ranked, truth, self.run)
         run = self.run_of(labels)
         if truth is None or run is None:
             return None
@@ -259,10 +262,11 @@ def _run_curves(
     evaluation: Evaluation, measures: Mapping[str, str], truth: Truth | None, users: Labels
 ) -> dict[str, dict[int, float | None]]:
     """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
+    from podium.data.build import reads_judged
     from podium.data.users import user_positions
 
     tables: Any = evaluation.tables
-    rankings: dict[str, Any] = {}
+    rankings: dict[tuple[Conventions, bool], Any] = {}
     result: dict[str, dict[int, float | None]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each was given with the values
@@ -270,11 +274,11 @@ def _run_curves(
         if rank is None:
             return {name: {} for name in measures}
         for name, text in measures.items():
-            measure, options = tables.measured[text]
+            measure, conventions = tables.measured[text]
             rule = evaluation.undefined_rule(text)
-            key = repr(sorted(options.items()))
+            key = conventions, reads_judged([measure])
             if key not in rankings:
-                rankings[key] = rank(**options)
+                rankings[key] = rank(conventions, mark_judged=key[1])
             ranking = rankings[key]
             is_included = user_positions(ranking.groups.labels, users) >= 0
             result[name] = {

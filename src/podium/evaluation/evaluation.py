@@ -17,14 +17,16 @@ from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
-from podium.evaluation.stats import IntervalMethod, Summary
+from podium.evaluation.stats import Summary
 from podium.metrics import ByMeasure, Measure, parse
+from podium.protocol import Protocol
+from podium.protocol.protocol import NO_PROTOCOL
 from podium.report import Report, measured
 from podium.report.measured_pages import evaluation_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Forms
-from podium.types import Counts, Labels, Mask, PerGroup, Undefined
+from podium.types import Counts, IntervalMethod, Labels, Mask, PerGroup, Undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +72,8 @@ class Evaluation(Result):
     tables : KeptTables or None
         The tables that the values came from, for the lists and curves of a report. None unless
         `keep_lists` was passed to `measure` or `compare`.
+    protocol : Protocol
+        The protocol with which the values were made.
     """
 
     _forms: ClassVar[Forms] = measured.EVALUATION
@@ -93,6 +97,7 @@ class Evaluation(Result):
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
     tables: KeptTables | None = None
+    protocol: Protocol = NO_PROTOCOL
 
     def __post_init__(self) -> None:
         for name in ("values", "bounds", "best", "weights"):
@@ -249,6 +254,7 @@ class Evaluation(Result):
             "measures": self._measures(None, pooled=pooled),
             "segments": [s.as_json(self._measures(s.mask)) for s in self.segments],
             "conventions": dict(self.conventions),
+            "protocol": self.protocol.as_json(),
         }
 
     def _measures(self, mask: Mask | None, *, pooled: bool = False) -> dict[str, Any]:

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 
 from podium import _check
+from podium._fields import FIELDS
 from podium.errors import ArgumentError, arg
-from podium.evaluation import _hints, stats
+from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
-from podium.evaluation.stats import IntervalMethod
-from podium.metrics import Measure, parse_all
+from podium.metrics import Measure
+from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
 from podium.ranking import Ranking
 from podium.types import Labels, PerGroup, Undefined
-
-UNDEFINED: tuple[Undefined, ...] = ("skip", "zero", "one", "error")
 
 
 def evaluate(
     rankings: Ranking | Iterable[Ranking],
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    undefined: Undefined = "skip",
-    level: float = 0.95,
-    interval: IntervalMethod = "t",
-    seed: int = 0,
+    protocol: Protocol | Measures,
+    **fields: Unpack[ProtocolFields],
 ) -> Evaluation:
     """Evaluate measures on one ranking, or on a stream of them (blocks of users).
 
@@ -37,8 +33,8 @@ def evaluate(
     rankings : Ranking or iterable of Ranking
         The ranking, or several that are read one after another and not kept in memory. Each group
         must be in only one of them.
-    measures : str, Measure, or several
-        The measures, such as ["pap@10", "ndcg@10"].
+    protocol : str, Measure, several of them, or Protocol
+        The measures, such as ["pap@10", "ndcg@10"], or a protocol.
     undefined : {"skip", "zero", "one", "error"}
         The treatment of groups for which a measure is undefined (nan): leave them out of the mean,
         count them as 0 or 1, or raise an error. Their number is always reported.
@@ -47,7 +43,7 @@ def evaluate(
     interval : {"t", "wilson", "bootstrap"}
         The method of the intervals of means: the t distribution, the Wilson score interval, which
         needs measures with finite bounds, or a bootstrap over groups (BCa).
-    seed : int
+    bootstrap_seed : int
         The seed of the bootstrap.
 
     Returns
@@ -67,53 +63,44 @@ def evaluate(
     >>> evaluate(r, ["rr", "pap@1"]).means
     {'rr': 0.75, 'pap@1': 0.5}
     """
-    rules = MeanRules(undefined, level, interval, seed)
-    return evaluate_parsed(rankings, parse_all(measures), rules)
+    stated = Protocol.of(protocol, **fields)
+    _refuse_lists(stated)
+    conventions = replace(stated.conventions(), open_ties=False)
+    return evaluate_parsed(rankings, list(stated.required_measures()), stated, conventions)
 
 
-@dataclass(frozen=True)
-class MeanRules:
-    """The rules for means over groups and for their intervals, as in `evaluate`."""
-
-    undefined: Undefined
-    level: float
-    interval: IntervalMethod
-    seed: int
-
-    def check(self, measures: Iterable[Measure]) -> None:
-        """Refuse unknown rules, and Wilson intervals of a measure without bounds."""
-        _check.choice(self.undefined, "undefined", UNDEFINED)
-        _check.choice(self.interval, "interval", stats.INTERVAL_METHODS)
-        if self.interval != "wilson":
-            return
-        for unbounded in measures:
-            if not np.isfinite(unbounded.metric.bounds).all():
-                raise ArgumentError(
-                    f"{arg.interval('wilson')} requires measures with finite bounds, and "
-                    f"{unbounded} has none. Use 't' or 'bootstrap', or leave the measure out."
-                )
+def _refuse_lists(protocol: Protocol) -> None:
+    """Raise if a field is stated that only lists, tables or users have."""
+    for name in protocol.stated():
+        if FIELDS[name].stage in ("lists", "tables") or name in ("by", "weight", "cluster"):
+            raise ArgumentError(
+                f"{arg[name]} has no effect on rankings, whose lists are made. Pass it to "
+                "podium.data.ranking, or use podium.measure."
+            )
 
 
 def evaluate_parsed(
     rankings: Ranking | Iterable[Ranking],
     parsed: list[Measure],
-    rules: MeanRules,
+    protocol: Protocol,
+    conventions: Conventions,
     *,
-    open_ties: bool = False,
     default_relevance: bool = False,
 ) -> Evaluation:
     """Evaluate parsed measures; there may be none. For the options, see `finished`."""
-    rules.check(parsed)
     blocks: list[Evaluation] = []
     relevances: list[Relevances] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(evaluate_ranking(ranking, parsed, open_ties=open_ties))
+        blocks.append(evaluate_ranking(ranking, parsed, open_ties=conventions.open_ties))
         relevances.append(Relevances.of(ranking))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
     evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
     joined = Relevances.joined(relevances)
-    return finished(evaluation, joined, parsed, rules, default_relevance=default_relevance)
+    return finished(
+        *(evaluation, joined, parsed, protocol, conventions.undefined),
+        default_relevance=default_relevance,
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +132,8 @@ def finished(
     evaluation: Evaluation,
     relevances: Relevances,
     parsed: list[Measure],
-    rules: MeanRules,
+    protocol: Protocol,
+    undefined: Undefined,
     *,
     default_relevance: bool,
 ) -> Evaluation:
@@ -157,7 +145,7 @@ def finished(
     if default_relevance:
         n_below, n_relevant = relevances.n_below, relevances.n_relevant
         _hints.warn_of_fractions(n_below, n_relevant, parsed, min_relevance=min_relevance)
-    if rules.undefined == "error":
+    if undefined == "error":
         refuse_undefined(evaluation.values, evaluation.labels)
     _hints.warn_of_undefined(
         evaluation.values,
@@ -171,15 +159,16 @@ def finished(
     _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
         evaluation,
-        undefined=rules.undefined,
-        level=_check.open_fraction(rules.level, "level"),
-        interval=rules.interval,
-        seed=_check.seed(rules.seed),
+        undefined=undefined,
+        level=protocol.level,
+        interval=protocol.interval,
+        seed=protocol.bootstrap_seed,
+        protocol=protocol,
         conventions={
             **evaluation.conventions,
-            "undefined": rules.undefined,
-            "interval": rules.interval,
-            "seed": rules.seed,
+            "undefined": undefined,
+            "interval": protocol.interval,
+            "bootstrap_seed": protocol.bootstrap_seed,
         },
     )
 

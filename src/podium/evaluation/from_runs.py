@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from podium import presets
+from podium.errors import arg, warn
 from podium.evaluation.alignment import align
-from podium.evaluation.conventions import Task, conventions_of, joined, ranking_options, tasks
+from podium.evaluation.conventions import conventions_of, joined
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
@@ -19,41 +18,33 @@ from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import check_tables, read_tables, shown_values
-from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import judgement_bounds
-from podium.metrics import Measure, parse_all
-from podium.types import Labels, Progress, Undefined
+from podium.metrics import Measure
+from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol.conventions import Task
+from podium.types import Labels
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions, Truth
+    from podium.data import Run, Truth
+    from podium.data.columns import Columns
     from podium.data.convert import Ids
     from podium.data.frames import Origin
     from podium.data.join import Whole
     from podium.data.sides import Side
     from podium.data.storage import Storage
-    from podium.executors import Executor
 
 
 def measure(
     truth: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure],
+    protocol: Protocol | Measures = (),
     *,
-    by: str | Sequence[str] = (),
     users: Any = None,
     catalogue: Any = None,
     items: Any = None,
-    undefined: Undefined | None = None,
-    level: float = 0.95,
-    interval: IntervalMethod = "t",
-    like: str | None = None,
     keep_lists: bool = False,
-    memory: int | str | None = None,
-    spill_dir: str | os.PathLike[str] | None = None,
-    grouped: bool = False,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[RankingOptions],
+    storage: Storage | None = None,
+    **fields: Unpack[ProtocolFields],
 ) -> Evaluation:
     """Measure a run against a truth: per user, as a mean with an interval, and by segment.
 
@@ -62,43 +53,30 @@ def measure(
     truth, run : path, frame, mapping of columns, or sparse matrix
         The truth (user, item, relevance) and the run (user, item, score or rank); see
         `podium.data.ranking`.
-    measures : str, Measure, or several
-        The measures, such as ["pap@10", "ndcg@10"].
-    by : str or several
-        The segments: "engagement", "n_pos", or columns of `users`.
+    protocol : str, Measure, several of them, or Protocol
+        The measures, such as ["pap@10", "ndcg@10"], or a protocol.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items, for coverage, gini, novelty and popularity.
     items : path, frame or mapping of columns, optional
         The table of items with their categories or features, for diversity.
-    undefined, level, interval
-        The rule for undefined groups ("skip" by default), and the level and the method of the
-        intervals, as in `evaluate`.
-    like : {"trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"}, \
-optional
-        The package whose conventions apply to users, lists and measures. The result lists them.
     keep_lists : bool
         Whether the result keeps the tables, so that `write_report` can show lists of users and the
         measures at other cutoffs. Tables that are measured in parts stay on disk: the report reads
         them again, and shows the other cutoffs for at most 10,000 users.
-    memory : int or str, optional
-        The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
-        available. Parquet and Arrow files that need more are measured in parts, with the same
-        values.
-    spill_dir : path, optional
-        The folder of spill files. They contain the rows that the files do not keep together by
-        user, and are always removed. Default: the system's temporary folder.
-    grouped : bool
-        Whether truth and run are folders whose i-th files contain the same users. Tables that need
-        more than `memory` are then measured file by file, without spill files.
-    executor : Executor, optional
-        The executor of the parts, such as ``Ray("auto")`` on a cluster. All tables are then
-        measured in parts. Its workers must see the files and `spill_dir`.
-    progress : callable, optional
-        A function of (rows done, all rows, note); see `podium.progress`. It is called only for
-        tables that are measured in parts.
-    **options
+    storage : Storage, optional
+        The limits of memory and disk, and the executor, for tables that are measured in parts.
+    by : str or several
+        The segments: "engagement", "n_pos", or columns of `users`.
+    undefined, level, interval, bootstrap_seed
+        The rule for undefined groups ("skip" by default), and the level, the method and the seed
+        of the intervals, as in `evaluate`.
+    like : {"trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"}, \
+optional
+        The package whose conventions apply to users, lists and measures where no other is passed.
+        The result lists them.
+    **fields
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", the
         result also has the smallest and largest value over all judgements of unjudged items.
 
@@ -111,8 +89,7 @@ optional
     ------
     ArgumentError
         If `podium.data.ranking` or `evaluate` raises, or unjudged="bounds" is passed with a measure
-        that has no bounds (see `judgement_bounds`), or the package of `like` lacks a measure or
-        sets a convention that is passed too, or memory is not a size.
+        that has no bounds (see `judgement_bounds`), or the package of `like` lacks a measure.
     DataError
         If spill files can't be written, or grouped files do not contain the same users.
 
@@ -131,42 +108,39 @@ optional
     >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
-    from podium.data.storage import Storage
-    from podium.data.tables import with_shared_names
+    from podium.data.build import columns_of
 
-    options = with_shared_names(options, (truth, run, users, catalogue, items))
+    stated = Protocol.of(protocol, **fields)
+    warn_of_unread(stated, "weight", "cluster")
+    columns = columns_of(stated, (truth, run, users, catalogue, items))
     result = measure_runs(
-        truth,
-        {"": run},
-        parse_all(measures),
+        *(truth, {"": run}, stated, columns),
         catalogue=catalogue,
         items=items,
-        undefined=undefined,
-        level=level,
-        interval=interval,
-        like=like,
         keep_lists=keep_lists,
-        storage=Storage.of(memory, spill_dir, grouped, executor, progress),
-        **options,
+        storage=storage,
     )[""]
-    return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
+    return divide(result, stated.by, users, user=columns.user)
+
+
+def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means of one run") -> None:
+    """Warn of stated fields that have no effect on what is computed."""
+    unread = [str(arg[name]) for name in protocol.stated() if name in names]
+    if unread:
+        warn(f"Without effect on {reader}: {', '.join(unread)} of the protocol.")
 
 
 def measure_runs(
     truth: Any,
     runs: Mapping[str, Any],
-    measures: Sequence[Measure],
+    protocol: Protocol,
+    columns: Columns,
     *,
     catalogue: Any = None,
     items: Any = None,
     clusters: Callable[[Labels], Labels | None] | None = None,
-    undefined: Undefined | None = None,
-    level: float = 0.95,
-    interval: IntervalMethod = "t",
-    like: str | None = None,
     keep_lists: bool = False,
     storage: Storage | None = None,
-    **options: Unpack[RankingOptions],
 ) -> dict[str, Evaluation]:
     """Measure runs on the users that all of them have; the truth is read once.
 
@@ -174,16 +148,16 @@ def measure_runs(
     ----------
     truth : path, frame, mapping of columns, or sparse matrix
     runs : mapping of name to run
-    measures : sequence of Measure
-    catalogue, items, undefined, level, interval, like, keep_lists
+    protocol : Protocol
+    columns : Columns
+        The names of columns.
+    catalogue, items, keep_lists
         The parameters of `measure`.
     clusters : callable, optional
         ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
         measures that are not means over users.
     storage : Storage, optional
         The limits of memory and disk.
-    **options
-        Conventions and column names, as in `podium.data.ranking`.
 
     Raises
     ------
@@ -192,58 +166,47 @@ def measure_runs(
         of the method, or runs have no user in common.
     """
     from podium.data.storage import Storage
-    from podium.data.tables import with_shared_names
 
-    of_relevance = [m for m in measures if m.metric.reads == "relevance"]
+    measures = protocol.required_measures()
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
-    options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
-    if like is not None:
-        of_shown = [presets.get(like).measure(m) for m in of_shown]
-    todo = tasks(
-        of_relevance, options, undefined=undefined, level=level, interval=interval, like=like
-    )
-    todo[0].rules.check(measures)
+    todo = protocol.tasks(m for m in measures if m.metric.reads == "relevance")
+    of_lists = protocol.conventions(of_shown[0] if of_shown else None)
     measured = _measured(
-        truth,
-        runs,
-        todo,
-        of_shown,
-        like=like,
+        *(truth, runs, protocol, todo, of_shown, columns),
         keep_lists=keep_lists,
-        storage=Storage.of() if storage is None else storage,
-        options=options,
+        storage=Storage() if storage is None else storage,
     )
     evaluations: Mapping[str, Evaluation] = {
-        name: joined(like, [(t, e[name]) for t, e in zip(todo, measured.by_task, strict=True)])
+        name: joined(protocol, [(t, e[name]) for t, e in zip(todo, measured.by_task, strict=True)])
         for name in runs
     }
     if len(runs) > 1:
         evaluations = align(evaluations)
-    warn_of_open_ties(like, evaluations)
+    warn_of_open_ties(protocol.package, evaluations)
     labels = next(iter(evaluations.values())).labels
     values_of_shown = shown_values(
         measured.runs,
-        of_shown,
+        [protocol.measure(m) for m in of_shown],
         labels,
         clusters=None if clusters is None else clusters(labels),
         catalogue=catalogue,
         items=items,
-        columns=options,
+        columns=columns,
         items_of_runs=measured.items,
         truth=measured.truth if measured.sides is None else None,
-        conventions=todo[0].options,
+        conventions=of_lists,
     )
-    if undefined == "error":
+    if of_lists.undefined == "error":
         for values in values_of_shown.values():
             refuse_undefined(values, labels)
-    used = {str(m): (m, ranking_options([m], task.options)) for task in todo for m in task.measures}
+    used = {str(m): (m, task.conventions) for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             origin=measured.origin,
-            tables=measured.tables(name, used, todo[0].options) if keep_lists else None,
+            tables=measured.tables(name, used, of_lists, columns) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
@@ -266,31 +229,38 @@ class _Measured(NamedTuple):
     facts: Whole | None = None
 
     def tables(
-        self, name: str, used: dict[str, tuple[Measure, dict[str, Any]]], shown: dict[str, Any]
+        self,
+        name: str,
+        used: dict[str, tuple[Measure, Conventions]],
+        shown: Conventions,
+        columns: Columns,
     ) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return KeptTables(self.truth, self.lists[name], used, shown, sides, self.facts)
+        return KeptTables(
+            self.truth, self.lists[name], used, shown, columns.item, sides, self.facts
+        )
 
 
 def _measured(
     truth: Any,
     runs: Mapping[str, Any],
+    protocol: Protocol,
     todo: Sequence[Task],
     of_shown: Sequence[Measure],
+    columns: Columns,
     *,
-    like: str | None,
     keep_lists: bool,
     storage: Storage,
-    options: Mapping[str, Any],
 ) -> _Measured:
     """Measure all runs by measures of relevance, in memory or in parts."""
+    from podium import data
     from podium.data.buckets import in_buckets
 
-    with in_buckets(truth, runs, options, storage) as buckets:
+    with in_buckets(truth, runs, columns._asdict(), storage) as buckets:
         if buckets is not None:
             depth = max((m.k or 1 for m in of_shown), default=None)
-            result = measure_buckets(buckets, todo, depth=depth)
+            result = measure_buckets(buckets, protocol, todo, depth=depth)
             return _Measured(
                 result.evaluations,
                 result.best or runs,
@@ -301,29 +271,32 @@ def _measured(
                 (buckets.truth, buckets.runs),
                 buckets.whole,
             )
-    is_read_again = bool(of_shown) or keep_lists or like is not None
-    judged, read = read_tables(truth, runs if is_read_again else {}, options)
+    is_read_again = bool(of_shown) or keep_lists or len(todo) > 1
+    judged, read = read_tables(truth, runs if is_read_again else {}, columns)
     origin = judged.origin.completed(runs.values())
     runs = read or runs
     by_task = [
-        {name: _measure_relevance(judged, run, task) for name, run in runs.items()} for task in todo
+        {
+            name: _measure_relevance(judged, data.read_run(run, **columns.of_run()), protocol, task)
+            for name, run in runs.items()
+        }
+        for task in todo
     ]
     return _Measured(by_task, runs, {}, origin, judged, runs)
 
 
-def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
+def _measure_relevance(truth: Truth, run: Run, protocol: Protocol, task: Task) -> Evaluation:
     """Measure one run by measures of relevance; there may be none."""
-    from podium import data
+    from podium.data.build import ranked, reads_judged
 
-    options = ranking_options(task.measures, task.options)
-    ranking = data.ranking(truth, run, **options)
+    measures, conventions = task
+    ranking = ranked(truth, run, conventions, mark_judged=reads_judged(measures))
     result = evaluate_parsed(
-        *(ranking, task.measures, task.rules),
-        open_ties=task.open_ties,
-        default_relevance=options.get("min_relevance") is None,
+        *(ranking, measures, protocol, conventions),
+        default_relevance=conventions.min_relevance is None,
     )
-    if options.get("unjudged") == "bounds":
+    if conventions.unjudged == "bounds":
         grades = np.unique(truth.relevance)
-        bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}
+        bounds = {str(m): judgement_bounds(ranking, m, grades) for m in measures}
         result = replace(result, bounds=bounds)
-    return replace(result, conventions={**result.conventions, **conventions_of(options)})
+    return replace(result, conventions={**result.conventions, **conventions_of(conventions)})

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.evaluation.alignment import merge
-from podium.evaluation.conventions import Task, conventions_of, ranking_options
+from podium.evaluation.conventions import conventions_of
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
+from podium.protocol import Conventions, Protocol
+from podium.protocol.conventions import Task
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
@@ -57,9 +59,8 @@ class _Job:
     """Measures and conventions that are applied to each bucket of a run."""
 
     measures: list[Measure]
-    options: dict[str, Any]
+    conventions: Conventions
     run: str
-    open_ties: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class _CommonUsers:
 
 def measure_buckets(
     buckets: Buckets,
+    protocol: Protocol,
     todo: Sequence[Task],
     *,
     depth: int | None,
@@ -120,6 +122,7 @@ def measure_buckets(
     Parameters
     ----------
     buckets : Buckets
+    protocol : Protocol
     todo : sequence of Task
     depth : int, optional
         The number of best items of each list to return. Default: none.
@@ -132,19 +135,10 @@ def measure_buckets(
     """
     from podium.data.best import joined_runs
 
-    jobs = [
-        [
-            _Job(task.measures, ranking_options(task.measures, task.options), run, task.open_ties)
-            for run in buckets.runs
-        ]
-        for task in todo
-    ]
+    jobs = [[_Job(task.measures, task.conventions, run) for run in buckets.runs] for task in todo]
     work = _Work(buckets, [job for of_task in jobs for job in of_task], depth)
     work.measure()
-    evaluations = [
-        {job.run: work.finished(job, task) for job in of_task}
-        for task, of_task in zip(todo, jobs, strict=True)
-    ]
+    evaluations = [{job.run: work.finished(job, protocol) for job in of_task} for of_task in jobs]
     best = {name: joined_runs(runs) for name, runs in work.best.items() if runs}
     return Measured(evaluations, best, dict(zip(buckets.runs, work.items[1:], strict=True)))
 
@@ -173,7 +167,7 @@ class _Plan:
         if truth is not None:
             parts = [self.part(truth, runs[job.run], self.facts, job) for job in self.jobs]
         if truth is not None and self.depth is not None:
-            if self.jobs[0].options.get("unjudged") == "skip":
+            if self.jobs[0].conventions.unjudged == "skip":
                 runs = {n: judged_rows(run, truth) for n, run in runs.items()}
             best = {
                 n: best_rows(run, as_written(truth.user, "user" in whole[0], run.user), self.depth)
@@ -199,15 +193,14 @@ class _Plan:
         )
 
     def part(self, truth: Truth, run: Run, facts: Whole, job: _Job) -> _Part:
-        from podium.data.build import ranking_of_some
+        from podium.data.build import ranking_of_some, reads_judged
         from podium.data.sample_signs import SampleSigns
 
-        options: Any = job.options
-        if options.get("missing", "error") == "error":  # the whole tables are checked at the end
-            options = {**options, "missing": "skip"}
-        ranking = ranking_of_some(truth, run, facts, **options)
-        evaluation = evaluate_ranking(ranking, job.measures, open_ties=job.open_ties)
-        if job.options.get("unjudged") == "bounds":
+        # The whole tables are checked at the end.
+        conventions, mark_judged = job.conventions.with_absent(), reads_judged(job.measures)
+        ranking = ranking_of_some(truth, run, facts, conventions, mark_judged=mark_judged)
+        evaluation = evaluate_ranking(ranking, job.measures, open_ties=conventions.open_ties)
+        if conventions.unjudged == "bounds":
             bounds = {str(m): judgement_bounds(ranking, m, self.grades) for m in job.measures}
             evaluation = replace(evaluation, bounds=bounds)
         nobody = np.zeros(ranking.n_groups, np.bool_)
@@ -282,7 +275,7 @@ class _Work:
             corrected = self._buckets.storage.executor.map(_measured_again, wrong, self._plan, job)
             parts.update(zip(wrong, corrected, strict=True))
 
-    def finished(self, job: _Job, task: Task) -> Evaluation:
+    def finished(self, job: _Job, protocol: Protocol) -> Evaluation:
         """Check the whole tables as `podium.data.ranking` does, and join the parts of a job."""
         from podium.data.sample_signs import SampleSigns
 
@@ -295,11 +288,11 @@ class _Work:
         del parts  # so that the parts of each bucket are freed when they are merged
         of_job = self._parts[self._jobs.index(job)]
         merged = merge(of_job.pop(bucket).evaluation for bucket in sorted(of_job))
-        is_default = job.options.get("min_relevance") is None
         result = finished(
-            *(merged, relevances, task.measures, task.rules), default_relevance=is_default
+            *(merged, relevances, job.measures, protocol, job.conventions.undefined),
+            default_relevance=job.conventions.min_relevance is None,
         )
-        conventions = {**result.conventions, **conventions_of(job.options)}
+        conventions = {**result.conventions, **conventions_of(job.conventions)}
         return replace(result, conventions=conventions)
 
     def _check(self, job: _Job) -> int:
@@ -325,7 +318,7 @@ class _Work:
 
         users = share(left, right)
         report_common(users, common_ids(users), "user", *sides(left, right), n_more=n_both)
-        if job.options.get("missing", "error") == "error" and len(left):
+        if job.conventions.missing == "error" and len(left):
             first = users.label(users.left.min())
             raise missing_users(names[1], len(left), n_both + len(left), first)
         whole = ["item" in self._sides[i].whole for i in (0, number)]

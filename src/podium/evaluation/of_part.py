@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,26 +10,26 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.evaluation.conventions import conventions_of, ranking_options
+from podium.evaluation.conventions import conventions_of
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import evaluate_ranking
-from podium.metrics import Measure, parse_all
+from podium.evaluation.from_rankings import evaluate_ranking, refuse_undefined
+from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions, Run, Truth
-    from podium.data.columns import Role
+    from podium.data import Run, Truth
+    from podium.data.columns import Columns, Role
     from podium.data.join import Whole
 
 
 def measure_part(
     truth: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure],
+    protocol: Protocol | Measures,
     *,
     lowest: float,
     lists_whole: bool | None = None,
-    **options: Unpack[RankingOptions],
+    **fields: Unpack[ProtocolFields],
 ) -> Evaluation:
     """Measure a run for some users of larger tables, with the values that `measure` gives them.
 
@@ -40,8 +40,8 @@ def measure_part(
     ----------
     truth, run : frame
         All rows of these users. A frame can be without rows.
-    measures : str, Measure, or several
-        The measures of relevance, such as ["pap@10", "ndcg@10"].
+    protocol : str, Measure, several of them, or Protocol
+        The measures of relevance, such as ["pap@10", "ndcg@10"], or a protocol.
     lowest : float
         The smallest relevance of the whole truth; 1 if it has no column of relevances. If it is
         below min_relevance, lists with exactly the truth's items of their users are whole lists.
@@ -49,7 +49,7 @@ def measure_part(
         Whether all lists of the whole run are whole lists. It is required with missing="zero" and
         such a `lowest`, unless n_items is passed: for a user without a list, measures can then be
         undefined.
-    **options
+    **fields
         Conventions and column names, as in `podium.data.ranking`, except unjudged="bounds".
 
     Returns
@@ -73,36 +73,50 @@ def measure_part(
     >>> measure_part(truth, run, "rr", lowest=1, missing="zero").values["rr"].tolist()
     [0.0, 1.0]
     """
-    from podium.data.build import ranking_of_some
-    from podium.data.tables import with_shared_names
+    from podium.data.build import columns_of, ranking_of_some, reads_judged
 
-    if options.get("unjudged") == "bounds":
+    stated = Protocol.of(protocol, **fields)
+    if stated.unjudged == "bounds":
         raise ArgumentError(
             f"{arg.unjudged('bounds')} requires the whole truth, because a judgement can be each "
             "of its relevances. Use podium.measure."
         )
-    parsed = parse_all(measures)
-    chosen: Any = ranking_options(parsed, with_shared_names(options, (truth, run)))
-    judged, listed = _read(truth, run, chosen)
-    facts = _facts(judged, lowest, lists_whole, options)
-    ranking = ranking_of_some(judged, listed, facts, **chosen)
+    stated.required_measures()
+    measures, conventions = stated.task()
+    judged, listed = _read(truth, run, columns_of(stated, (truth, run)))
+    facts = _facts(judged, lowest, lists_whole, conventions)
+    mark_judged = reads_judged(measures)
+    ranking = ranking_of_some(judged, listed, facts, conventions, mark_judged=mark_judged)
     if facts.lists_whole:
         _refuse_short(ranking)
-    result = evaluate_ranking(ranking, parsed)
-    conventions = {**result.conventions, **conventions_of(chosen)}
-    return replace(result, conventions=conventions, origin=judged.origin)
+    result = evaluate_ranking(ranking, measures)
+    rules = {**result.conventions, **conventions_of(conventions)}
+    if conventions.undefined == "error":
+        refuse_undefined(result.values, result.labels)
+    return replace(
+        result,
+        undefined=conventions.undefined,
+        level=stated.level,
+        interval=stated.interval,
+        seed=stated.bootstrap_seed,
+        conventions=rules,
+        origin=judged.origin,
+        protocol=stated,
+    )
 
 
-def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
+def _read(truth: Any, run: Any, columns: Columns) -> tuple[Truth, Run]:
     """Read two tables that can be without rows."""
     from podium import data
     from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
     from podium.data.frames import kind_of
     from podium.data.tables import open_table
 
+    names = columns._asdict()
+
     def read(table: Any, noun: str, roles: tuple[Role, ...], reader: Callable[..., Any]) -> Any:
         source = replace(open_table(table, noun, roles), can_be_empty=True)
-        return reader(source, **{role.name: options.get(role.name) for role in roles})
+        return reader(source, **{role.name: names[role.name] for role in roles})
 
     judged = read(truth, "truth", (USER, ITEM, RELEVANCE), data.read_truth)
     origin = replace(judged.origin, kind=kind_of(truth))
@@ -110,9 +124,11 @@ def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
     return replace(judged, origin=origin), listed
 
 
-def _facts(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
+def _facts(
+    truth: Truth, lowest: float, lists_whole: bool | None, conventions: Conventions
+) -> Whole:
     """Return the facts of the whole tables, or raise if one is missing that matters."""
-    from podium.data.columns import threshold
+    from podium.data.build import threshold_of
     from podium.data.join import Whole
 
     lowest = _check.number(lowest, "lowest", low=0.0)
@@ -122,9 +138,8 @@ def _facts(truth: Truth, lowest: float, lists_whole: bool | None, options: Ranki
             f"lowest must be the smallest relevance of the whole truth, got {lowest:g}, but a "
             f"user has {lowest_here:g}."
         )
-    positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
-    can_be_whole = lowest < positive and options.get("n_items") is None
-    if can_be_whole and lists_whole is None and options.get("missing") == "zero":
+    can_be_whole = lowest < threshold_of(truth, conventions) and conventions.n_items is None
+    if can_be_whole and lists_whole is None and conventions.missing == "zero":
         raise ArgumentError(
             f"lists_whole is required with {arg.missing('zero')} and lowest={lowest:g}. Pass True "
             "if each list of the run has exactly the items of the truth for its user, otherwise "

@@ -139,7 +139,7 @@ def _lists(tables: KeptTables, measure: str, labels: Labels) -> list[Listed]:
         return [Listed([], []) for _ in labels]
     if run is None:
         run = Run(truth.user[:0], truth.item[:0], np.empty(0))
-    return listed_items(truth, run, labels, **tables.options_of(measure))
+    return listed_items(truth, run, labels, tables.conventions_of(measure))
 
 
 def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:
@@ -149,4 +149,4 @@ def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str
     if source is None:
         return {}
     tables: Any = evaluation.tables
-    return item_titles(source, ids, item=tables.shown.get("item"))
+    return item_titles(source, ids, item=tables.item)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -11,18 +10,16 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
-from podium.evaluation.from_runs import measure_runs
+from podium.evaluation.from_runs import measure_runs, warn_of_unread
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import read_tables
-from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
-from podium.metrics import Measure, parse_all
-from podium.types import Progress, Undefined
+from podium.protocol import Measures, Protocol, ProtocolFields
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions, Run, Truth
+    from podium.data import Run, Truth
+    from podium.data.columns import Columns
     from podium.data.storage import Storage
-    from podium.executors import Executor
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +34,17 @@ class Split:
 def compare(
     truth: Any,
     runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure] = (),
+    protocol: Protocol | Measures = (),
     *more: Any,
-    by: str | Sequence[str] = (),
     users: Any = None,
     catalogue: Any = None,
     items: Any = None,
     pairs: PairsCompared = "first",
     splits: Sequence[str] = (),
-    undefined: Undefined | None = None,
-    level: float = 0.95,
-    interval: IntervalMethod = "t",
-    like: str | None = None,
     n_permutations: int = 10_000,
     keep_lists: bool = False,
-    memory: int | str | None = None,
-    spill_dir: str | os.PathLike[str] | None = None,
-    grouped: bool = False,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[RankingOptions],
+    storage: Storage | None = None,
+    **fields: Unpack[ProtocolFields],
 ) -> Comparison:
     """Compare runs on the same users, by paired tests.
 
@@ -69,12 +57,10 @@ def compare(
     runs : mapping of name to run
         Two or more runs, by name. The first is the baseline. A list holds the runs of one system
         on several splits, or of several seeds on the same truth.
-    measures : str, Measure, or several
-        The measures, such as ["pap@10", "ndcg@10"].
+    protocol : str, Measure, several of them, or Protocol
+        The measures, such as ["pap@10", "ndcg@10"], or a protocol.
     *more
         Nothing: further arguments are refused with the right call.
-    by : str or several
-        The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     catalogue : path, frame or mapping of columns, optional
@@ -86,21 +72,22 @@ def compare(
         which runs do not differ significantly.
     splits : sequence of str
         The names of the splits, if truth or runs are lists. Default: "1", "2", and so on.
-    undefined, level, interval
-        The rule for undefined groups, the level of all intervals, and the method of the intervals
-        of means, as in `evaluate`. Over splits, the bootstrap is not available.
-    like : str, optional
-        The package whose conventions apply, as in `measure`.
     n_permutations : int
         The number of sign patterns that the randomisation test draws. With up to 16 nonzero
         differences, it uses all patterns instead.
     keep_lists : bool
         Whether the result keeps the tables for its report, as in `measure`. It has no effect with
         several splits.
-    memory, spill_dir, grouped, executor, progress
-        The limits of memory and disk for tables that are measured in parts, and the executor, as
-        in `measure`.
-    **options
+    storage : Storage, optional
+        The limits of memory and disk, and the executor, for tables that are measured in parts.
+    by : str or several
+        The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
+    undefined, level, interval, bootstrap_seed
+        The rule for undefined groups, the level of all intervals, the method of the intervals of
+        means, and the seed, as in `evaluate`. Over splits, the bootstrap is not available.
+    like : str, optional
+        The package whose conventions apply, as in `measure`.
+    **fields
         Conventions and column names, as in `podium.data.ranking`.
 
     Returns
@@ -141,56 +128,50 @@ def compare(
     >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
     0.667
     """
+    from podium.data.build import columns_of
     from podium.data.storage import Storage
-    from podium.data.tables import with_shared_names
 
     if more or not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             "runs must be a mapping of names to runs, such as compare(truth, {'a': a, 'b': b}, "
             f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
         )
-    storage = Storage.of(memory, spill_dir, grouped, executor, progress)
-    parsed = parse_all(measures)
+    stated = Protocol.of(protocol, **fields)
+    warn_of_unread(stated, "weight", "cluster")
+    storage = Storage() if storage is None else storage
     _check.choice(pairs, "pairs", PAIRS)
     all_splits = _splits(truth, runs, splits)
     tables = [table for split in all_splits for table in (split.truth, *split.runs.values())]
-    options = with_shared_names(options, (*tables, users, catalogue, items))
-    if len(all_splits) > 1 and interval == "bootstrap":
+    columns = columns_of(stated, (*tables, users, catalogue, items))
+    if len(all_splits) > 1 and stated.interval == "bootstrap":
         raise ArgumentError(
             f"{arg.interval('bootstrap')} is not available with several splits, because it ignores "
             "the variation of splits. Use 't' or 'wilson'."
         )
-    if options.get("unjudged") == "bounds":
-        all_splits = [_read_once(all_splits, options, storage)]
+    if stated.unjudged == "bounds":
+        all_splits = [_read_once(all_splits, columns, storage)]
     parts = {
         split.name: measure_runs(
-            split.truth,
-            split.runs,
-            parsed,
+            *(split.truth, split.runs, stated, columns),
             catalogue=catalogue,
             items=items,
-            undefined=undefined,
-            level=level,
-            interval=interval,
-            like=like,
             keep_lists=keep_lists and len(all_splits) == 1,
             storage=storage,
-            **options,
         )
         for split in all_splits
     }
     measured = parts[all_splits[0].name] if len(all_splits) == 1 else join_splits(parts)
     first = next(iter(measured.values()))
-    divisions = divide(first, [by] if isinstance(by, str) else by, users, user=options.get("user"))
+    divisions = divide(first, stated.by, users, user=columns.user)
     evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
     comparison = compare_evaluations(evaluations, pairs=pairs, n_permutations=n_permutations)
-    if options.get("unjudged") != "bounds":
+    if stated.unjudged != "bounds":
         return comparison
-    return with_unjudged(comparison, all_splits[0].truth, all_splits[0].runs, **options)
+    return with_unjudged(comparison, all_splits[0].truth, all_splits[0].runs, stated)
 
 
 def with_unjudged(
-    comparison: Comparison, truth: Truth, runs: Mapping[str, Run], **options: Unpack[RankingOptions]
+    comparison: Comparison, truth: Truth, runs: Mapping[str, Run], protocol: Protocol
 ) -> Comparison:
     """Add the range of each difference over all judgements, and the items to judge.
 
@@ -199,8 +180,7 @@ def with_unjudged(
     comparison : Comparison
         The comparison of these runs.
     truth, runs : Truth, mapping of name to Run
-    **options
-        Conventions, as in `podium.data.ranking`.
+    protocol : Protocol
     """
     from podium import data
 
@@ -210,7 +190,7 @@ def with_unjudged(
     masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
     differences = list(comparison.differences)
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
-        pool = data.pool_unjudged(truth, runs[baseline], runs[run], labels=first.labels, **options)
+        pool = data.pool_unjudged(truth, runs[baseline], runs[run], protocol, labels=first.labels)
         bounds = difference_bounds(pool, list(first.bounds))
         for i, d in enumerate(differences):
             if (d.baseline, d.run) != (baseline, run) or d.measure not in bounds:
@@ -228,7 +208,7 @@ def with_unjudged(
     return replace(comparison, differences=tuple(differences))
 
 
-def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storage) -> Split:
+def _read_once(splits: Sequence[Split], columns: Columns, storage: Storage) -> Split:
     """Read the tables of the only split, because they are used several times."""
     from podium.data.buckets import refuse_large
 
@@ -238,7 +218,7 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
             "judgement would change several splits. Compare each split alone."
         )
     refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
-    return Split(splits[0].name, *read_tables(splits[0].truth, splits[0].runs, options))
+    return Split(splits[0].name, *read_tables(splits[0].truth, splits[0].runs, columns))
 
 
 def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:

@@ -17,10 +17,12 @@ from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure
 from podium.metrics.shown import known_items
+from podium.protocol import Conventions
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Interactions, ItemTable, Run, Truth
+    from podium.data.columns import Columns
     from podium.data.convert import Ids
     from podium.data.ids import Shared
 
@@ -30,20 +32,15 @@ _TABLES = {
 }
 """The tables that measures read, by the name of the parameter."""
 
-RUN_COLUMNS = ("user", "item", "score", "rank")
-"""The columns of a run."""
-
 
 def read_tables(
-    truth: Any, runs: Mapping[str, Any], options: Mapping[str, Any]
+    truth: Any, runs: Mapping[str, Any], columns: Columns
 ) -> tuple[Truth, dict[str, Run]]:
-    """Read a truth and runs, which are then used several times; `options` name their columns."""
+    """Read a truth and runs, which are then used several times."""
     from podium import data
 
-    of_truth = {name: options.get(name) for name in ("user", "item", "relevance")}
-    of_run = {name: options.get(name) for name in RUN_COLUMNS}
-    judged = data.read_truth(truth, **of_truth)
-    return judged, {name: data.read_run(run, **of_run) for name, run in runs.items()}
+    judged = data.read_truth(truth, **columns.of_truth())
+    return judged, {name: data.read_run(run, **columns.of_run()) for name, run in runs.items()}
 
 
 def shown_values(
@@ -54,10 +51,10 @@ def shown_values(
     clusters: Labels | None = None,
     catalogue: Any = None,
     items: Any = None,
-    columns: Mapping[str, Any] | None = None,
+    columns: Columns | None = None,
     items_of_runs: Mapping[str, Ids] | None = None,
     truth: Truth | None = None,
-    conventions: Mapping[str, Any] | None = None,
+    conventions: Conventions | None = None,
 ) -> dict[str, dict[str, PerGroup]]:
     """Return values per user, whose means are the measures of the items that runs show.
 
@@ -78,14 +75,14 @@ def shown_values(
         The past interactions of users and items.
     items : path, frame or mapping of columns, optional
         The table of items.
-    columns : mapping, optional
-        The names of the columns user, item, score and rank, if they are not usual ones.
+    columns : Columns, optional
+        The names of columns, if they are not usual ones.
     items_of_runs : mapping of name to ids, optional
         All items of each run, if `runs` contain only the best rows of each user.
     truth : Truth, optional
         The truth, required with unjudged="skip" unless `runs` contain only judged items.
-    conventions : mapping, optional
-        Conventions of lists, as in `podium.data.ranking`. single_precision, score_above,
+    conventions : Conventions, optional
+        The conventions of lists. single_precision, score_above,
         unjudged="skip" and ties="random" have an effect. Items that they remove remain in the
         catalogue. Under the other rules for equal scores, the lower id is shown first.
 
@@ -123,30 +120,29 @@ def shown_values(
         return {name: {} for name in runs}
     from podium import data
     from podium.data.best import drawn_order, judged_rows
-    from podium.data.build import in_single_precision, least_score
+    from podium.data.build import in_single_precision
+    from podium.data.columns import Columns
 
-    rules = conventions or {}
-    named = {name: (columns or {}).get(name) for name in RUN_COLUMNS}
-    listed = {name: data.read_run(run, **named) for name, run in runs.items()}
-    is_single = bool(rules.get("single_precision", False))
-    if is_single:
+    rules = Conventions() if conventions is None else conventions
+    named = Columns() if columns is None else columns
+    listed = {name: data.read_run(run, **named.of_run()) for name, run in runs.items()}
+    if rules.single_precision:
         listed = {name: in_single_precision(run) for name, run in listed.items()}
-    least = least_score(rules.get("score_above"), single_precision=is_single)
+    least = rules.least_score
     all_items = dict(items_of_runs or {})
-    if least is not None or rules.get("unjudged") == "skip":  # removed items stay in the catalogue
+    if least is not None or rules.unjudged == "skip":  # removed items stay in the catalogue
         all_items = {name: run.item for name, run in listed.items()} | all_items
     if least is not None:
         listed = {name: _above(run, least) for name, run in listed.items()}
-    if rules.get("unjudged") == "skip" and truth is not None:
+    if rules.unjudged == "skip" and truth is not None:
         listed = {name: judged_rows(run, truth) for name, run in listed.items()}
-    if rules.get("ties") == "random":
-        seed = rules.get("seed", 0)
-        listed = {name: drawn_order(run, seed) for name, run in listed.items()}
+    if rules.ties == "random":
+        listed = {name: drawn_order(run, rules.ties_seed) for name, run in listed.items()}
     past = None
     if catalogue is not None:
-        past = data.read_interactions(catalogue, user=named["user"], item=named["item"])
+        past = data.read_interactions(catalogue, **named.pair())
     coded = _coded(listed, past, all_items, name=_name(catalogue))
-    table = None if items is None else data.read_items(items, item=named["item"])
+    table = None if items is None else data.read_items(items, item=named.item)
     return {
         name: _Shown(run, labels, clusters, table, all_items.get(name)).values(measures)
         for name, run in coded.items()

@@ -23,14 +23,12 @@ from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
 from podium.metrics import ByMeasure, Measure, parse, parse_all
+from podium.protocol.conventions import WITH_RANGES, has_range
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
 
 if TYPE_CHECKING:
     from podium.data.unjudged import UnjudgedPool
-
-SUPPORTED = ("precision", "recall", "rr", "ndcg", "ap")
-"""The measures that have bounds."""
 
 _ROUNDING = 1e-12  # a difference that is this close to 0 is 0
 
@@ -312,13 +310,12 @@ def labels_to_settle(
 
 def check_supported(measures: Sequence[Measure]) -> None:
     """Raise if the bounds of a measure are not known."""
-    unknown = {("norm", "list"), ("ideal", "full")}
-    wrong = [str(m) for m in measures if m.name not in SUPPORTED or unknown & {*m.options}]
+    wrong = [str(m) for m in measures if not has_range(m)]
     if wrong:
         raise ArgumentError(
             f"{arg.unjudged('bounds')} is not available for {', '.join(wrong)}. It supports "
-            f"{', '.join(SUPPORTED[:-1])} and {SUPPORTED[-1]}, without norm=list and ideal=full. "
-            f"Leave out other measures, or use {arg.unjudged('negative')}."
+            f"{', '.join(WITH_RANGES)}, without norm=list and ideal=full. Leave out other "
+            f"measures, or use {arg.unjudged('negative')}."
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from podium._fields import FIELDS
 from podium._grammar import word
 
-_ENTRIES = ("unretrieved", "single_precision", "score_above")
 GLUE = "\N{NO-BREAK SPACE}"  # joins words that must stay on one line
 
 
@@ -15,10 +15,15 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
     """Return the conventions as options that reproduce them."""
     remaining = dict(conventions)
     interval = remaining.pop("interval", "t")
+    seeds = [remaining.pop("ties_seed", None), remaining.pop("bootstrap_seed", None)]
     like, computed = remaining.pop("like", None), remaining.pop("computed", {})
-    if interval != "bootstrap" and remaining.get("ties") != "random":
-        remaining.pop("seed", None)  # no random numbers were used
-    options = _options(remaining) + ([f"--interval{GLUE}{interval}"] if interval != "t" else [])
+    changed = remaining.pop("changed", {})
+    used = dict.fromkeys(seeds if interval == "bootstrap" else seeds[:1])  # random numbers
+    options = [
+        *_options(remaining),
+        *(f"--seed{GLUE}{seed}" for seed in used if seed is not None),
+        *([f"--interval{GLUE}{interval}"] if interval != "t" else []),
+    ]
     if like is None:
         return " ".join(options)
     measures = [
@@ -26,7 +31,10 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
         for text, rules in computed.items()
         if rules != {"measure": text}
     ]
-    return "\n".join([f"--like{GLUE}{like} stands for {' '.join(options)}.", *measures])
+    own = " ".join(
+        [f"--like{GLUE}{like}", *(GLUE.join(as_option(*rule)) for rule in changed.items())]
+    )
+    return "\n".join([f"{own} stands for {' '.join(options)}.", *measures])
 
 
 def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
@@ -49,7 +57,7 @@ def as_option(name: str, value: Any) -> list[str]:
     >>> as_option("min_relevance", 2.0), as_option("single_precision", True)
     (['--min-relevance', '2'], ['--set', 'single_precision=true'])
     """
-    if name in _ENTRIES:
+    if name in FIELDS and FIELDS[name].is_entry:
         return ["--set", f"{name}={word(value)}"]
     return [f"--{name.replace('_', '-')}", *([] if value is True else [word(value)])]
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium._fields import FIELDS
 from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
@@ -34,14 +35,13 @@ def conventions(changes: Mapping[str, Any]) -> str:
     'gain=exp2, single_precision=true'
     """
     return (
-        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "podium's defaults"
+        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "your conventions"
     )
 
 
 def view(
     result: Mapping[str, Any],
     files: Sequence[str] = ("TRUTH", "RUN"),
-    given: Mapping[str, Any] | None = None,
 ) -> View:
     """Return the reasons of an Explanation's JSON form.
 
@@ -50,15 +50,11 @@ def view(
     result : dict
     files : sequence of str
         The truth and the run in the command that repeats a value.
-    given : dict, optional
-        The options that this command repeats.
     """
-    return View(tuple(_parts(result, files, given or {})))
+    return View(tuple(_parts(result, files)))
 
 
-def _parts(
-    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
-) -> Iterator[Text | Tables]:
+def _parts(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[Text | Tables]:
     for compared in result["differences"]:
         yield Tables((differences_table(compared),))
         yield Text((differences_note(compared),))
@@ -70,7 +66,7 @@ def _parts(
         yield Text((search_headline(search),))
         if search["matches"]:
             yield Tables((matches_table(search),))
-        yield Text(tuple(search_notes(result, files, given)))
+        yield Text(tuple(search_notes(result, files)))
     packages = result["packages"]
     if len(packages) == 1:
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
@@ -125,7 +121,7 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 
 def search_headline(found: Mapping[str, Any]) -> str:
     """Return whether conventions give the value, in one or two sentences."""
-    start = f"{found['measure']} is {number(found['default'])} with podium's defaults. "
+    start = f"{found['measure']} is {number(found['default'])} with your conventions. "
     total = f"{found['n_combinations']:,} combinations of conventions"
     if not found["matches"]:
         nearest = found["nearest"]
@@ -149,9 +145,7 @@ def matches_table(found: Mapping[str, Any]) -> Table:
     return {"columns": ["conventions", "value", "packages"], "rows": rows}
 
 
-def search_notes(
-    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
-) -> Iterator[str]:
+def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
     """Yield what else fits, what the data cannot show, and the command that repeats the value."""
     search = result["search"]
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
@@ -164,7 +158,8 @@ def search_notes(
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     if search["matches"]:
         missing = {"missing": "zero"} if result["n_missing"] else {}
-        changes = {**given, **missing, **search["matches"][0]["changes"][0]}
+        stated = {n: v for n, v in result["protocol"].items() if n != "measures"}
+        changes = {**stated, **missing, **search["matches"][0]["changes"][0]}
         yield f"Command: {command(search['measure'], changes, files)}"
 
 
@@ -176,13 +171,14 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    inside = {n: v for n, v in changes.items() if n not in (*_OPTIONS, "column", "pooled")}
+    inside = {n: v for n, v in changes.items() if n not in FIELDS and n != "pooled"}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
+    words += ["--like", changes["like"]] if "like" in changes else []
     for name in _OPTIONS:
         value = changes.get(name)
         words += [] if value is None or value is False else as_option(name, value)
-    for name in changes.get("column") or ():
-        words += ["--column", name]
+    for role in (name for name in changes if name in FIELDS and FIELDS[name].stage == "tables"):
+        words += ["--column", f"{role}={changes[role]}"]
     return shlex.join([*words, *(["--pooled"] if changes.get("pooled") else [])])
 
 
@@ -196,7 +192,7 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
-    rows = [["podium's defaults", number(steps["start"]), "", ""]]
+    rows = [["your conventions", number(steps["start"]), "", ""]]
     for step, value in zip(steps["steps"], step_values(steps), strict=True):
         if not step["n_users"]:
             continue

@@ -102,6 +102,7 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the conventions that were set, by name, and how each measure was computed."""
     values = dict(result.get("conventions") or {})
     computed: Mapping[str, Mapping[str, Any]] = values.pop("computed", {})
+    values.pop("changed", None)  # they are among the values
     pairs = [(name, _text(value)) for name, value in values.items() if value is not None]
     for text, rules in computed.items():
         rules_text = [

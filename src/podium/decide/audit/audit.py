@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
+from podium.data.columns import Columns
 from podium.data.frames import Origin, kind_of
 from podium.decide.audit import (
     checks_candidates,
@@ -20,7 +21,8 @@ from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.reading import read_tables
 from podium.decide.audit.tables import Tables
 from podium.decide.audit.vocabulary import respell
-from podium.metrics import Measure
+from podium.evaluation.from_runs import warn_of_unread
+from podium.protocol import Measures, Protocol, ProtocolFields
 
 OF_PARTS = (*checks_train.CHECKS, *checks_time.CHECKS, *checks_test.CHECKS)
 OF_RUNS = (*checks_run.CHECKS, *checks_scores.CHECKS, *checks_candidates.CHECKS)
@@ -30,18 +32,13 @@ def audit(
     train: Any,
     test: Any,
     runs: Mapping[str, Any] | None = None,
-    measure: str | Measure = "ndcg@10",
+    protocol: Protocol | Measures = "ndcg@10",
     *,
-    min_relevance: float | None = None,
     candidates: str | None = None,
     n_negatives: int | None = None,
-    user: str | None = None,
-    item: str | None = None,
-    relevance: str | None = None,
-    score: str | None = None,
-    rank: str | None = None,
     timestamp: str | None = None,
     memory: int | str | None = None,
+    **fields: Unpack[ProtocolFields],
 ) -> Audit:
     """Find and count the faults of an offline evaluation, and measure their effects.
 
@@ -56,21 +53,24 @@ def audit(
     runs : mapping of str to path, frame or mapping of columns, optional
         The lists of models by name. Without them, only the two parts are audited, and effects are
         those on the list of the most popular items.
-    measure : str or Measure
-        The measure on which effects are computed.
-    min_relevance : float, optional
-        The smallest relevance of a positive item, 1 by default.
+    protocol : str, Measure or Protocol
+        The measure on which effects are computed: the first one of a protocol.
     candidates : {"uniform"}, optional
         How the items of the lists were sampled, if the lists are samples.
     n_negatives : int, optional
         The number of sampled items in addition to the targets, if the lists are samples.
-    user, item, relevance, score, rank, timestamp : str, optional
-        The names of the columns, if they are not the usual ones. `user` and `item` apply to all
-        tables.
+    timestamp : str, optional
+        The name of the column of times, if it is not a usual one.
     memory : int or str, optional
         The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
         available. If parquet and Arrow files need more, the rows of some users are audited, chosen
         by a hash of their id; a note says how many.
+    min_relevance : float, optional
+        The smallest relevance of a positive item, 1 by default.
+    user, item, relevance, score, rank : str, optional
+        The names of columns. `user` and `item` apply to all tables.
+    **fields
+        Other fields have no effect: an audit has conventions of its own, see Notes.
 
     Returns
     -------
@@ -101,16 +101,16 @@ def audit(
     >>> [finding.check for finding in audit(train, test).of("error")]
     ['future-of-user']
     """
-    columns = {"user": user, "item": item, "relevance": relevance, "score": score}
+    stated = Protocol.of(protocol, **fields)
+    read = {"measures", "min_relevance", *Columns._fields}
+    unread = {name for name in stated.changed() if name not in read}
+    warn_of_unread(stated, *sorted(unread), reader="audits")
+    no_runs: dict[str, Any] = {}
     tables = read_tables(
-        train,
-        test,
-        {} if runs is None else runs,
-        measure,
-        min_relevance=min_relevance,
+        *(train, test, no_runs if runs is None else runs, stated),
         candidates=candidates,
         n_negatives=n_negatives,
-        columns={**columns, "rank": rank, "timestamp": timestamp},
+        timestamp=timestamp,
         memory=memory,
     )
     tables, findings = respell(tables, Pricing)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
+from podium.data.build import columns_of
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
 from podium.data.convert import Ids
 from podium.data.ids import share_all
@@ -20,7 +21,8 @@ from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import parse_relevance
+from podium.protocol import Protocol
 
 _CANDIDATES = ("uniform",)
 _PAIR = (USER, ITEM)
@@ -31,18 +33,18 @@ def read_tables(
     train: Any,
     test: Any,
     runs: Mapping[str, Any],
-    measure: str | Measure,
+    protocol: Protocol,
     *,
-    min_relevance: float | None,
     candidates: str | None,
     n_negatives: int | None,
-    columns: Mapping[str, str | None],
+    timestamp: str | None,
     memory: int | str | None = None,
 ) -> Tables:
-    """Read the tables; `columns` are the names of columns by role. See `audit`."""
+    """Read the tables; see `audit`."""
     from podium import data
 
-    parsed = parse_relevance(measure)
+    parsed = parse_relevance(protocol.required_measures()[0])
+    min_relevance = protocol.min_relevance
     if candidates is not None:
         _check.choice(candidates, "candidates", _CANDIDATES)
     if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -55,11 +57,10 @@ def read_tables(
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
-    if min_relevance is not None:
-        _check.positive(min_relevance, "min_relevance")
-    columns = with_shared_names(columns, (train, test, *runs.values()))
+    names = columns_of(protocol, (train, test, *runs.values()))
+    columns: dict[str, str | None] = {**names._asdict(), "timestamp": timestamp}
     columns = with_shared_names(columns, (train, test), ("timestamp",))
-    storage = Storage.of(memory)
+    storage = Storage(memory)
     one_in = math.ceil(_ROW_BYTES * n_rows_on_disk([train, test, *runs.values()]) / storage.memory)
     other_items: list[Ids] = [np.empty(0, np.int64), np.empty(0, np.int64)]
     if one_in > 1:
@@ -70,13 +71,13 @@ def read_tables(
             name: of_some_users(run, "run", (*_PAIR, SCORE, RANK), columns, one_in)[0]
             for name, run in runs.items()
         }
-    pair = {name: columns[name] for name in ("user", "item")}
-    past, past_times = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
-    truth = data.read_truth(test, **pair, relevance=columns["relevance"])
+    past, past_times = read_pairs(
+        train, "training part", **names.pair(), timestamp=columns["timestamp"]
+    )
+    truth = data.read_truth(test, **names.of_truth())
     is_timed = not isinstance(test, data.Truth) and past_times is not None
     times = read_times(test, "test part", timestamp=columns["timestamp"]) if is_timed else None
-    of_run = {**pair, "score": columns["score"], "rank": columns["rank"]}
-    listed = {name: data.read_run(run, **of_run) for name, run in runs.items()}
+    listed = {name: data.read_run(run, **names.of_run()) for name, run in runs.items()}
     read = (past, truth, *listed.values())
     users, items = (
         share_all([*ids, *others], [kind in table.whole for table in read])
@@ -87,7 +88,7 @@ def read_tables(
     )
     request = Request(
         parsed,
-        1.0 if min_relevance is None else float(min_relevance),
+        1.0 if min_relevance is None else min_relevance,
         min_relevance is not None,
         truth.is_rating,
         candidates,

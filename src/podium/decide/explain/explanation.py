@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from podium import presets
 from podium._json import plain
-from podium.data.columns import threshold
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
 from podium.decide.explain.search import Search, package_choices, search
@@ -19,6 +18,8 @@ from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
+from podium.protocol import Measures, Protocol, ProtocolFields
+from podium.protocol.protocol import NO_PROTOCOL
 from podium.report import explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
@@ -47,6 +48,8 @@ class Explanation(Result):
         The differences of two truths, and of two runs.
     origin : Origin
         The kind of frames that came in.
+    protocol : Protocol
+        The protocol of podium's value.
     """
 
     measure: str
@@ -56,6 +59,7 @@ class Explanation(Result):
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
     origin: Origin = NO_FRAMES
+    protocol: Protocol = NO_PROTOCOL
 
     _forms: ClassVar[Forms] = Forms(explanation.view, explanation.flat_table, explanation.numbers)
     _test: ClassVar[str] = "explanation.search.matches, the conventions that give the value"
@@ -64,7 +68,7 @@ class Explanation(Result):
         """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
         parts = asdict(self)
         del parts["origin"]
-        return plain(parts)
+        return plain({**parts, "protocol": self.protocol.as_json()})
 
     def _pictures(self, measure: Any) -> Pictures:
         result = self.as_json()
@@ -82,18 +86,12 @@ class Explanation(Result):
 def explain(
     truth: Any,
     run: Any,
-    measure: str | Measure = "ndcg@10",
+    protocol: Protocol | Measures = "ndcg@10",
     *,
     value: str | float | None = None,
-    like: str | None = None,
     other_truth: Any = None,
     other_run: Any = None,
-    min_relevance: float | None = None,
-    user: str | None = None,
-    item: str | None = None,
-    relevance: str | None = None,
-    score: str | None = None,
-    rank: str | None = None,
+    **fields: Unpack[ProtocolFields],
 ) -> Explanation:
     """Explain why a number differs from podium's, on given data.
 
@@ -103,20 +101,19 @@ def explain(
     ----------
     truth, run : path, frame, mapping of columns, or sparse matrix
         Your tables, as in `podium.measure`.
-    measure : str or Measure
-        The measure of both numbers.
+    protocol : str, Measure or Protocol
+        The measure of both numbers, or the protocol of yours, of which the first measure counts.
     value : str or float, optional
         The other number, with all digits that were printed; a text keeps final zeros, such as
         "0.3120".
-    like : str, optional
-        A package (see `podium.measure`), to whose value the steps are shown.
     other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
         Their tables, which are compared with yours before any measure.
-    min_relevance : float, optional
-        The smallest relevance of a positive item in podium's value, 1 by default. It is required
-        for ratings, unless only tables are compared.
-    user, item, relevance, score, rank : str, optional
-        The names of columns, as in `podium.data.ranking`.
+    like : str, optional
+        A package (see `podium.measure`), to whose value the steps are shown. The package of a
+        protocol is that of your number.
+    **fields
+        Conventions of your number and names of columns, as in `podium.data.ranking`. min_relevance
+        is required for ratings, unless only tables are compared.
 
     Returns
     -------
@@ -139,15 +136,18 @@ def explain(
     ({'gain': 'exp2'},)
     """
     from podium import data
-    from podium.data.tables import with_shared_names
+    from podium.data.build import columns_of, threshold_of
 
-    parsed = parse_relevance(measure)
-    tables = (truth, run, other_truth, other_run)
-    pair = with_shared_names({"user": user, "item": item}, tables)
-    read_truth = partial(data.read_truth, **pair, relevance=relevance)
-    read_run = partial(data.read_run, **pair, score=score, rank=rank)
+    like = fields.pop("like", None)
+    stated = Protocol.of(protocol, **fields)
+    measure = parse_relevance(stated.required_measures()[0])
+    parsed, conventions = stated.measure(measure), stated.conventions(measure)
+    names = columns_of(stated, (truth, run, other_truth, other_run))
+    read_truth = partial(data.read_truth, **names.of_truth())
+    read_run = partial(data.read_run, **names.of_run())
     truth_table, run_table = read_truth(truth), read_run(run)
     origin = truth_table.origin.completed([run])
+    common: dict[str, Any] = {"origin": origin, "protocol": stated}
     compared: list[Differences] = []
     if other_truth is not None:
         compared.append(differences(truth_table, read_truth(other_truth)))
@@ -157,16 +157,16 @@ def explain(
         join = Join.of(truth_table, run_table, "zero", ids_ordered=False)
         join.check(truth_table, run_table, "zero")
         absent = join.run_group < 0
-        return _explanation(parsed, absent, differences=tuple(compared), origin=origin)
-    threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)  # or raise
-    table = ValueTable(truth_table, run_table, parsed, min_relevance)
+        return _explanation(parsed, absent, differences=tuple(compared), **common)
+    threshold_of(truth_table, conventions)  # or raise
+    table = ValueTable(truth_table, run_table, parsed, conventions)
     return _explanation(
         parsed,
         table.lists.absent,
         search=None if value is None else search(table, str(value)),
         packages=_packages(table, like) if like is not None or value is None else (),
         differences=tuple(compared),
-        origin=origin,
+        **common,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium.metrics import Measure
 from podium.metrics.measures import choices
+from podium.protocol import Conventions
 from podium.types import PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]
@@ -63,9 +64,7 @@ class Convention:
     level: Literal["list", "metric", "mean"]
 
 
-def conventions(
-    measure: Measure, grades: Sequence[float], min_relevance: float | None = None
-) -> list[Convention]:
+def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -> list[Convention]:
     """Return the conventions under which a measure can have different values.
 
     Parameters
@@ -74,29 +73,38 @@ def conventions(
         Its own options are the defaults.
     grades : sequence of float
         The distinct relevances > 0 of the truth, increasing.
-    min_relevance : float, optional
-        The threshold of positives that was passed.
+    given : Conventions
+        The conventions of podium's value, which are the defaults.
     """
-    of_lists = _of_lists(measure, grades, min_relevance)
-    return [*of_lists, *_of_metric(measure), *_of_mean(measure)]
+    of_lists = _of_lists(measure, grades, given)
+    return [*of_lists, *_of_metric(measure), *_of_mean(measure, given)]
+
+
+def _first(default: Any, *values: Any) -> tuple[Any, ...]:
+    """Return values, the default first."""
+    return (default, *(value for value in values if value != default))
 
 
 def _of_lists(
-    measure: Measure, grades: Sequence[float], min_relevance: float | None
+    measure: Measure, grades: Sequence[float], given: Conventions
 ) -> Iterator[Convention]:
     metric = measure.metric
     has_average = metric.linear or metric.half_pairs
     ties = ("worst", "best", "id", *(["average"] if has_average else []))
-    yield Convention("ties", (*ties, *(["threshold"] if metric.thresholds else [])), "list")
-    yield Convention("single_precision", (False, True), "list")
-    yield Convention("unjudged", ("negative", "skip"), "list")
-    yield Convention("unretrieved", ("count", "drop"), "list")
-    yield Convention("score_above", (None, 0.0), "list")
+    orders = (*ties, *(["threshold"] if metric.thresholds else []))
+    yield Convention("ties", _first(given.ties, *orders), "list")
+    yield Convention("single_precision", _first(given.single_precision, False, True), "list")
+    unjudged = given.unjudged if given.unjudged == "skip" else "negative"
+    yield Convention("unjudged", _first(unjudged, "negative", "skip"), "list")
+    yield Convention("unretrieved", _first(given.unretrieved, "count", "drop"), "list")
+    yield Convention("score_above", _first(given.score_above, None, 0.0), "list")
+    min_relevance = given.min_relevance
     threshold = 1.0 if min_relevance is None else min_relevance
     others = [grade for grade in grades if grade != threshold][:_MOST_GRADES]
     yield Convention("min_relevance", (threshold, *others), "list")
     if metric.graded and min_relevance is not None:
-        yield Convention("low_grades", (None, "keep"), "list")
+        usual, other = (None, "keep") if given.low_grades == "zero" else ("keep", "zero")
+        yield Convention("low_grades", (usual, other), "list")
     elif metric.graded and grades and grades[0] < threshold:
         yield Convention("low_grades", (None, "zero"), "list")
 
@@ -115,10 +123,13 @@ def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
     return choices(measure.metric, option) if is_text else ()
 
 
-def _of_mean(measure: Measure) -> Iterator[Convention]:
+def _of_mean(measure: Measure, given: Conventions) -> Iterator[Convention]:
+    defaults = {"missing": given.missing, "undefined": given.undefined}
     for name, values in MEANS.items():
         if name != "pooled" or measure.metric.weights is not None:
-            yield Convention(name, values, "mean")
+            default = defaults.get(name)
+            ordered = _first(default, *values) if default in values else values
+            yield Convention(name, ordered, "mean")
 
 
 def separated_by(convention: str) -> str:

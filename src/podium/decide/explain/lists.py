@@ -10,20 +10,15 @@ import numpy as np
 
 from podium._kernels import rank_rows, read_only
 from podium.data import Run, Truth
-from podium.data.build import ListRules, to_single
+from podium.data.build import prepared, ranking_of_rows, rows_of, to_single
 from podium.data.join import Join, Rows
+from podium.protocol import Conventions
 from podium.ranking import Ranking
 from podium.types import Labels, Mask, PerRow
 
-DEFAULTS: dict[str, Any] = {
-    "ties": "worst",
-    "single_precision": False,
-    "unjudged": "negative",
-    "unretrieved": "count",
-    "score_above": None,
-    "min_relevance": 1.0,
-    "low_grades": "keep",
-}
+_CHOSEN = (
+    *("ties", "single_precision", "unjudged", "unretrieved", "score_above", "min_relevance"),
+)
 _MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
 
 
@@ -36,21 +31,32 @@ class Lists:
     run : Run
     join : Join
         The users of both tables.
+    given : Conventions
+        The number of items and the seed of ties, which no choice changes.
     depth : int, optional
         The number of ranks that are needed. By default, all of them.
     """
 
-    def __init__(self, truth: Truth, run: Run, join: Join, depth: int | None = None) -> None:
+    def __init__(
+        self,
+        truth: Truth,
+        run: Run,
+        join: Join,
+        given: Conventions,
+        depth: int | None = None,
+    ) -> None:
         self._truth, self._run, self._join, self._depth = truth, run, join, depth
+        self._given = given
+        self._known: dict[tuple[Any, ...], Conventions] = {}
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
         self._top: dict[tuple[Any, ...], Rows] = {}
 
     @classmethod
-    def of(cls, truth: Truth, run: Run) -> Lists:
+    def of(cls, truth: Truth, run: Run, given: Conventions) -> Lists:
         """Join a run with its truth."""
         join = Join.of(truth, run, "zero", ids_ordered=True)
         join.check(truth, run, "zero")
-        return cls(truth, run, join)
+        return cls(truth, run, join, given)
 
     @property
     def labels(self) -> Labels:
@@ -64,7 +70,7 @@ class Lists:
 
     def top(self, k: int) -> Lists:
         """Return the lists to rank k, with all rows that a tie could move there."""
-        return Lists(self._truth, self._run, self._join, k)
+        return Lists(self._truth, self._run, self._join, self._given, k)
 
     def users(self, mask: Mask) -> Lists:
         """Return the lists of some users whom the run has."""
@@ -75,7 +81,7 @@ class Lists:
             truth_group=join.truth_group[mask],
             labels=join.labels[mask],
         )
-        return Lists(self._truth, self._run, some, self._depth)
+        return Lists(self._truth, self._run, some, self._given, self._depth)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults.
@@ -85,28 +91,48 @@ class Lists:
         ArgumentError
             If the run has no lists under these conventions, such as ranks with score_above.
         """
-        rules = _rules(choice)._replace(low_grades="keep")
+        rules = self._rules(choice)
         positive: float = rules.min_relevance or 1.0
-        key = (*rules._replace(min_relevance=None), self._has_negatives(positive))
+        key = replace(rules, min_relevance=None), self._has_negatives(positive)
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
-            self._ranked[key] = rules.of_rows(self._join, self._rows(rules), positive)
+            self._ranked[key] = ranking_of_rows(self._join, self._rows(rules), positive, rules)
         ranking = replace(self._ranked[key], min_relevance=positive)
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
-    def _rows(self, rules: ListRules) -> Rows:
+    def _rows(self, rules: Conventions) -> Rows:
         positive: float = rules.min_relevance or 1.0
         if self._depth is None:
-            return rules.rows(self._join, self._truth, rules.prepared(self._run), positive)
+            return self._looked_up(rules)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = (*rules._replace(ties="worst", min_relevance=None), self._has_negatives(positive))
+        key = replace(rules, ties="worst", min_relevance=None), self._has_negatives(positive)
         if key not in self._top:
-            run = rules.prepared(self._run)
-            rows = rules.rows(self._join, self._truth, run, positive, with_items=True)
+            rows = self._looked_up(rules, with_items=True)
             self._top[key] = rows.kept(_near_top(rows, self._depth))
         rows = self._top[key]
         return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
+
+    def _rules(self, choice: Mapping[str, Any]) -> Conventions:
+        """Return the conventions of lists in a choice; users without a list are kept."""
+        chosen = {name: choice[name] for name in _CHOSEN if name in choice}
+        key = (*chosen.items(),)
+        if key not in self._known:
+            self._known[key] = self._complete(chosen)
+        return self._known[key]
+
+    def _complete(self, chosen: dict[str, Any]) -> Conventions:
+        n_items = None if chosen.get("unretrieved") == "drop" else self._given.n_items
+        given = {"min_relevance": 1.0, "n_items": n_items, "ties_seed": self._given.ties_seed}
+        fields: dict[str, Any] = {**given, **chosen, "missing": "zero"}
+        return Conventions(**fields)
+
+    def _looked_up(self, rules: Conventions, *, with_items: bool = False) -> Rows:
+        """Return the rows, with the judged ones marked."""
+        run = prepared(self._run, rules)
+        return rows_of(
+            *(self._join, self._truth, run, rules), with_items=with_items, mark_judged=True
+        )
 
     def _has_negatives(self, positive: float) -> bool:
         """Return whether the truth contains negatives, without which no list is known as whole."""
@@ -120,7 +146,7 @@ class Lists:
         """
         result = np.zeros(self.labels.size, np.bool_)
         for unjudged in ("negative", "skip"):
-            rows = self._rows(_rules({"unjudged": unjudged}))
+            rows = self._rows(self._rules({"unjudged": unjudged}))
             single = to_single(rows.score)
             kind = (
                 rows.relevance if rows.judged is None else np.where(rows.judged, rows.relevance, -1)
@@ -137,8 +163,8 @@ class Lists:
 
     def without_effect(self, *, with_equal: bool) -> set[str]:
         """Return the conventions of lists whose values give the same lists."""
-        rows = self._rows(_rules({}))
-        listed = self._rows(_rules({"unretrieved": "drop"}))
+        rows = self._rows(self._rules({}))
+        listed = self._rows(self._rules({"unretrieved": "drop"}))
         is_tied = self.tied(with_equal=with_equal).any()
         differs = {
             "ties": is_tied,
@@ -155,15 +181,8 @@ class Lists:
 
     def _all_judged(self) -> bool:
         """Return whether the whole lists contain judged items only."""
-        rows = Lists(self._truth, self._run, self._join)._rows(_rules({}))
+        rows = Lists(self._truth, self._run, self._join, self._given)._rows(self._rules({}))
         return rows.judged is None or bool(rows.judged.all())
-
-
-def _rules(choice: Mapping[str, Any]) -> ListRules:
-    """Return the rules of a choice; judged items are marked, and users without a list kept."""
-    chosen: Any = {name: choice.get(name, default) for name, default in DEFAULTS.items()}
-    chosen |= {"missing": "zero", "mark_judged": True}
-    return ListRules.of(chosen)
 
 
 def _near_top(rows: Rows, k: int) -> Mask:

@@ -21,6 +21,7 @@ from podium.decide.explain.grid import (
 from podium.decide.explain.lists import Lists
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.protocol import Conventions
 from podium.types import PerGroup
 
 
@@ -35,8 +36,8 @@ class ValueTable:
     truth : Truth
     run : Run
     measure : Measure
-    min_relevance : float, optional
-        The threshold of positives that was passed.
+    given : Conventions, optional
+        The conventions of podium's value; its defaults if they are not passed.
 
     Attributes
     ----------
@@ -49,13 +50,14 @@ class ValueTable:
     """
 
     def __init__(
-        self, truth: Truth, run: Run, measure: Measure, min_relevance: float | None = None
+        self, truth: Truth, run: Run, measure: Measure, given: Conventions | None = None
     ) -> None:
+        given = Conventions() if given is None else given
         self.measure = measure
-        self.has_threshold = min_relevance is not None
+        self.has_threshold = given.min_relevance is not None
         grades = np.unique(truth.relevance[truth.relevance > 0])
-        self.conventions = conventions(measure, grades.tolist(), min_relevance)
-        self.lists = self._shortened(Lists.of(truth, run))
+        self.conventions = conventions(measure, grades.tolist(), given)
+        self.lists = self._shortened(Lists.of(truth, run, given))
         self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
         self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}

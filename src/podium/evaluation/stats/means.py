@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +12,8 @@ from podium.errors import ArgumentError
 from podium.evaluation.stats import crossed, intervals
 from podium.evaluation.stats._resampling import bca_interval
 from podium.evaluation.stats.intervals import Interval
+from podium.types import IntervalMethod
 
-IntervalMethod: TypeAlias = Literal["t", "wilson", "bootstrap"]
 INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("t", "wilson", "bootstrap")
 
 

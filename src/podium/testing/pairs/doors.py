@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import podium
-from podium.data import RankingOptions
+from podium.protocol import Protocol, ProtocolFields
 from podium.testing.pairs.cases import Case, Tables
 from podium.testing.pairs.claims import GUARD
 from podium.testing.pairs.figures import Facts
@@ -40,7 +40,7 @@ def has(door: str, case: Case) -> bool:
 def parameters(function: Any) -> set[str]:
     """Return the names of the parameters of a function, with the conventions that it passes on."""
     own = inspect.signature(function).parameters
-    return {*own, *(RankingOptions.__annotations__ if "options" in own else ())}
+    return {*own, *(ProtocolFields.__annotations__ if "fields" in own else ())}
 
 
 def without_cutoff(text: str) -> str:
@@ -112,8 +112,18 @@ def measure(case: Case, run: str = "a", **more: Any) -> Facts:
 
 def measure_tables(case: Case, truth: Any, table: Any, run: str = "a", **more: Any) -> Facts:
     """Return the facts of `podium.measure` of these tables, such as files."""
-    keys = keywords(case, "measure")
-    return of_evaluation(podium.measure(truth, table, list(case.measures), **keys, **more), run)
+    measures, keys = as_protocol(case, keywords(case, "measure"))
+    return of_evaluation(podium.measure(truth, table, measures, **keys, **more), run)
+
+
+def as_protocol(case: Case, keys: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the measures or, in every other case, a protocol, and the other keywords."""
+    measures = list(case.measures)
+    if case.number % 2:
+        return measures, keys
+    of_protocol = {n: v for n, v in keys.items() if n in ProtocolFields.__annotations__}
+    others = {n: v for n, v in keys.items() if n not in of_protocol}
+    return Protocol.of(measures, **of_protocol), others
 
 
 def of_evaluation(result: Any, run: str) -> Facts:
@@ -167,12 +177,9 @@ def _summary(summary: Any, name: str, run: str, place: str, interval: str) -> Fa
 def compare(case: Case) -> Facts:
     """Return the facts of `podium.compare`."""
     runs = ("a", "b", "c") if case["pairs"] == "all" else ("a", "b")
-    result = podium.compare(
-        truth_of(case.tables),
-        {run: run_of(case.tables, run) for run in runs},
-        list(case.measures),
-        **keywords(case, "compare"),
-    )
+    measures, keys = as_protocol(case, keywords(case, "compare"))
+    tables = {run: run_of(case.tables, run) for run in runs}
+    result = podium.compare(truth_of(case.tables), tables, measures, **keys)
     return of_comparison(result)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import podium
 from podium.data import write_table
 from podium.data.frames import as_frame
+from podium.data.storage import Storage
 from podium.evaluation import details, measure_part, merge
 from podium.executors import Threads
 from podium.testing.pairs import brute, doors, reread
@@ -35,8 +36,6 @@ def explain(case: Case, draws: Draws) -> Any:
         return None
     others = {*reread.EXPLAINED} - {"min_relevance"}
     if case["like"] and any(case[name] is not None for name in others):
-        return None
-    if case["low_grades"] and "low_grades" not in doors.parameters(podium.explain):
         return None
 
     def ask() -> Facts:
@@ -67,15 +66,14 @@ def _with_missing(case: Case) -> Case:
 
 def audit(case: Case, draws: Draws) -> Any:
     """The effects of the faults that change users or the order of equal scores."""
-    if parse(case.measures[0]).metric.reads != "relevance" or case["like"]:
-        return None
-    if case["low_grades"] and "low_grades" not in doors.parameters(podium.audit):
+    is_shown = parse(case.measures[0]).metric.reads != "relevance"
+    if is_shown or case["like"] or case["low_grades"]:  # an audit has rules of its own
         return None
     text, tables = case.measures[0], case.tables
     right = reread.audited(case, draws) if _is_answered(lambda: reread.audited(case, draws)) else {}
 
     def ask() -> Facts:
-        given = {n: case[n] for n in ("min_relevance", "low_grades") if case[n] is not None}
+        given = {n: case[n] for n in ("min_relevance",) if case[n] is not None}
         train = doors.columns(tables.past, "user", "item")
         run = {"a": doors.run_of(tables, "a")}
         found = podium.audit(train, doors.truth_of(tables), run, text, **given).findings
@@ -235,7 +233,9 @@ def files(case: Case, draws: Draws) -> Any:
                 paths, (doors.truth_of(case.tables), doors.run_of(case.tables, "a")), strict=True
             ):
                 write_table(table, path)
-            return doors.measure_tables(case, paths[0], paths[1], executor=Threads(1))
+            return doors.measure_tables(
+                case, paths[0], paths[1], storage=Storage(executor=Threads(1))
+            )
 
     return (lambda: brute.measured(case, draws)), ask
 

@@ -16,6 +16,7 @@ REFUSED: dict[tuple[str, str], str] = {
     ("unjudged=bounds", "unretrieved=drop"): "a judgement would change which items count",
     ("unjudged=bounds", "score_above"): "a judgement would change which items count",
     ("unjudged=bounds", "ties=threshold"): "the order of tied items would depend on judgements",
+    ("unjudged=bounds", "like"): "packages have one value for each list",
     ("unjudged=bounds", "measure without bounds"): "its bounds are not known",
     ("unretrieved=drop", "n_items"): "each list is whole already",
     ("score_above", "scores are an order"): "ranks have no scores",
@@ -36,7 +37,7 @@ def resolved(text: str, options: Mapping[str, Any]) -> tuple[Measure, dict[str, 
     Raises
     ------
     Refused
-        If the package lacks the measure, or it sets an option that is passed.
+        If the package lacks the measure, or it sets an option of the measure otherwise.
     """
     measure = parse(text)
     passed = {n: options[n] for n in DEFAULTS if options.get(n) is not None}
@@ -49,28 +50,14 @@ def resolved(text: str, options: Mapping[str, Any]) -> tuple[Measure, dict[str, 
     fixed, own = package.metrics[measure.form]
     rules = {**package.conventions, **own}
     rules["low_grades"] = "keep"
-    for option in (
-        "low_grades",
-        "unjudged",
-        "undefined",
-        "unretrieved",
-        "single_precision",
-        "score_above",
-    ):
-        if option in passed:
-            raise Refused(f"like={name} sets {option}")
-    for option in ("ties", "missing"):
-        if option in passed and rules.get(option) not in (None, "error"):
-            raise Refused(f"like={name} sets {option}")
     for option, value in fixed.items():
         if measure.stated().get(option, value) != value:
             raise Refused(f"like={name} sets {option}={value}")
     measure = Measure(measure.text, measure.name, measure.k, {**measure.options, **fixed})
     rules = {n: v for n, v in rules.items() if v is not None}
-    chosen = {n: v for n, v in passed.items() if rules.get(n) in (None, "error")}
     if measure.metric.reads != "relevance":  # like sets the users, not the scores of these
         rules = {n: v for n, v in rules.items() if n in ("missing", "undefined")}
-    return measure, {**DEFAULTS, **rules, **chosen}
+    return measure, {**DEFAULTS, **rules, **passed}
 
 
 def refuse_pairs(case: Case, door: str) -> None:
@@ -87,7 +74,8 @@ def _features(case: Case, door: str, measure: Measure, rules: Mapping[str, Any])
     """Yield what is true of a case, in the words of `REFUSED`."""
     yield door
     metric, is_shown = measure.metric, measure.metric.reads != "relevance"
-    rules = {**rules, "interval": case["interval"] if door in ("measure", "compare") else None}
+    interval = case["interval"] if door in ("measure", "compare") else None
+    rules = {**rules, "interval": interval, "like": case["like"]}
     for name, value in rules.items():
         if value is not None:
             yield f"{name}={value}"

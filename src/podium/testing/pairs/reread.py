@@ -65,12 +65,14 @@ def explained(case: Case, draws: Draws) -> Facts:
 
 
 def given_to_explain(case: Case) -> dict[str, Any]:
-    """Return the options that explain is given; every other time it must find the threshold."""
+    """Return the options that explain is given: all, the threshold, or less than the value has."""
     given = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
     highest = max(relevance for *_, relevance in case.tables.truth)
     is_found = highest >= given.get("min_relevance", 1.0)  # only grades of the truth are searched
-    if case["like"] or case.number % 4 < 2 or not is_found:
+    if case["like"] or case.number % 8 == 0 or not is_found:
         return given
+    if case.number % 8 == 2:  # podium's value has all conventions, and needs no change
+        return {n: v for n, v in case.options.items() if n in EXPLAINED}
     return {} if given else {"min_relevance": 2.0}
 
 

@@ -1,0 +1,177 @@
+"""The protocol that is in force in a command: options, --set, --like, a file, or the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from podium._fields import FIELDS
+from podium._grammar import word
+from podium.cli import _messages
+from podium.cli._options import ColumnNames, texts_by_name
+from podium.cli._spelling import Sets
+
+if TYPE_CHECKING:
+    from podium.protocol import Protocol
+
+FILE = "podium.toml"
+"""The file that commands read in the working folder."""
+
+
+def option(name: str, *declarations: str) -> Any:
+    """Return the option of a field of the protocol, declared in `FIELDS`."""
+    field = FIELDS[name]
+    several = " May be repeated." if name in ("measures", "by") else ""
+    default = f" Default: {field.default}." if field.default else ""
+    text = f"{field.text}{several}{default}"
+    return typer.Option(*declarations, metavar=field.metavar, help=text)
+
+
+@dataclass(frozen=True)
+class Columns(ColumnNames):
+    """The names of columns that differ from the usual names, in each table that has them."""
+
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "score", "rank", "relevance")
+
+
+_ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if field.is_entry)
+"""The fields that only --set sets."""
+
+Further = Annotated[
+    list[str] | None,
+    *_ENTRIES,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A field of the protocol, such as ties=best, or one without an option of its own: "
+        "unretrieved=drop, single_precision=true, score_above=X. May be repeated.",
+    ),
+]
+ProtocolFile = Annotated[
+    Path | None,
+    Sets("protocol"),
+    typer.Option(
+        "--protocol",
+        metavar="FILE",
+        help=f"Protocol: a file in TOML, or a result in JSON. Default: {FILE} in this folder, if "
+        "there is one.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options that every command with a protocol has."""
+
+    panel: ClassVar[str] = "Conventions"
+
+    min_relevance: Annotated[float | None, option("min_relevance")] = None
+    further: Further = None
+    protocol: ProtocolFile = None
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the protocol, if there is one."""
+        if self.protocol is not None:
+            return self.protocol
+        return Path(FILE) if Path(FILE).is_file() else None
+
+    def options(self) -> dict[str, Any]:
+        """Return the fields that options set, by name; None if they are not given."""
+        values = {name: value for name, value in vars(self).items() if name in FIELDS}
+        seed = vars(self).get("seed")
+        return {**values, "ties_seed": seed, "bootstrap_seed": seed}
+
+    def in_force(self, columns: Columns, default: Sequence[str], **more: Any) -> Protocol:
+        """Return the protocol that is in force.
+
+        Parameters
+        ----------
+        columns : Columns
+        default : sequence of str
+            The measures if nothing names any.
+        **more
+            Further fields that options set; None or an empty list if they are not given.
+        """
+        from podium.protocol import Protocol
+        from podium.protocol.protocol import with_changes
+
+        stated = {} if self.file is None else Protocol.read(self.file).stated()
+        stated = with_changes({"measures": list(default), **stated}, self._entries())
+        names = {n: name for n, name in columns.names_by_role().items() if n in FIELDS}
+        given = {**self.options(), **names, **more}
+        given = {name: value for name, value in given.items() if value not in (None, [])}
+        if "like" in given:
+            stated = with_changes(stated, {"like": given["like"], **self._entries()})
+        fields: dict[str, Any] = {**stated, **given}
+        return Protocol.of(**fields)
+
+    def _entries(self) -> dict[str, Any]:
+        from podium import _check
+
+        texts = texts_by_name(self.further, "--set", "NAME=VALUE")
+        for name in texts:
+            _check.choice(name, "the NAME of --set", [*FIELDS])
+        return {name: FIELDS[name].read(text) for name, text in texts.items()}
+
+    def say(self, protocol: Protocol) -> None:
+        """Say which protocol was in force, if it comes from a file or changes a package's."""
+        if self.file is not None or (protocol.package and protocol.changed()):
+            source = "" if self.file is None else f" of {self.file}"
+            _messages.say(f"the protocol{source} is {', '.join(_words(protocol.as_json()))}.")
+
+
+def _words(stated: Mapping[str, Any]) -> list[str]:
+    words = {"measures": "", "like": "like "}
+    return [
+        f"{words.get(name, f'{name}=')}"
+        f"{', '.join(map(str, value)) if name in ('measures', 'by') else word(value)}"
+        for name, value in stated.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Conventions(Given):
+    """Options of the conventions of measures and intervals."""
+
+    low_grades: Annotated[str | None, option("low_grades")] = None
+    ties: Annotated[str | None, option("ties")] = None
+    undefined: Annotated[str | None, option("undefined")] = None
+    missing: Annotated[str | None, option("missing")] = None
+    unjudged: Annotated[str | None, option("unjudged")] = None
+    n_items: Annotated[int | None, option("n_items")] = None
+    like: Annotated[str | None, option("like")] = None
+    level: Annotated[float | None, option("level")] = None
+    seed: Annotated[
+        int | None,
+        Sets("ties_seed"),
+        Sets("bootstrap_seed"),
+        typer.Option(
+            metavar="N",
+            help="Seed of random ties. In measure and compare, also of the bootstrap and of the "
+            "randomisation test. Default: 0.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Scoring(Conventions):
+    """Options of the measures and conventions."""
+
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help=f"{FIELDS['measures'].text} May be repeated. "
+            "Default: pap@10, ndcg@10, precision@10, recall@10.",
+            rich_help_panel="Options",
+        ),
+    ] = None
+    by: Annotated[list[str] | None, option("by")] = None
+    interval: Annotated[str | None, option("interval")] = None

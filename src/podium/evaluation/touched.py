@@ -1,0 +1,78 @@
+"""The users whose values a convention touches."""
+
+from __future__ import annotations
+
+import typing
+import warnings
+from typing import Any
+
+import numpy as np
+
+from podium.errors import PodiumError
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_runs import measure
+from podium.evaluation.open_ties import differs
+from podium.protocol import Protocol, ProtocolFields
+
+_OTHERS: dict[str, tuple[Any, ...]] = {
+    "min_relevance": (2.0,),
+    "single_precision": (True, False),
+    "score_above": (0.0,),
+}
+"""Other values of the fields that are no rules."""
+
+
+def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
+    """Return for how many users another rule would change a measure, as a sentence by field.
+
+    Parameters
+    ----------
+    truth, run : path, frame, mapping of columns, or sparse matrix
+    protocol : Protocol
+
+    Notes
+    -----
+    Cost: one measurement for each value of each convention.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = measure(truth, run, protocol)
+        return {
+            name: _sentence(truth, run, protocol, first, name)
+            for name, values in {**_rules(), **_OTHERS}.items()
+            if values
+        }
+
+
+def _rules() -> dict[str, tuple[Any, ...]]:
+    """Return the values of the rules of lists, by field."""
+    names = ("low_grades", "ties", "missing", "unjudged", "unretrieved", "undefined")
+    hints = typing.get_type_hints(ProtocolFields)
+    rules = {name: typing.get_args(typing.get_args(hints[name])[0]) for name in names}
+    return {name: tuple(v for v in rules[name] if v not in ("bounds", "error")) for name in names}
+
+
+def _sentence(truth: Any, run: Any, protocol: Protocol, first: Evaluation, name: str) -> str:
+    counts: list[str] = []
+    values = {**_rules(), **_OTHERS}[name]
+    for value in values:
+        try:
+            changed = measure(truth, run, protocol.replace(**{name: value}))
+        except PodiumError:
+            continue
+        n_users = _n_changed(first, changed)
+        if n_users:
+            counts.append(f"{value} {n_users:,}")
+    if not counts:
+        return f"Touches none of {first.n_groups:,} users."
+    return f"Touches users: {', '.join(counts)} of {first.n_groups:,}."
+
+
+def _n_changed(first: Evaluation, other: Evaluation) -> int:
+    """Count the users with another value of a measure, or who are only in one evaluation."""
+    common = np.intersect1d(first.labels, other.labels)
+    is_changed = np.zeros(common.size, np.bool_)
+    for name in first.measures:
+        one, two = (e.filled(name)[np.isin(e.labels, common)] for e in (first, other))
+        is_changed |= differs(one, two)
+    return int(is_changed.sum()) + first.n_groups + other.n_groups - 2 * common.size

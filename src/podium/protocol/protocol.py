@@ -1,0 +1,327 @@
+"""A protocol: everything that defines a number, as one value."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack
+
+from podium import _check, presets
+from podium._fields import FIELDS
+from podium.errors import ArgumentError, arg
+from podium.metrics import Measure, parse_all
+from podium.protocol import toml
+from podium.protocol.conventions import Conventions, Task, refuse_excluded
+from podium.types import (
+    IntervalMethod,
+    LowGrades,
+    Missing,
+    Ties,
+    Undefined,
+    Unjudged,
+    Unretrieved,
+)
+
+Measures: TypeAlias = str | Measure | Iterable[str | Measure]
+
+
+class ProtocolFields(TypedDict, total=False):
+    """The fields of `Protocol` as keyword arguments."""
+
+    measures: Measures
+    like: str | None
+    min_relevance: float | None
+    low_grades: LowGrades | None
+    ties: Ties | None
+    missing: Missing | None
+    unjudged: Unjudged | None
+    unretrieved: Unretrieved | None
+    single_precision: bool | None
+    score_above: float | None
+    n_items: int | None
+    ties_seed: int
+    undefined: Undefined | None
+    by: str | Iterable[str]
+    weight: str | None
+    cluster: str | None
+    level: float
+    interval: IntervalMethod
+    bootstrap_seed: int
+    user: str | None
+    item: str | None
+    relevance: str | None
+    score: str | None
+    rank: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """Everything that defines a number: measures, conventions, columns, users and intervals.
+
+    Made by `of` from keywords, by `like` from the conventions of a package, by `read` from a file,
+    and by `replace` from another protocol.
+
+    A field that is None is not stated: the package sets it, or else podium's default
+    holds. docs/conventions.md has the default of each field, and the stage that reads it.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        The measures. A text or a list of texts is parsed.
+    package : str, optional
+        The package whose conventions apply where no other is stated: the field ``like``.
+    min_relevance, low_grades, ties, missing, unjudged, unretrieved, single_precision, score_above
+        The conventions of lists, see `podium.data.ranking`.
+    n_items : int, optional
+        The number of items that each user could have been shown.
+    ties_seed : int
+        The seed of ties="random".
+    undefined : {"skip", "zero", "one", "error"}, optional
+        The rule for groups for which a measure is undefined.
+    by : tuple of str
+        The segments of users.
+    weight, cluster : str, optional
+        The columns of users with their weights and clusters, which the gate reads.
+    level, interval, bootstrap_seed
+        The level and the method of the intervals, and the seed of resampling.
+    user, item, relevance, score, rank : str, optional
+        The names of columns without a usual name.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is wrong, two fields exclude each other (`EXCLUSIONS`), the package is unknown or
+        lacks a measure, or a measure sets an option otherwise than the package.
+
+    Examples
+    --------
+    >>> protocol = Protocol.of(["ndcg@10"], ties="best")
+    >>> protocol.replace(min_relevance=4)
+    Protocol.of(['ndcg@10'], min_relevance=4.0, ties='best')
+    >>> Protocol.like("recbole").replace(measures="ap@10").tasks()[0].measures[0].options
+    (('norm', 'min'),)
+    """
+
+    measures: tuple[Measure, ...] = ()
+    package: str | None = None
+    min_relevance: float | None = None
+    low_grades: LowGrades | None = None
+    ties: Ties | None = None
+    missing: Missing | None = None
+    unjudged: Unjudged | None = None
+    unretrieved: Unretrieved | None = None
+    single_precision: bool | None = None
+    score_above: float | None = None
+    n_items: int | None = None
+    ties_seed: int = 0
+    undefined: Undefined | None = None
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    cluster: str | None = None
+    level: float = 0.95
+    interval: IntervalMethod = "t"
+    bootstrap_seed: int = 0
+    user: str | None = None
+    item: str | None = None
+    relevance: str | None = None
+    score: str | None = None
+    rank: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, field in FIELDS.items():
+            value = self._value(name)
+            if value is not None:
+                object.__setattr__(self, _attribute(name), field.check(value, name))
+        if not _is_empty(self.measures):
+            object.__setattr__(self, "measures", tuple(parse_all(self.measures)))
+        further = {"interval": self.interval, "like": self.package}
+        for measures, conventions in self.tasks():
+            refuse_excluded({**vars(conventions), **further}, measures)
+
+    @classmethod
+    def of(cls, given: Protocol | Measures = (), **fields: Unpack[ProtocolFields]) -> Protocol:
+        """Return a protocol, given another one or the measures, with these fields.
+
+        Raises
+        ------
+        ArgumentError
+            If a field is unknown or wrong, or two of them exclude each other.
+        """
+        stated = _known(fields, "protocol")
+        if isinstance(given, Protocol):
+            return given.replace(**fields)
+        if not _is_empty(given):
+            stated["measures"] = given
+        return cls(**{_attribute(name): value for name, value in stated.items()})
+
+    @classmethod
+    def like(cls, package: str) -> Protocol:
+        """Return the protocol of a package: trec_eval, ir_measures, sklearn, ranx and so on."""
+        return cls(package=package)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Protocol:
+        """Read a protocol from a TOML file, or from the JSON form of a result.
+
+        Raises
+        ------
+        DataError
+            If the file can't be read, or a field is unknown or wrong.
+        """
+        return cls.of(**_known(toml.read(Path(path)), str(path)))
+
+    def replace(self, **fields: Unpack[ProtocolFields]) -> Protocol:
+        """Return a protocol with other values of these fields.
+
+        A package takes the place of all conventions that are not among these fields.
+        """
+        values = with_changes(self.stated(), _known(fields, "protocol"))
+        return Protocol(**{_attribute(name): value for name, value in values.items()})
+
+    def stated(self) -> dict[str, Any]:
+        """Return the fields that are not defaults, by name."""
+        values = {name: self._value(name) for name in FIELDS}
+        return {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+
+    def changed(self) -> dict[str, Any]:
+        """Return the stated conventions that take the place of the package's."""
+        return {name: value for name, value in self.stated().items() if name in _OF_PACKAGES}
+
+    def conventions(self, measure: Measure | None = None) -> Conventions:
+        """Return the conventions of a measure, or those of lists without any, with nothing open."""
+        rules: dict[str, Any] = {}
+        if self.package is not None:
+            preset = presets.get(self.package)
+            rules = dict(preset.fields) if measure is None else preset.rules(measure)
+        values = {name: self._value(name) for name in _OF_LISTS}
+        return Conventions.of(
+            rules | {n: value for n, value in values.items() if value is not None}
+        )
+
+    def measure(self, measure: Measure) -> Measure:
+        """Return a measure as the package computes it; its text remains."""
+        return measure if self.package is None else presets.get(self.package).measure(measure)
+
+    def tasks(self, measures: Iterable[Measure] | None = None) -> list[Task]:
+        """Return the measures in groups with the same conventions; at least one group."""
+        groups: dict[Conventions, list[Measure]] = {}
+        for measure in self.measures if measures is None else measures:
+            groups.setdefault(self.conventions(measure), []).append(self.measure(measure))
+        if not groups:  # measures of the items shown need the users all the same
+            groups[self.conventions()] = []
+        return [Task(group, conventions) for conventions, group in groups.items()]
+
+    def task(self) -> Task:
+        """Return the measures with their conventions, or raise if these differ by measure."""
+        task, *others = self.tasks()
+        if others:
+            raise ArgumentError(
+                f"{arg.like(self.package)} has other lists for {others[0].measures[0]} than for "
+                f"{task.measures[0]}. Pass one of these measures."
+            )
+        return task
+
+    def required_measures(self) -> tuple[Measure, ...]:
+        """Return the measures, or raise if there are none."""
+        if not self.measures:
+            raise ArgumentError(f"{arg.measures} must name at least one measure, such as 'pap@10'.")
+        return self.measures
+
+    def of_values(self) -> dict[str, dict[str, Any]]:
+        """Return what decides the values of users, by the canonical text of each measure."""
+        rules: dict[str, dict[str, Any]] = {}
+        for measure in self.measures:
+            used = self.conventions(measure).of_values()
+            if not measure.graded:
+                del used["low_grades"]
+            computed = self.measure(measure).canonical
+            rules[measure.canonical] = {"measure": computed, **used}
+        return rules
+
+    def digest(self) -> str:
+        """Return 16 characters that are the same for protocols with the same values of users."""
+        text = json.dumps(self.of_values(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields that are not defaults in the form of JSON, with which `read` begins."""
+        return {name: _plain(value) for name, value in self.stated().items()}
+
+    def to_toml(self, notes: Mapping[str, str] | None = None) -> str:
+        """Return a file that `read` reads again, with a comment, and a note, for each field."""
+        stated = self.as_json()
+        used: Mapping[str, Any] = {} if self.package is None else presets.get(self.package).fields
+        return toml.write(FIELDS, stated, used, notes or {})
+
+    def column_names(self, *roles: str) -> dict[str, str | None]:
+        """Return the given names of columns, by role."""
+        return {role: self._value(role) for role in roles}
+
+    def __repr__(self) -> str:
+        """Return the call that makes this protocol."""
+        stated = self.as_json()
+        parts = [f"{name}={value!r}" for name, value in stated.items() if name != "measures"]
+        measures = [str(stated["measures"])] if "measures" in stated else []
+        return f"Protocol.of({', '.join([*measures, *parts])})"
+
+    def _value(self, name: str) -> Any:
+        return vars(self)[_attribute(name)]
+
+
+def with_changes(stated: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with changes; a package takes the place of the stated conventions."""
+    is_package = changes.get("like") is not None
+    kept = {n: value for n, value in stated.items() if not (is_package and n in _OF_PACKAGES)}
+    return {**kept, **changes}
+
+
+def _attribute(name: str) -> str:
+    """Return the attribute of a field; that of like has another name than the method."""
+    return "package" if name == "like" else name
+
+
+def _known(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return fields if all are known."""
+    for name in fields:
+        if name not in FIELDS:
+            raise ArgumentError(
+                f"{source} has no field {name!r}.{_check.nearest(name, FIELDS)} It has "
+                f"{', '.join(FIELDS)}."
+            )
+    return dict(fields)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a field as JSON and TOML have it."""
+    if isinstance(value, tuple):
+        return [str(part) for part in typing.cast("tuple[Any, ...]", value)]
+    return value
+
+
+def _is_empty(given: Any) -> bool:
+    return isinstance(given, tuple) and not given
+
+
+_DEFAULTS = {
+    "like" if field.name == "package" else field.name: field.default
+    for field in dataclasses.fields(Protocol)
+}
+_OF_PACKAGES = {
+    *("ties", "low_grades", "missing", "unjudged", "unretrieved"),
+    *("single_precision", "score_above", "undefined"),
+}
+"""The fields that packages set."""
+
+_OF_LISTS = (
+    *(name for name, field in FIELDS.items() if field.stage == "lists" and name != "like"),
+    "undefined",
+)
+
+NO_PROTOCOL = Protocol()
+"""The protocol that states nothing."""
