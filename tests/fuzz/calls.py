@@ -75,6 +75,7 @@ def _measure(rng: random.Random) -> _Call:
         name = rng.choice(list(part))
         part[name] = odd(rng, part[name])
     options = {"missing": "zero", "min_relevance": 1.0, "n_items": 24, "ties_seed": 0}
+    options |= {"ties": "worst", "undefined": "skip"}
     if rng.random() < 0.3:
         runs = {"a": run, "b": {**run, "score": _numbers(rng)}}
         comparison_options = {"protocol": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}

@@ -322,7 +322,7 @@ def _paired(
         b.filled(name)[rows],
         level=a.level,
         n_permutations=n_permutations,
-        seed=a.seed,
+        seed=a.protocol.bootstrap_seed,
         bounds=metric.bounds,
         **a.levels(None if segment is None else segment.mask),
     )

@@ -48,7 +48,6 @@ def joined(protocol: Protocol, done: Sequence[tuple[Task, Evaluation]]) -> Evalu
         values={name: values for _, part in done for name, values in part.values.items()},
         best={name: values for _, part in done for name, values in part.best.items()},
         weights={name: values for _, part in done for name, values in part.weights.items()},
-        undefined={str(m): protocol.conventions(m).undefined for m in protocol.measures},
         conventions={
             **common,
             "like": protocol.package,

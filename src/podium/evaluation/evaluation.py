@@ -26,7 +26,7 @@ from podium.report.measured_pages import evaluation_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Forms
-from podium.types import Counts, IntervalMethod, Labels, Mask, PerGroup, Undefined
+from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,11 +46,6 @@ class Evaluation(Result):
     weights : dict of str to float64 (n_groups,)
         The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment
-    undefined : {"skip", "zero", "one", "error"}, or dict of str to these
-        The treatment of undefined groups in means (see `evaluate`), for all measures or by
-        measure.
-    level, interval, seed
-        The level, method and bootstrap seed of the confidence intervals.
     conventions : dict
         The conventions of the values, such as ties, min_relevance and missing.
     bounds : dict of str to (float64 (n_groups,), float64 (n_groups,))
@@ -73,7 +68,7 @@ class Evaluation(Result):
         The tables that the values came from, for the lists and curves of a report. None unless
         `keep_lists` was passed to `measure` or `compare`.
     protocol : Protocol
-        The protocol with which the values were made.
+        The protocol of the values, the treatment of undefined groups in means, and the intervals.
     """
 
     _forms: ClassVar[Forms] = measured.EVALUATION
@@ -83,10 +78,6 @@ class Evaluation(Result):
     values: dict[str, PerGroup]
     weights: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     segments: tuple[Segment, ...] = ()
-    undefined: Undefined | dict[str, Undefined] = "skip"
-    level: float = 0.95
-    interval: IntervalMethod = "t"
-    seed: int = 0
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     bounds: dict[str, tuple[PerGroup, PerGroup]] = field(
         default_factory=dict[str, tuple[PerGroup, PerGroup]]
@@ -114,6 +105,11 @@ class Evaluation(Result):
         return self.n_pos if self.n_pos_of_truth is None else self.n_pos_of_truth
 
     @property
+    def level(self) -> float:
+        """The level of the intervals."""
+        return self.protocol.level
+
+    @property
     def measures(self) -> list[str]:
         """The measures as text, in the order in which they were passed."""
         return list(self.values)
@@ -125,9 +121,7 @@ class Evaluation(Result):
 
     def undefined_rule(self, measure: str | Measure) -> Undefined:
         """Return the treatment of groups for which a measure is undefined."""
-        if isinstance(self.undefined, str):
-            return self.undefined
-        return ByMeasure(self.undefined).get(str(parse(measure)), "skip")
+        return self.protocol.conventions(parse(measure)).undefined
 
     def filled(self, measure: str | Measure) -> PerGroup:
         """Return the values of a measure that its mean is taken over, (n_groups,)."""
@@ -153,8 +147,8 @@ class Evaluation(Result):
         result = stats.summarize(
             fill(selected, self.undefined_rule(measure)),
             level=self.level,
-            method=self.interval if metric.is_mean else "t",
-            seed=self.seed,
+            method=self.protocol.interval if metric.is_mean else "t",
+            seed=self.protocol.bootstrap_seed,
             bounds=metric.bounds,
             **self.levels(mask),
         )

@@ -159,10 +159,6 @@ def finished(
     _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
         evaluation,
-        undefined=undefined,
-        level=protocol.level,
-        interval=protocol.interval,
-        seed=protocol.bootstrap_seed,
         protocol=protocol,
         conventions={
             **evaluation.conventions,

@@ -93,16 +93,7 @@ def measure_part(
     rules = {**result.conventions, **conventions_of(conventions)}
     if conventions.undefined == "error":
         refuse_undefined(result.values, result.labels)
-    return replace(
-        result,
-        undefined=conventions.undefined,
-        level=stated.level,
-        interval=stated.interval,
-        seed=stated.bootstrap_seed,
-        conventions=rules,
-        origin=judged.origin,
-        protocol=stated,
-    )
+    return replace(result, conventions=rules, origin=judged.origin, protocol=stated)
 
 
 def _read(truth: Any, run: Any, columns: Columns) -> tuple[Truth, Run]:
