@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ from typing import Any
 import polars as pl
 import pytest
 
+import podium
+from podium import Protocol
+from podium._fields import FIELDS
+from podium.protocol import EXCLUSIONS, NO_EFFECT
 from podium.report.conventions import as_option
 from podium.testing import pairs
-from podium.testing.pairs import brute, claims, doors, law, laws
+from podium.testing.pairs import brute, cases, claims, doors, law, laws
 from podium.testing.pairs.cases import Case
 from podium.testing.pairs.formulas import parse
 from podium.testing.pairs.known import KNOWN, Known
+from podium.testing.pairs.refused import REFUSED
 from podium.testing.pairs.snippet import snippet
 
 SEED = 36
@@ -55,6 +61,26 @@ def test_most_cases_are_measured_and_all_kinds_occur() -> None:
     answers = [law.answer(lambda c=case: brute.measured(c, doors.draws(c))) for case in cases]
     assert sum(isinstance(a, dict) for a in answers) > 150
     assert {name for case in cases for name in case.options} >= {"ties", "like", "by", "unjudged"}
+
+
+def test_refused_pairs_of_fields_are_those_of_the_protocol() -> None:
+    def of_fields(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:
+        names = (frozenset(pair[:2]) for pair in pairs)
+        return {p for p in names if {fact.partition("=")[0] for fact in p} <= FIELDS.keys()}
+
+    assert of_fields(EXCLUSIONS) == of_fields(REFUSED)
+
+
+@pytest.mark.parametrize("first", [pair.first for pair in NO_EFFECT])
+def test_field_without_effect_changes_nothing(first: str) -> None:
+    changed: Any = {first: "keep" if first == "low_grades" else 1}
+    tables = cases.tables_of(random.Random(1), grades="graded", scores="tied", lists="whole")
+    one, other = (
+        podium.measure(doors.truth_of(tables), doors.run_of(tables, "a"), protocol).as_json()
+        for given in ({}, changed)
+        for protocol in [Protocol.of(["recall@2", "rr"], min_relevance=2, ties="best", **given)]
+    )
+    assert one["measures"] == other["measures"]
 
 
 def test_wrong_number_of_a_door_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
