@@ -123,7 +123,7 @@ optional
     return divide(result, stated.by, users, user=columns.user)
 
 
-def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means of one run") -> None:
+def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means") -> None:
     """Warn of stated fields that have no effect on what is computed."""
     unread = [str(arg[name]) for name in protocol.stated() if name in names]
     if unread:

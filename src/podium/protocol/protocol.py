@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 
 from podium import _check, presets
 from podium._fields import FIELDS
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError, DataError, arg
 from podium.metrics import Measure, parse_all
 from podium.protocol import toml
 from podium.protocol.conventions import Conventions, Task, refuse_excluded
@@ -67,8 +67,8 @@ class Protocol:
     Made by `of` from keywords, by `like` from the conventions of a package, by `read` from a file,
     and by `replace` from another protocol.
 
-    A field that is None is not stated: the package sets it, or else podium's default
-    holds. docs/conventions.md has the default of each field, and the stage that reads it.
+    A field that is None is not stated: the package sets it, or else podium's default holds.
+    docs/protocol.md has the default of each field, and the stage that reads it.
 
     Attributes
     ----------
@@ -174,7 +174,11 @@ class Protocol:
         DataError
             If the file can't be read, or a field is unknown or wrong.
         """
-        return cls.of(**_known(toml.read(Path(path)), str(path)))
+        fields: Any = _known(toml.read(Path(path)), str(path))
+        try:
+            return cls.of(**fields)
+        except ArgumentError as error:
+            raise DataError(f"{path}: {error}") from None
 
     def replace(self, **fields: Unpack[ProtocolFields]) -> Protocol:
         """Return a protocol with other values of these fields.

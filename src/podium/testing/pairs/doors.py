@@ -158,7 +158,9 @@ def _evaluated(result: Any, run: str) -> Facts:
     for name in result.values:
         segments = result.segments if name in result.per_group() else ()
         for place, mask in [("", None), *((s.name, s.mask) for s in segments)]:
-            facts |= _summary(result.summary(name, mask), name, run, place, result.protocol.interval)
+            facts |= _summary(
+                result.summary(name, mask), name, run, place, result.protocol.interval
+            )
     return facts
 
 
