@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from podium.data.pooling import Pooling, pool, pooled_relevance
     from podium.data.retail import load_onlineretail
     from podium.data.runs import Run, Truth, read_run, read_truth
+    from podium.data.storage import Storage
     from podium.data.unjudged import pool_unjudged
 
 _HOME = {
@@ -50,6 +51,7 @@ _HOME = {
     "pooling": ("Pooling", "pool", "pooled_relevance"),
     "retail": ("load_onlineretail",),
     "runs": ("Run", "Truth", "read_run", "read_truth"),
+    "storage": ("Storage",),
     "unjudged": ("pool_unjudged",),
 }
 _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
@@ -60,6 +62,7 @@ __all__ = [
     "ItemTable",
     "Pooling",
     "Run",
+    "Storage",
     "Truth",
     "load_onlineretail",
     "normalize_by_query",

@@ -294,9 +294,11 @@ def _known(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Return fields if all are known."""
     for name in fields:
         if name not in FIELDS:
+            advice = _check.nearest(name, _KNOWN)
+            if name in _MOVED:
+                advice = f" It is now {_MOVED[name]}."
             raise ArgumentError(
-                f"{source} has no field {name!r}.{_check.nearest(name, FIELDS)} It has "
-                f"{', '.join(FIELDS)}."
+                f"{source} has no field {name!r}.{advice} Its fields are {', '.join(FIELDS)}."
             )
     return dict(fields)
 
@@ -311,6 +313,17 @@ def _plain(value: Any) -> Any:
 def _is_empty(given: Any) -> bool:
     return isinstance(given, tuple) and not given
 
+
+_KNOWN = (*FIELDS, "users", "catalogue", "items", "storage")
+"""The fields, and other parameters with which a field may be confused."""
+
+_MOVED = {
+    "seed": "ties_seed and bootstrap_seed",
+    **dict.fromkeys(
+        ("memory", "spill_dir", "grouped", "executor", "progress"), "in storage=Storage(...)"
+    ),
+}
+"""Former parameters, and what took their place."""
 
 _DEFAULTS = {
     "like" if field.name == "package" else field.name: field.default
