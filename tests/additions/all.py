@@ -6,3 +6,4 @@ import tests.additions.estimator
 import tests.additions.loss
 import tests.additions.metric
 import tests.additions.recommender
+import tests.additions.shown_metric

@@ -32,7 +32,7 @@ RANKS = sampled.SampledRanks([1, 1, 2, 5, 9, 1, 3], 20, N_ITEMS)
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install an entry point that is not loaded yet, and restore the registries afterwards."""
     modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled)
-    kinds = [module.REGISTRY for module in modules]
+    kinds = [metrics.SHOWN, *(module.REGISTRY for module in modules)]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
     definitions = dict(oracles.DEFINITIONS)
     point = importlib.metadata.EntryPoint("additions", "tests.additions.all", plugins.GROUP)
@@ -79,6 +79,17 @@ def test_metric_is_measured_and_compared() -> None:
     result = podium.compare(truth, {"a": run, "b": other}, ["dice@2"])
     assert "dice@2" in str(result)
     assert podium.measure(truth, run, "sorensen@2").means == {"sorensen@2": 1 / 4}
+
+
+def test_metric_of_the_items_shown_is_measured_compared_and_a_guard() -> None:
+    truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
+    run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
+    tables = {"catalogue": {"user": [7, 7], "item": [10, 11]}}
+    assert podium.measure(truth, run, "newness@2", **tables).means == {"newness@2": (1 / 2 + 1) / 2}
+    assert "cold_share@1" in str(
+        podium.compare(truth, {"a": run, "b": run}, "cold_share@1", **tables)
+    )
+    assert podium.gate(truth, run, run, "rr", guards={"newness@2": -0.1}, **tables).passed
 
 
 def test_metric_scores_estimators_and_stops_fits() -> None:

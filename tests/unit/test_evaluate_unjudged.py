@@ -15,10 +15,10 @@ import podium
 from podium import data
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation import difference_bounds, judgement_bounds, labels_to_settle, measure
-from podium.evaluation.influence import gini_values
 from podium.evaluation.shown import shown_values
 from podium.evaluation.stats import clustered_mean
 from podium.metrics import gini, parse, parse_all
+from podium.metrics.shown import gini_values
 from podium.ranking import Ranking
 
 TRUTH = {"user": ["u", "u", "v"], "item": [1, 2, 1], "relevance": [1, 2, 1]}

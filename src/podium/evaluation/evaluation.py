@@ -42,7 +42,7 @@ class Evaluation(Result):
     values : dict of str to float64 (n_groups,)
         The values by measure; nan if undefined. A key can be any text of the measure, such as
         "ap@5" or, with an alias, "map@5". For coverage and gini, which are not means over groups,
-        they are values whose mean is the measure (`podium.evaluation.influence`).
+        they are values whose mean is the measure (`podium.metrics.shown`).
     weights : dict of str to float64 (n_groups,)
         The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from podium import _check, metrics
 from podium._text import inside
 from podium.errors import ArgumentError, arg, warn
-from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
-from podium.metrics import Measure
-from podium.metrics.shown import known_items
+from podium.metrics import Categories, Measure, Shown
+from podium.metrics.shown import Features, known_items
 from podium.protocol import Conventions
 from podium.types import Labels, PerGroup
 
@@ -93,7 +92,7 @@ def shown_values(
         that of the list, nan without one (diversity: nan with fewer than two known items).
         Coverage and gini are not means over users. The mean of their values is the measure, and
         the standard error of this mean over users, or over clusters, is the measure's jackknife
-        standard error; see `podium.evaluation.influence`.
+        standard error; see `podium.metrics.shown`.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def shown_values(
     coded = _coded(listed, past, all_items, name=_name(catalogue))
     table = None if items is None else data.read_items(items, item=named.item)
     return {
-        name: _Shown(run, labels, clusters, table, all_items.get(name)).values(measures)
+        name: _Lists(run, labels, clusters, table, all_items.get(name)).values(measures)
         for name, run in coded.items()
     }
 
@@ -231,7 +230,7 @@ def _coded(
     return {run_name: replace(run, n_items=n_items) for run_name, run in coded.items()}
 
 
-class _Shown:
+class _Lists:
     """The lists of one run for some users, cut at any k."""
 
     def __init__(
@@ -244,91 +243,60 @@ class _Shown:
     ) -> None:
         from podium.data.users import user_positions
 
-        self.coded, self.clusters, self.table, self.n_users = coded, clusters, table, labels.size
+        self._coded, self._clusters = coded, clusters
+        self._table: Any = table
+        self._n_users = labels.size
         users = user_positions(coded.run.user, labels)
         lists: Any = coded.run
         rows = users >= 0
-        self.run: Any = replace(
+        self._run: Any = replace(
             lists, user=users[rows], item=coded.ids.left[rows], score=lists.score[rows]
         )
-        self.positions = None
+        self._positions: Any = None
         if table is not None:  # conventions may have removed all items
             found = table.positions(lists, all_items) if rows.any() else np.full(rows.size, -1)
-            self.positions = found[rows]
+            self._positions = found[rows]
 
     def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:
-        lists = {k: self.lists(k) for k in {m.k or 1 for m in measures}}
-        return {str(m): _VALUES[m.name](self, m, *lists[m.k or 1]) for m in measures}
-
-    def lists(self, k: int) -> tuple[Groups, NDArray[np.int64]]:
-        """Return the groups of the best k items of each user, and the codes of these items."""
+        """Return the values of each measure, (n_users,)."""
         from podium.data import top_items
 
-        groups, codes, ids = top_items(self.run, k)
-        return groups, ids[codes]
-
-    def of_users(self, groups: Groups, values: PerGroup) -> PerGroup:
-        """Return the values of lists for all users, nan for users without a list."""
-        result = np.full(self.n_users, np.nan)
-        result[groups.labels] = values
+        cut = {k: top_items(self._run, k) for k in {m.k or 1 for m in measures}}
+        result: dict[str, PerGroup] = {}
+        for measure in measures:
+            groups, codes, ids = cut[measure.k or 1]
+            of_shown: Any = measure.metric.of_shown
+            shown = self._shown(measure, groups, ids[codes])
+            result[str(measure)] = of_shown(shown, **measure.arguments())
         return result
 
+    def _shown(self, measure: Measure, groups: Groups, items: NDArray[np.int64]) -> Shown:
+        def features(column: str) -> tuple[NDArray[np.int64], Features]:
+            categories = self._table.categories(column)
+            of_items = self._table.features() if categories is None else Categories(*categories)
+            # The row in the table of each distinct item of the run, then of each item shown.
+            run_codes, distinct = encode(self._run.item)
+            row_of_item = np.full(distinct.size, -1)
+            row_of_item[run_codes] = self._positions
+            rows = row_of_item[find(distinct, items)]
+            is_known = (rows >= 0) & known_items(of_items)[rows]
+            self._warn_of_unknown(measure, items, is_known)
+            return rows, of_items
 
-def _coverage(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-    users = groups.labels[groups.index]
-    return coverage_values(users, items, shown.n_users, shown.coded.n_items, shown.clusters)
+        past, n_items = self._coded.past, self._coded.n_items
+        return Shown(groups, items, self._n_users, n_items, past, self._clusters, features)
 
-
-def _gini(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-    return gini_values(groups.labels[groups.index], items, shown.n_users, shown.coded.n_items)
-
-
-def _mean_of_past(metric: Callable[..., PerGroup]) -> Callable[..., PerGroup]:
-    """Return the function of a mean over the past interactions of the items of each list."""
-
-    def values(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-        return shown.of_users(groups, metric(items, groups, shown.coded.past))
-
-    return values
-
-
-def _diversity(shown: _Shown, measure: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
-    table: Any = shown.table
-    categories = table.categories(dict(measure.options).get("column", ""))
-    features = table.features() if categories is None else metrics.Categories(*categories)
-    # The row in the table of each distinct item of the run, then of each item shown.
-    run_codes, distinct = encode(shown.run.item)
-    row_of_item = np.full(distinct.size, -1)
-    row_of_item[run_codes] = shown.positions
-    codes = find(distinct, items)
-    rows = row_of_item[codes]
-    is_known = (rows >= 0) & known_items(features)[rows]
-    _warn_of_unknown(shown, measure, items, is_known)
-    return shown.of_users(groups, metrics.diversity(rows, groups, features))
-
-
-def _warn_of_unknown(
-    shown: _Shown, measure: Measure, items: NDArray[Any], is_known: NDArray[np.bool_]
-) -> None:
-    unknown = np.unique(items[~is_known])
-    if unknown.size:
-        table: Any = shown.table
-        n_shown = np.unique(items).size
-        warn(
-            f"{measure}: {table.name} lacks {unknown.size} of the {n_shown} items that "
-            f"{inside(shown.run.name)} shows, or their categories or features, first item "
-            f"{_check.label(shown.coded.ids.label(unknown[0]))}. Pairs with them are left out."
-        )
-
-
-_VALUES: dict[str, Callable[[_Shown, Measure, Groups, NDArray[Any]], PerGroup]] = {
-    "coverage": _coverage,
-    "novelty": _mean_of_past(metrics.novelty),
-    "gini": _gini,
-    "popularity": _mean_of_past(metrics.popularity),
-    "diversity": _diversity,
-}
-"""The function of each metric of `metrics.SHOWN`."""
+    def _warn_of_unknown(
+        self, measure: Measure, items: NDArray[np.int64], is_known: NDArray[np.bool_]
+    ) -> None:
+        unknown = np.unique(items[~is_known])
+        if unknown.size:
+            warn(
+                f"{measure}: {self._table.name} lacks {unknown.size} of the "
+                f"{np.unique(items).size} items that {inside(self._run.name)} shows, or their "
+                "categories or features, first item "
+                f"{_check.label(self._coded.ids.label(unknown[0]))}. Pairs with them are left out."
+            )
 
 
 def _name(catalogue: Any) -> str:

@@ -12,7 +12,14 @@ in `shown`, and have measures too; `podium.measure` and `podium.gate` compute th
 from typing import TYPE_CHECKING
 
 from podium.metrics._one_relevant import Terms, rank_weights
-from podium.metrics._registry import REGISTRY, SHOWN, Metric, Places, register
+from podium.metrics._registry import (
+    REGISTRY,
+    SHOWN,
+    Metric,
+    Places,
+    register,
+    register_shown,
+)
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, f1, hit_rate, precision, r_precision, rbp, recall, rr
 from podium.metrics.judgements import bpref, judged
@@ -28,6 +35,7 @@ from podium.metrics.measures import (
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import (
     Categories,
+    Shown,
     coverage,
     diversity,
     gini,
@@ -46,6 +54,7 @@ __all__ = [
     "Measure",
     "Metric",
     "Places",
+    "Shown",
     "Terms",
     "ap",
     "auc",
@@ -76,6 +85,7 @@ __all__ = [
     "rbp",
     "recall",
     "register",
+    "register_shown",
     "rr",
     "topk_loss",
 ]

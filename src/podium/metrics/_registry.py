@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._grammar import write
 from podium.errors import ArgumentError, arg, hint
 from podium.ranking import Ranking
 from podium.registry import Registry
@@ -121,6 +122,9 @@ class Metric:
     is_mean : bool
         Whether the metric is a mean over groups. If not, the values of groups only serve to compute
         its standard error; their mean is the metric.
+    of_shown : callable, optional
+        ``of_shown(shown, k=..., **options)``, float64, (n_users,): the value of each user, for
+        metrics that do not read relevance; see `register_shown`.
     """
 
     name: str
@@ -145,6 +149,7 @@ class Metric:
     rank_weights: Callable[..., PerRow] | None = None
     reads: Literal["relevance", "catalogue", "items"] = "relevance"
     is_mean: bool = True
+    of_shown: Callable[..., PerGroup] | None = None
 
     @functools.cached_property
     def options(self) -> dict[str, Any]:
@@ -219,6 +224,42 @@ def register(
         entry = Metric(name=name, function=checked, **properties)
         REGISTRY.enter(name, entry, aliases)
         return checked
+
+    return enter
+
+
+def register_shown(
+    name: str,
+    *,
+    reads: Literal["catalogue", "items"],
+    aliases: tuple[str, ...] = (),
+    **properties: Any,
+) -> Callable[[Callable[..., PerGroup]], Callable[..., PerGroup]]:
+    """Return a decorator that registers a metric of the items shown.
+
+    The decorated function takes `podium.metrics.Shown`, the lists of a run, and the options of the
+    metric. It returns a value for each user, whose mean is the metric: nan for a user without one.
+
+    Parameters
+    ----------
+    name : str
+        The name of the metric, which always takes a cutoff.
+    reads : {"catalogue", "items"}
+        The table that it needs beside the lists: past interactions, or items.
+    aliases : tuple of str
+        Other names of the metric.
+    **properties
+        The other attributes of `Metric`.
+    """
+
+    def enter(function: Callable[..., PerGroup]) -> Callable[..., PerGroup]:
+        @functools.wraps(function)
+        def refuse(_ranking: Ranking, *, k: int, **options: Any) -> PerGroup:
+            raise error_of_shown(write(name, {n: v for n, v in options.items() if v}, k), reads)
+
+        entry = Metric(name, refuse, "required", reads=reads, of_shown=function, **properties)
+        SHOWN.enter(name, entry, aliases)
+        return function
 
     return enter
 

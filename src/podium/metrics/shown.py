@@ -1,13 +1,17 @@
 """Statistics of the items shown, which need no relevance: coverage, novelty, diversity and so on.
 
-The functions take arrays. The metrics of these names compute them from the lists of a run
-(`podium.evaluation.shown`).
+The functions take arrays. The metrics of these names compute them from the lists of a run, which
+`Shown` holds. To add one, decorate a function of `Shown` with `register_shown`.
+
+Coverage and gini are not means over users. The mean of the values of their users is the measure,
+and its standard error is a jackknife standard error, so that intervals and paired tests apply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +21,10 @@ from podium._kernels import ideal_order, read_only
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups, encode, find
 from podium.metrics import _shown_kernels
-from podium.metrics._registry import SHOWN, Metric, error_of_shown
-from podium.ranking import Ranking
-from podium.types import PerGroup
+from podium.metrics._registry import register_shown
+from podium.types import Labels, PerGroup
+
+_UNBOUNDED = (0.0, float("inf"))
 
 
 class Categories(NamedTuple):
@@ -27,6 +32,52 @@ class Categories(NamedTuple):
 
     offsets: NDArray[np.int64]
     codes: NDArray[np.int64]
+
+
+Features: TypeAlias = NDArray[np.float64] | Categories
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The lists of one run for some users, cut to k, which metrics of the items shown read.
+
+    Attributes
+    ----------
+    groups : Groups
+        The lists; the label of a list is the position of its user.
+    items : int64, (n_rows,)
+        The code of each item shown, in the order of `groups`.
+    n_users : int
+        The number of users, with a list or not.
+    n_items : int
+        The number of items of the catalogue.
+    past : int64, (n_interactions,)
+        The code of the item of each past interaction.
+    clusters : (n_users,), or None
+        The cluster of each user; None if each user is one.
+    features : callable
+        ``features(column)`` returns the row of each item shown in the table of items, -1 if it has
+        none, and the features or categories of this table.
+    """
+
+    groups: Groups
+    items: NDArray[np.int64]
+    n_users: int
+    n_items: int
+    past: NDArray[np.int64]
+    clusters: Labels | None
+    features: Callable[[str], tuple[NDArray[np.int64], Features]]
+
+    @property
+    def users(self) -> NDArray[np.int64]:
+        """The position of the user of each item shown, (n_rows,)."""
+        return self.groups.labels[self.groups.index]
+
+    def of_users(self, values: PerGroup) -> PerGroup:
+        """Return the values of lists for all users, nan for users without a list."""
+        result = np.full(self.n_users, np.nan)
+        result[self.groups.labels] = values
+        return result
 
 
 def coverage(items: ArrayLike, n_items: int) -> float:
@@ -308,46 +359,162 @@ def _list_means(values: NDArray[np.float64], groups: Groups) -> PerGroup:
     return means
 
 
-def _enter(name: str, function: Callable[..., PerGroup], *aliases: str, **properties: Any) -> None:
-    SHOWN.enter(name, Metric(name, function, "required", **properties), aliases)
+def coverage_values(
+    users: NDArray[np.int64],
+    items: NDArray[Any],
+    n_users: int,
+    n_items: int,
+    clusters: Labels | None = None,
+) -> PerGroup:
+    """Return jackknife values of the coverage, one value per user.
+
+    Parameters
+    ----------
+    users : int64, (n_rows,)
+        The user to whom an item is shown, from 0 to n_users - 1.
+    items : (n_rows,)
+        The id of the item.
+    n_users, n_items : int
+        The number of all users, and of the items of the catalogue.
+    clusters : (n_users,), optional
+        The label of the cluster of each user. Default: each user is a cluster.
+
+    Returns
+    -------
+    float64, (n_users,)
+        The values, which can lie outside of [0, 1]. Their mean is the coverage. The standard error
+        of this mean over clusters is exactly that of leaving out one cluster at a time. It tends to
+        be too large.
+
+    References
+    ----------
+    efron1981.
+
+    Examples
+    --------
+    >>> coverage_values(np.array([0, 1, 2]), np.array([7, 7, 8]), 3, 4)
+    array([0.33333333, 0.33333333, 0.83333333])
+    """
+    item_codes, distinct = encode(items)
+    if clusters is None:
+        codes, sizes = np.arange(n_users), np.ones(n_users)
+        showing = users
+    else:
+        _, codes, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+        # An item that one cluster shows to several users is still in its lists only.
+        pairs = np.unique(codes[users] * max(distinct.size, 1) + item_codes)
+        showing, item_codes = np.divmod(pairs, max(distinct.size, 1))
+    is_alone = np.bincount(item_codes)[item_codes] == 1
+    # Without a cluster, the coverage loses the items that are in no list of the others.
+    n_lost = np.bincount(showing, is_alone, minlength=sizes.size).astype(np.float64)
+    n_others = n_users - sizes
+    n_lost -= np.average(n_lost, weights=n_others) if n_others.any() else n_lost.mean()
+    return (distinct.size + (n_others / sizes * n_lost)[codes]) / n_items
 
 
-def _refusing(name: str) -> Callable[..., PerGroup]:
-    """Return the function of a metric that reads the catalogue."""
+def gini_values(
+    users: NDArray[np.int64], items: NDArray[Any], n_users: int, n_items: int
+) -> PerGroup:
+    """Return values of the Gini coefficient of the items shown, one value per user.
 
-    def refuse(_ranking: Ranking, *, k: int) -> PerGroup:
-        raise error_of_shown(f"{name}@{k}", "catalogue")
+    The value of a user is the coefficient plus n_users times its derivative with respect to the
+    weight of the user (the infinitesimal jackknife).
 
-    return refuse
+    Parameters
+    ----------
+    users : int64, (n_rows,)
+        The user to whom an item is shown, from 0 to n_users - 1.
+    items : (n_rows,)
+        The id of the item.
+    n_users, n_items : int
+        The number of all users, and of the items of the catalogue.
+
+    Returns
+    -------
+    float64, (n_users,)
+        The values, which can lie outside of [0, 1]; nan if no item is shown. Their mean is the
+        coefficient. The standard error of this mean, over users or over any clusters of them, is
+        about that of leaving out one user or cluster at a time.
+
+    Notes
+    -----
+    For counts c of items, gini = D / (n_items C) with D = sum of abs(c_i - c_j) over pairs of items
+    and C = sum of counts. The derivative of D with respect to c_i is the number of items with
+    smaller counts minus the number of those with larger ones. For ties, 0 is one of its
+    subgradients.
+
+    References
+    ----------
+    efron1982, the infinitesimal jackknife.
+
+    Examples
+    --------
+    >>> values = gini_values(np.array([0, 1, 2]), np.array([7, 7, 8]), 3, 4)
+    >>> float(values.mean()) == gini([7, 7, 8], 4)
+    True
+    """
+    codes, distinct = encode(items)
+    counts = np.bincount(codes, minlength=distinct.size)
+    total = counts.sum()
+    if not total:
+        return np.full(n_users, np.nan)
+    ordered = np.sort(counts)
+    n_hidden = n_items - counts.size
+    n_smaller = np.searchsorted(ordered, counts, "left") + n_hidden
+    n_larger = counts.size - np.searchsorted(ordered, counts, "right")
+    slopes = n_smaller - n_larger
+    coefficient = (slopes * counts).sum() / (n_items * total)
+    # The derivative of D / (n_items C) is (dD / n_items - coefficient dC) / C. dD and dC are
+    # integers, so that the order of the items of a list has no effect on their sums.
+    d_slopes = np.bincount(users, slopes[codes], minlength=n_users)
+    d_counts = np.bincount(users, minlength=n_users)
+    moves = (d_slopes / n_items - coefficient * d_counts) / total
+    return coefficient + n_users * moves
 
 
-def _refuse_diversity(_ranking: Ranking, *, k: int, column: str = "") -> PerGroup:
-    text = f"diversity(column={column})@{k}" if column else f"diversity@{k}"
-    raise error_of_shown(text, "items")
-
-
-_UNBOUNDED = (0.0, float("inf"))
-_enter(
-    *("coverage", _refusing("coverage"), "item_coverage", "itemcoverage", "catalogcoverage"),
+@register_shown(
+    "coverage",
     reads="catalogue",
+    aliases=("item_coverage", "itemcoverage", "catalogcoverage"),
     is_mean=False,
 )
-_enter("novelty", _refusing("novelty"), reads="catalogue", bounds=_UNBOUNDED)
-_enter(
-    *("gini", _refusing("gini"), "gini_index", "giniindex"),
+def _coverage(shown: Shown, *, k: int) -> PerGroup:
+    return coverage_values(shown.users, shown.items, shown.n_users, shown.n_items, shown.clusters)
+
+
+@register_shown("novelty", reads="catalogue", bounds=_UNBOUNDED)
+def _novelty(shown: Shown, *, k: int) -> PerGroup:
+    return shown.of_users(novelty(shown.items, shown.groups, shown.past))
+
+
+@register_shown(
+    "gini",
     reads="catalogue",
+    aliases=("gini_index", "giniindex"),
     is_mean=False,
     higher_is_better=False,
 )
-_enter(
-    *("popularity", _refusing("popularity")),
-    *("arp", "average_popularity", "averagepopularity", "avgrecpopularity"),
+def _gini(shown: Shown, *, k: int) -> PerGroup:
+    return gini_values(shown.users, shown.items, shown.n_users, shown.n_items)
+
+
+@register_shown(
+    "popularity",
     reads="catalogue",
+    aliases=("arp", "average_popularity", "averagepopularity", "avgrecpopularity"),
     bounds=_UNBOUNDED,
     higher_is_better=False,
 )
-_enter(
-    *("diversity", _refuse_diversity, "ild", "intra_list_diversity", "intralistdiversity"),
+def _popularity(shown: Shown, *, k: int) -> PerGroup:
+    return shown.of_users(popularity(shown.items, shown.groups, shown.past))
+
+
+@register_shown(
+    "diversity",
     reads="items",
+    aliases=("ild", "intra_list_diversity", "intralistdiversity"),
     bounds=(0.0, 2.0),
 )
+def _diversity(shown: Shown, *, k: int, column: str = "") -> PerGroup:
+    rows, features = shown.features(column)
+    return shown.of_users(diversity(rows, shown.groups, features))
