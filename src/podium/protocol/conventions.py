@@ -125,7 +125,7 @@ class Conventions:
 
     def of_values(self) -> dict[str, Any]:
         """Return what decides the value of a user, by name."""
-        rules = asdict(self)
+        rules = {**asdict(self), "min_relevance": self.min_relevance or 1.0}
         del rules["missing"], rules["open_ties"]
         if self.ties != "random":
             del rules["ties_seed"]
