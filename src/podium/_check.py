@@ -6,13 +6,14 @@ that states the name of the parameter, what is wrong, the value, and what to do.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,16 +22,47 @@ from podium.errors import ArgumentError, MissingExtraError, arg, hint
 
 T = TypeVar("T", bound=str)
 
+Check: TypeAlias = Callable[[Any, str], Any]
+"""A function of a parameter and its name, which returns the checked parameter."""
+Constraints: TypeAlias = Mapping[str, Check]
+"""The checks of parameters by name."""
+
 _LARGEST = 2**63 - 1
 _BLOCK = 4096  # rows whose values are flagged at a time
 _WORDS = {"none": None, "true": True, "false": False}
 
 
+def parameters(owner: Any) -> dict[str, Any]:
+    """Return the parameters of a dataclass, checked by the `constraints` of its classes.
+
+    `constraints` maps names of parameters to checks. A subclass adds its own to those of its bases,
+    and may replace them. None is accepted where it is the default.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Model:
+    ...     constraints = {"l2": positive}
+    ...     l2: float = 1
+    >>> parameters(Model())
+    {'l2': 1.0}
+    """
+    checks: dict[str, Check] = {}
+    for base in reversed(type(owner).__mro__):
+        checks |= vars(base).get("constraints", {})
+    checked = {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
+    defaults = {field.name: field.default for field in dataclasses.fields(owner)}
+    for name in checked.keys() & checks.keys():
+        if checked[name] is not None or defaults[name] is not None:
+            checked[name] = checks[name](checked[name], name)
+    return checked
+
+
 @overload
-def cutoff(k: Any, *, name: str = "k", required: Literal[True] = True) -> int: ...
+def cutoff(k: Any, name: str = "k", *, required: Literal[True] = True) -> int: ...
 @overload
-def cutoff(k: Any, *, name: str = "k", required: bool) -> int | None: ...
-def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
+def cutoff(k: Any, name: str = "k", *, required: bool) -> int | None: ...
+def cutoff(k: Any, name: str = "k", *, required: bool = True) -> int | None:
     """Return k as an int >= 1; None (the whole list) is accepted only if not required."""
     if k is None and not required:
         return None
@@ -360,14 +392,14 @@ def seed(value: Any, name: str = "seed") -> int:
     return count(value, name)
 
 
-def count(value: Any, name: str) -> int:
-    """Return value as an int >= 0."""
+def count(value: Any, name: str, *, low: int = 0) -> int:
+    """Return value as an int >= low, which is not negative."""
     try:
         result = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         result = -1
-    if result < 0:
-        raise ArgumentError(f"{arg[name]} must be an integer >= 0, got {value!r}.")
+    if result < low:
+        raise ArgumentError(f"{arg[name]} must be an integer >= {low}, got {value!r}.")
     return result
 
 

@@ -63,11 +63,7 @@ class Field:
 def _rule(stage: Stage, text: str, values: Any, default: str, *, is_entry: bool = False) -> Field:
     """Return the declaration of a field with a few values."""
     options: tuple[str, ...] = typing.get_args(values)
-    return Field(stage, text, "RULE", default, partial(_choice, options=options), is_entry)
-
-
-def _choice(value: Any, name: str, options: tuple[str, ...]) -> str:
-    return _check.choice(value, name, options)
+    return Field(stage, text, "RULE", default, partial(_check.choice, options=options), is_entry)
 
 
 def _column(text: str, default: str) -> Field:
@@ -98,10 +94,6 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
     return names
 
 
-def _cutoff(value: Any, name: str) -> int | None:
-    return _check.cutoff(value, name=name)
-
-
 FIELDS: dict[str, Field] = {
     "measures": Field(
         "values",
@@ -116,7 +108,7 @@ FIELDS: dict[str, Field] = {
         f"{', '.join(_PACKAGES[:-1])} or {_PACKAGES[-1]}.",
         "PACKAGE",
         "podium's conventions",
-        partial(_choice, options=_PACKAGES),
+        partial(_check.choice, options=_PACKAGES),
     ),
     "min_relevance": Field(
         "lists",
@@ -178,7 +170,7 @@ FIELDS: dict[str, Field] = {
         "Number of items that could have been shown to each user.",
         "N",
         "known only if the truth contains negatives and the run lists exactly its items",
-        _cutoff,
+        _check.cutoff,
     ),
     "ties_seed": Field("lists", "Seed of random ties.", "N", "0", _check.seed),
     "undefined": _rule(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import abc
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,19 +248,6 @@ class Lists(Target):
     rows: RowIndex
 
 
-Check: TypeAlias = Callable[[Any, str], Any]
-"""A function of a parameter and its name, which returns the checked parameter."""
-
-CHECKS: dict[str, Check] = {
-    "min_relevance": _check.positive,
-    "temperature": _check.positive,
-    "clip": _check.flag,
-    "per": partial(_check.choice, options=("row", "group")),
-    "gain": partial(_check.choice, options=GAINS),
-}
-"""The checks of parameters that several losses have. A loss adds its own in `_checks`."""
-
-
 class GroupLoss(Loss):
     """A loss computed by one pass over all groups. A subclass implements `_target` and `_run`.
 
@@ -269,21 +256,21 @@ class GroupLoss(Loss):
 
     _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # divided by the number of groups
 
-    _checks: ClassVar[Mapping[str, Check]] = {}
+    constraints: ClassVar[_check.Constraints] = {
+        "k": partial(_check.cutoff, required=False),
+        "min_relevance": _check.positive,
+        "temperature": _check.positive,
+        "clip": _check.flag,
+        "per": partial(_check.choice, options=("row", "group")),
+        "gain": partial(_check.choice, options=GAINS),
+    }
+    """The checks of parameters that several losses have. A loss adds its own."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     def __post_init__(self) -> None:
         """Check each parameter; None is accepted where it is the default."""
-        checks = {**CHECKS, **self._checks}
-        for parameter in dataclasses.fields(cast("Any", self)):
-            name, value = parameter.name, vars(self)[parameter.name]
-            is_optional = parameter.default is None
-            if name == "k":
-                value = _check.cutoff(value, required=not is_optional)
-            elif name in checks and not (value is None and is_optional):
-                value = checks[name](value, name)
-            object.__setattr__(self, name, value)
+        vars(self).update(_check.parameters(self))
 
     def prepare(
         self,

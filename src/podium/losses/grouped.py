@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -16,7 +15,7 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, GroupLoss, Lists, Out, register
+from podium.losses.base import GroupLoss, Lists, Out, register
 from podium.types import Counts, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -93,7 +92,7 @@ class GroupLogistic(GroupLoss):
     min_relevance: float = 1.0
     soft: bool = False
 
-    _checks: ClassVar[Mapping[str, Check]] = {"soft": _check.flag}
+    constraints: ClassVar[_check.Constraints] = {"soft": _check.flag}
 
     name: ClassVar[str] = "group-logistic"
     convex: ClassVar[bool] = True
@@ -223,7 +222,7 @@ class PApLogistic(GroupLoss):
     temperature: float = 1.0
     min_relevance: float = 1.0
 
-    _checks: ClassVar[Mapping[str, Check]] = {"weight": partial(_check.number, low=0.0)}
+    constraints: ClassVar[_check.Constraints] = {"weight": partial(_check.number, low=0.0)}
 
     name: ClassVar[str] = "pap-logistic"
     smooth: ClassVar[bool] = True

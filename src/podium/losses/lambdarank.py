@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal, TypeAlias
@@ -18,7 +17,7 @@ from podium.discounts import Gain
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.losses.gains import ideal_gains, rank_discounts, row_gains
 from podium.losses.listwise import several_grades
 from podium.types import Counts, PerGroup, PerRow, RowIndex
@@ -121,7 +120,7 @@ class LambdaRank(GroupLoss):
     gain: Gain = "exp2"
     min_relevance: float = 1.0
 
-    _checks: ClassVar[Mapping[str, Check]] = {
+    constraints: ClassVar[_check.Constraints] = {
         "metric": partial(_check.choice, options=METRICS),
         "sigma": _check.positive,
     }

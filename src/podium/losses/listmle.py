@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -14,7 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, Out, Target, register
+from podium.losses.base import Out, Target, register
 from podium.losses.listwise import DrawnLoss, GradeTies, head_first, heads, several_grades
 from podium.types import Counts, Keys, PerRow
 
@@ -103,9 +102,8 @@ class ListMLE(DrawnLoss):
     head: Literal["k", "relevant"] = "k"
     min_relevance: float = 1.0
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **DrawnLoss._checks,
-        "n_orders": lambda value, name: _check.cutoff(value, name=name),
+    constraints: ClassVar[_check.Constraints] = {
+        "n_orders": _check.cutoff,
         "head": partial(_check.choice, options=("k", "relevant")),
     }
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, Check, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, Lists, Out, register
 from podium.losses.listwise import (
     DrawnLoss,
     GradeTies,
@@ -108,7 +107,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     ties: GradeTies = "averaged"
     scale: float = 1.0
 
-    _checks: ClassVar[Mapping[str, Check]] = {**DrawnLoss._checks, "scale": _check.positive}
+    constraints: ClassVar[_check.Constraints] = {"scale": _check.positive}
 
     name: ClassVar[str] = "listnet"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")

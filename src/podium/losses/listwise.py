@@ -13,7 +13,6 @@ m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -25,7 +24,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, GroupLoss
+from podium.losses.base import GroupLoss
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow, RowIndex
 
 GradeTies: TypeAlias = Literal["fixed", "redrawn", "averaged"]
@@ -50,7 +49,7 @@ class DrawnLoss(ListwiseLoss):
     """
 
     ties: GradeTies
-    _checks: ClassVar[Mapping[str, Check]] = {
+    constraints: ClassVar[_check.Constraints] = {
         "ties": partial(_check.choice, options=("fixed", "redrawn", "averaged"))
     }
 

@@ -9,7 +9,6 @@ a sum of hinges, because the maximum over orderings can be taken for every pair 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from podium._text import counted
 from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, GroupLoss, HingeLoss, Lists, Out, register, register_as
+from podium.losses.base import GroupLoss, HingeLoss, Lists, Out, register, register_as
 from podium.types import Counts, Offsets, PerRow
 
 _FLOOR = 1e-6  # the curvature of a row that is not selected, relative to that of a whole group
@@ -85,6 +84,7 @@ class PApLoss(GroupLoss):
     clip: bool = False
     min_relevance: float = 1.0
 
+    constraints: ClassVar[_check.Constraints] = {"k": _check.cutoff}
     shift_invariant: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
     _least_curvature: ClassVar[float] = _FLOOR
@@ -293,7 +293,7 @@ class PApTightStruct(PairLoss):
 
     exact: bool = False
 
-    _checks: ClassVar[Mapping[str, Check]] = {"exact": _check.flag}
+    constraints: ClassVar[_check.Constraints] = {"exact": _check.flag}
     upper_bounds: ClassVar[str | None] = "pap"
     _rest: ClassVar[bool] = True
 

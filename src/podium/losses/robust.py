@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -14,7 +13,7 @@ from podium import _check
 from podium.discounts import Gain
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses.base import Check, GroupLoss, Out, count_of, register
+from podium.losses.base import GroupLoss, Out, count_of, register
 from podium.losses.gains import GainTarget, gain_target
 from podium.types import PerRow
 
@@ -36,7 +35,7 @@ class Robust(GroupLoss):
 
     type: Type
     sigma: Sigma
-    _checks: ClassVar[Mapping[str, Check]] = {
+    constraints: ClassVar[_check.Constraints] = {
         "type": _checked_type,
         "sigma": partial(_check.choice, options=SIGMAS),
         "normalize": _check.flag,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, register
 from podium.types import Mask, PerGroup, PerRow
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -86,7 +85,10 @@ class TopSoftmax(GroupLoss):
     weight_temperature: float = 1.0
     min_relevance: float = 1.0
 
-    _checks: ClassVar[Mapping[str, Check]] = {"weight_temperature": _check.positive}
+    constraints: ClassVar[_check.Constraints] = {
+        "k": _check.cutoff,
+        "weight_temperature": _check.positive,
+    }
 
     name: ClassVar[str] = "sl"
     consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES

@@ -6,6 +6,7 @@ import abc
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,6 +77,19 @@ class Ranker(BaseEstimator, abc.ABC):
     """Whether the features of training rows were normalised within each group before `fit`."""
     graded_: bool = False
     """Whether the labels of `fit` were grades, so that `score` measures ndcg@10 by default."""
+    constraints: ClassVar[_check.Constraints] = {
+        "l2": partial(_check.number, low=0.0),
+        "fit_intercept": _check.flag,
+        "learning_rate": _check.positive,
+        "max_iter": _check.cutoff,
+        "tol": partial(_check.number, low=0.0),
+        "patience": partial(_check.cutoff, required=False),
+        "batch_size": _check.cutoff,
+        "random_state": _check.seed,
+        "min_relevance": _check.positive,
+        "one_group": _check.flag,
+    }
+    """The checks of parameters that several rankers have. A ranker adds its own."""
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)  # of features; others become the first
     _takes_missing: ClassVar[bool] = False  # whether a feature may be nan
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,13 @@ _SHORT = 1e-3  # length of the step that shows whether an objective falls from z
 _POWER = 10  # iterations of the power method; the eigenvalue is then right to a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
+
+
+def settings_of(checked: Mapping[str, Any]) -> Settings:
+    """Return the settings of a solver, from the checked parameters of a ranker."""
+    names = {field.name for field in fields(Settings)} & checked.keys()
+    settings = Settings(**{name: checked[name] for name in names}, seed=checked["random_state"])
+    return replace(settings, learning_rate=settings.learning_rate or LONGEST_STEP)
 
 
 def with_suited_keep(settings: Settings, loss: Loss, *, validated: bool) -> Settings:

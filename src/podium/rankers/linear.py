@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from podium.progress import or_silent
 from podium.rankers import fitting, inputs
 from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
-from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
+from podium.rankers.solvers import KEEP, SOLVERS, Solution, Validate
 from podium.types import Progress
 
 
@@ -143,6 +144,8 @@ class LinearRanker(LinearScores):
     graded_loss: ClassVar[str | None] = "robirank"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
+    constraints: ClassVar[_check.Constraints] = {"keep": partial(_check.choice, options=KEEP)}
+
     loss: Loss | str | None = None
     _: KW_ONLY
     l2: float = 1e-4
@@ -205,7 +208,8 @@ class LinearRanker(LinearScores):
             If the solver reached max_iter or stalled, if scores overflowed, or if no coefficients
             were better than zero for a smooth loss.
         """
-        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
+        checked = _check.parameters(self)
+        settings, loss = fitting.settings_of(checked), cast("Loss", self.loss_in_use())
         solver = self.solver_in_use()
         parse_relevance(self._measure())
         features = self._features(X, reset=True)
@@ -214,14 +218,14 @@ class LinearRanker(LinearScores):
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, places = fitting.labels_of(loss, rows, weights)
         target = fitting.target_of(loss, labels, settings.seed)
-        intercept = _check.flag(self.fit_intercept, "fit_intercept") and not loss.shift_invariant
-        l2 = float(self.l2)
+        intercept = checked["fit_intercept"] and not loss.shift_invariant
+        l2 = checked["l2"]
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, objective)
         validated = validate is not None
         settings = fitting.with_suited_keep(settings, loss, validated=validated)
         start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
-        rate = self.learning_rate
+        rate = checked["learning_rate"]
         if rate is None and solver in fitting.STEPPING:
             rate = fitting.first_step(objective, start)
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
@@ -243,21 +247,6 @@ class LinearRanker(LinearScores):
         """Return whether `learning_rate` is a step length that the loss does not determine."""
         smooth = cast("Loss", self.loss_in_use()).smooth  # its curvature determines the step
         return not smooth and self.solver_in_use() in fitting.STEPPING
-
-    def _settings(self) -> Settings:
-        _check.number(self.l2, "l2", low=0.0)
-        patience = self.patience
-        return Settings(
-            learning_rate=fitting.LONGEST_STEP
-            if self.learning_rate is None
-            else _check.positive(self.learning_rate, "learning_rate"),
-            max_iter=_check.cutoff(self.max_iter, name="max_iter"),
-            tol=_check.number(self.tol, "tol", low=0.0),
-            patience=None if patience is None else _check.cutoff(patience, name="patience"),
-            keep=_check.choice(self.keep, "keep", KEEP),
-            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=_check.seed(self.random_state, "random_state"),
-        )
 
     def _validate(self, eval_set: Any, objective: LinearObjective) -> Validate:
         rows = self._eval_rows(eval_set)

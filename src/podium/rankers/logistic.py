@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,13 @@ class Classifier:
     max_iter : int
     """
 
+    constraints: ClassVar[_check.Constraints] = {
+        "C": _check.positive,
+        "fit_intercept": _check.flag,
+        "tol": _check.positive,
+        "max_iter": _check.cutoff,
+    }
+
     C: float = 1.0
     fit_intercept: bool = True
     tol: float = 1e-6
@@ -63,11 +70,7 @@ class Classifier:
         from sklearn.linear_model import LogisticRegression  # slow to import
 
         model = LogisticRegression(
-            C=_check.positive(self.C, "C"),
-            fit_intercept=_check.flag(self.fit_intercept, "fit_intercept"),
-            tol=_check.positive(self.tol, "tol"),
-            max_iter=_check.cutoff(self.max_iter, name="max_iter"),
-            solver="newton-cholesky" if newton else "lbfgs",
+            **_check.parameters(self), solver="newton-cholesky" if newton else "lbfgs"
         )
         with one_blas_thread, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -154,6 +157,8 @@ class LogisticRanker(LinearScores):
     np.int64(0)
     """
 
+    constraints: ClassVar[_check.Constraints] = Classifier.constraints
+
     C: float = 1.0
     _: KW_ONLY
     fit_intercept: bool = True
@@ -182,7 +187,7 @@ class LogisticRanker(LinearScores):
             If a parameter is out of range, data are missing or not finite, lengths differ,
             relevance or weights are negative, or the rows have only one class.
         """
-        low = self.min_relevance_in_use()
+        low = _check.parameters(self)["min_relevance"]
         parse_relevance(self._measure())
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader="")

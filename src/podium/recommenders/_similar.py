@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,6 @@ from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import SEARCHED_GAINS
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
-_PRECISIONS = ("double", "single")
 _EXACT = 2.0**26  # the product of two such sums of squares is exact in double precision
 _DIGITS = 24  # binary digits of float32
 # With several threads, potrf of OpenBLAS 0.3.30 crashes for 16,980 items, but not for 12,000.
@@ -87,6 +87,11 @@ class EASE(_ItemItem):
     reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
 
+    constraints: ClassVar[_check.Constraints] = {
+        "l2": _check.positive,
+        "precision": partial(_check.choice, options=("double", "single")),
+    }
+
     l2: float = 500.0
     precision: str = "double"
     gain: str = "value"
@@ -97,10 +102,10 @@ class EASE(_ItemItem):
         return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        l2 = _check.positive(self.l2, "l2")
-        is_double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
+        checked = _check.parameters(self)
+        is_double = checked["precision"] == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
-        inverse[np.diag_indices_from(inverse)] += l2
+        inverse[np.diag_indices_from(inverse)] += checked["l2"]
         _invert(inverse)
         self.weights_ = _negative_ratios(inverse)
 
@@ -152,6 +157,8 @@ class ItemKNN(_ItemItem):
     reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
 
+    constraints: ClassVar[_check.Constraints] = {"k": _check.cutoff}
+
     k: int = 150
     gain: str = "value"
 
@@ -182,7 +189,7 @@ class ItemKNN(_ItemItem):
         return (rows @ self.weights_).toarray().astype(np.float32)
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        k = _check.cutoff(self.k)
+        k = _check.parameters(self)["k"]
         weights: Any = pairs.astype(np.float64)
         items = weights.T.tocsr()
         squares: Any = np.bincount(weights.indices, weights.data**2, minlength=pairs.shape[1])

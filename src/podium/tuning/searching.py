@@ -254,7 +254,7 @@ def plan(
     >>> plan(LinearRanker(), {"l2": [0.1, 0.01], "tol": [0.0]})
     [{'l2': 0.1, 'tol': 0.0}, {'l2': 0.01, 'tol': 0.0}]
     """
-    limit = None if n_trials is None else _check.cutoff(n_trials, name="n_trials")
+    limit = _check.cutoff(n_trials, "n_trials", required=False)
     return candidates(checked_grid(estimator, grid), limit, seed)
 
 

@@ -6,7 +6,8 @@ import abc
 import contextlib
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -35,8 +36,16 @@ from podium.rankers.boosting._training import (
 from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
-_LARGEST_SEED = 2**31 - 1  # the largest seed that both libraries accept
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
+
+
+_share = partial(_check.number, low=0.0, high=1.0, strict=True)
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    raise ArgumentError(f"{arg[name]} must be a mapping of names to values, got {value!r}.")
 
 
 @dataclass(eq=False, repr=False)
@@ -52,6 +61,17 @@ class BoostedRanker(Ranker):
     length_parameter: ClassVar[str] = "n_trees"
     grows_trees: ClassVar[bool] = True
     has_own_objectives: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {
+        "n_trees": _check.cutoff,
+        "n_leaves": partial(_check.count, low=2),
+        "row_share": _share,
+        "feature_share": _share,
+        "min_hessian_in_leaf": partial(_check.number, low=0.0),
+        "pool_share": partial(_check.number, low=0.0, high=1.0),
+        "start": partial(_check.choice, options=STARTS),
+        "n_threads": _check.cutoff,
+        "options": _mapping,
+    }
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
@@ -128,7 +148,8 @@ class BoostedRanker(Ranker):
         ConvergenceWarning
             If no kept tree has a split, so that the model is its start.
         """
-        loss, settings = self.loss_in_use(), self._settings()
+        loss, checked = self.loss_in_use(), _check.parameters(self)
+        checked["options"] = dict(checked["options"] or {})
         parse_relevance(self._measure())
         self._library()
         self._enter_threads()
@@ -143,7 +164,7 @@ class BoostedRanker(Ranker):
             loss, rows = self._pooled(loss, rows, item, weights)
         if isinstance(loss, str) and loss in self._ranking:
             labels = (rows.relevance, rows.groups, weights)
-            check_labels(loss, self._ranking[loss], *labels, settings["options"])
+            check_labels(loss, self._ranking[loss], *labels, checked["options"])
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
@@ -154,10 +175,10 @@ class BoostedRanker(Ranker):
             validate(valid.start)  # raises before the first tree if the measure is undefined
         objective = loss if isinstance(loss, str) else score_space(loss, train)
         with self._library_errors():
-            training = self._training(Plan(objective, **settings), train, valid)
-            course = grow(
-                training, objective, validate, self.n_trees, self.patience, or_silent(progress)
-            )
+            plan = Plan(objective, *(checked[field.name] for field in fields(Plan)[1:]))
+            training = self._training(plan, train, valid)
+            limits = checked["n_trees"], checked["patience"]
+            course = grow(training, objective, validate, *limits, or_silent(progress))
         self._keep(training, course)
         if not self._n_splits(self._booster):
             warn(self._no_split_text(rows.groups.n_rows), ConvergenceWarning)
@@ -276,28 +297,6 @@ class BoostedRanker(Ranker):
         )
         return replace(loss, soft=True, min_relevance=1.0), replace(rows, relevance=targets)
 
-    def _settings(self) -> dict[str, Any]:
-        """Check the parameters and return those of `Plan`."""
-        _check.cutoff(self.n_trees, name="n_trees")
-        _check.choice(self.start, "start", STARTS)
-        _check.number(self.pool_share, "pool_share", low=0.0, high=1.0)
-        if self.patience is not None:
-            _check.cutoff(self.patience, name="patience")
-        threads = 0 if self.n_threads is None else _check.cutoff(self.n_threads, name="n_threads")
-        return {
-            "learning_rate": _check.positive(self.learning_rate, "learning_rate"),
-            "n_leaves": _leaves(self.n_leaves),
-            "l2": _check.number(self.l2, "l2", low=0.0),
-            "row_share": _share(self.row_share, "row_share"),
-            "feature_share": _share(self.feature_share, "feature_share"),
-            "min_hessian_in_leaf": _check.number(
-                self.min_hessian_in_leaf, "min_hessian_in_leaf", low=0.0
-            ),
-            "seed": _check.seed(self.random_state, "random_state") % _LARGEST_SEED,
-            "n_threads": threads,
-            "options": _options(self.options),
-        }
-
     def _features(self, X: Any, *, reset: bool) -> Any:
         if _check.is_sparse(X) and not self._takes_sparse:
             raise ArgumentError(f"X is sparse, but {type(self).__name__} needs dense features.")
@@ -351,20 +350,3 @@ class BoostedRanker(Ranker):
 
 
 _OPENMP = Pool("LightGBM or XGBoost")
-
-
-def _options(value: Any) -> dict[str, Any]:
-    if value is not None and not isinstance(value, Mapping):
-        raise ArgumentError(f"options must be a mapping of names to values, got {value!r}.")
-    return dict(cast("Mapping[str, Any]", value or {}))
-
-
-def _share(value: Any, name: str) -> float:
-    return _check.number(value, name, low=0.0, high=1.0, strict=True)
-
-
-def _leaves(value: Any) -> int:
-    leaves = _check.cutoff(value, name="n_leaves")
-    if leaves < 2:
-        raise ArgumentError(f"n_leaves must be an integer >= 2, got {leaves}.")
-    return leaves

@@ -68,11 +68,10 @@ class Plan:
     ----------
     objective : ScoreSpace, or str
         A podium loss on the training rows, or the name of one of the library's own objectives.
-    learning_rate, n_leaves, l2, row_share, feature_share, min_hessian_in_leaf
+    learning_rate, n_leaves, l2, row_share, feature_share, min_hessian_in_leaf, random_state
         The parameters of the estimators with these names.
-    seed : int
-    n_threads : int
-        The number of threads; 0 for all cores.
+    n_threads : int, optional
+        The number of threads; None for all cores.
     options : mapping
         Further parameters under the library's own names; they override the others.
     """
@@ -84,9 +83,14 @@ class Plan:
     row_share: float
     feature_share: float
     min_hessian_in_leaf: float
-    seed: int
-    n_threads: int
+    random_state: int
+    n_threads: int | None
     options: Mapping[str, Any]
+
+    @property
+    def seed(self) -> int:
+        """The seed; both libraries accept less than 2**31."""
+        return self.random_state % (2**31 - 1)
 
 
 class Training(abc.ABC):

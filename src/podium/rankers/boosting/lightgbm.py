@@ -117,10 +117,12 @@ class LightGBMRanker(BoostedRanker):
     _ranking: ClassVar[Mapping[str, float]] = _RANKING
     _takes_sparse: ClassVar[bool] = True
 
+    constraints: ClassVar[_check.Constraints] = {"min_rows_in_leaf": _check.cutoff}
+
     min_rows_in_leaf: int = 20
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
-        leaf = min(_check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf"), _MOST_ROWS)
+        leaf = min(self.min_rows_in_leaf, _MOST_ROWS)
         _require_values(train.features)
         if plan.options:
             _require_known_params(self._library(), _params(plan, leaf))
@@ -204,7 +206,7 @@ def _params(plan: Plan, min_rows: int) -> dict[str, Any]:
         "bagging_freq": int(plan.row_share < 1.0),
         "feature_fraction": plan.feature_share,
         "seed": plan.seed,
-        "num_threads": plan.n_threads,
+        "num_threads": plan.n_threads or 0,
         "deterministic": True,
         "feature_pre_filter": False,  # with few rows it may remove all features, an error
         "force_col_wise": True,  # sums have one order for any number of threads

@@ -164,7 +164,7 @@ def _params(plan: Plan) -> dict[str, Any]:
         "subsample": plan.row_share,
         "colsample_bytree": plan.feature_share,
         "seed": plan.seed,
-        "nthread": plan.n_threads,
+        "nthread": plan.n_threads or 0,
         **_QUIET,
         **plan.options,
     }
@@ -193,5 +193,5 @@ def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
         weight=weights,
         base_margin=part.start,
         group=groups.sizes if grouped else None,
-        nthread=plan.n_threads,
+        nthread=plan.n_threads or 0,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -13,7 +12,6 @@ from scipy.special import expit
 
 from podium import _check
 from podium._kernels import read_only
-from podium.errors import ArgumentError, arg
 from podium.rankers.objective import Parameters
 from podium.types import PerRow
 
@@ -97,17 +95,9 @@ class Network:
         return values[:, 0]
 
 
-def hidden_sizes(hidden: Any) -> tuple[int, ...]:
+def hidden_sizes(hidden: Any, name: str = "hidden") -> tuple[int, ...]:
     """Return the units of each hidden layer; an empty tuple for 0 and ()."""
     if isinstance(hidden, tuple | list):
-        return tuple(_check.cutoff(n, name="hidden") for n in cast("tuple[Any, ...]", hidden))
-    try:
-        units = -1 if isinstance(hidden, bool) else operator.index(hidden)
-    except TypeError:
-        units = -1
-    if units < 0:
-        raise ArgumentError(
-            f"{arg.hidden} must be an integer >= 0 or a tuple of integers >= 1, the units of each "
-            f"hidden layer, got {hidden!r}. 0 makes a linear model."
-        )
+        return tuple(_check.cutoff(n, name) for n in cast("tuple[Any, ...]", hidden))
+    units = _check.count(hidden, name)
     return (units,) if units else ()

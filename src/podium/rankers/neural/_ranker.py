@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from podium.rankers.neural import _training
 from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
 from podium.rankers.neural._standard import Standard
 from podium.rankers.objective import Labels, Parameters
-from podium.rankers.solvers import Settings, Solution, Validate
+from podium.rankers.solvers import Solution, Validate
 from podium.types import PerRow, Progress, RowIndex
 
 
@@ -123,6 +124,11 @@ class NeuralRanker(Ranker):
         "learning_rate": [1e-3, 1e-2],
         "l2": [1e-5, 1e-3, 1e-1],
     }
+    constraints: ClassVar[_check.Constraints] = {
+        "hidden": hidden_sizes,
+        "activation": partial(_check.choice, options=ACTIVATIONS),
+        "standardize": _check.flag,
+    }
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     loss: Loss | str | None = None
@@ -168,7 +174,8 @@ class NeuralRanker(Ranker):
         ConvergenceWarning
             If scores overflowed in a later epoch.
         """
-        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
+        checked = _check.parameters(self)
+        settings, loss = fitting.settings_of(checked), cast("Loss", self.loss_in_use())
         parse_relevance(self._measure())
         _training.load_torch()
         features = self._features(X, reset=True)
@@ -177,7 +184,7 @@ class NeuralRanker(Ranker):
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, order = fitting.labels_of(loss, rows, weights)
         places = np.arange(rows.groups.n_rows) if order is None else order
-        problem = self._problem(loss, features, labels, places)
+        problem = self._problem(checked, loss, features, labels, places)
         validate = None if eval_set is None else self._validate(eval_set, problem)
         settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
         solution = _training.train(problem, settings, validate, or_silent(progress))
@@ -225,33 +232,22 @@ class NeuralRanker(Ranker):
         if self.scale_.min() <= 0.0:
             raise ArgumentError("scale_ is not above 0")
 
-    def _settings(self) -> Settings:
-        hidden_sizes(self.hidden)
-        _check.choice(self.activation, "activation", ACTIVATIONS)
-        _check.flag(self.standardize, "standardize")
-        _check.number(self.l2, "l2", low=0.0)
-        patience = self.patience
-        return Settings(
-            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
-            max_iter=_check.cutoff(self.max_iter, name="max_iter"),
-            tol=_check.number(self.tol, "tol", low=0.0),
-            patience=None if patience is None else _check.cutoff(patience, name="patience"),
-            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=_check.seed(self.random_state, "random_state"),
-        )
-
     def _problem(
-        self, loss: Loss, features: Any, labels: Labels, places: RowIndex
+        self,
+        checked: Mapping[str, Any],
+        loss: Loss,
+        features: Any,
+        labels: Labels,
+        places: RowIndex,
     ) -> _training.Problem:
-        target = fitting.target_of(loss, labels, _check.seed(self.random_state, "random_state"))
+        target = fitting.target_of(loss, labels, checked["random_state"])
         n_features = int(features.shape[1])
         standard = Standard.none(n_features)
-        if self.standardize:
+        if checked["standardize"]:
             standard = Standard.of(features, labels.weights, places)
-        activation = _check.choice(self.activation, "activation", ACTIVATIONS)
-        network = Network((n_features, *hidden_sizes(self.hidden), 1), activation)
+        network = Network((n_features, *checked["hidden"], 1), checked["activation"])
         return _training.Problem(
-            network, standard, features, loss, target, labels, places, float(self.l2)
+            network, standard, features, loss, target, labels, places, checked["l2"]
         )
 
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:

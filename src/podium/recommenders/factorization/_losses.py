@@ -8,6 +8,7 @@ each loss with its definition.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -52,8 +53,19 @@ class FactorLoss:
     partial: ClassVar[bool] = False
     has_states: ClassVar[bool] = False
     suits_cosines: ClassVar[bool] = False
+    constraints: ClassVar[_check.Constraints] = {
+        "k": _check.cutoff,
+        "temperature": _check.positive,
+        "correction": functools.partial(_check.number, low=0.0),
+        "level_temperature": _check.positive,
+        "alpha": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
+        "beta": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
+    }
     _kind: ClassVar[int]
     _scale: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        vars(self).update(_check.parameters(self))
 
     @property
     def kind(self) -> int:
@@ -170,13 +182,6 @@ class Softmax(FactorLoss):
     suits_cosines: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.SOFTMAX
 
-    def __post_init__(self) -> None:
-        correction = _check.number(self.correction, "correction", low=0.0)
-        object.__setattr__(self, "correction", correction)
-        if self.temperature is not None:
-            temperature = _check.positive(self.temperature, "temperature")
-            object.__setattr__(self, "temperature", temperature)
-
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with a temperature: warm for few items, and for few pairs."""
         if self.temperature is not None:
@@ -222,11 +227,6 @@ class SL(Softmax):
     has_states: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.SL
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "k", _check.cutoff(self.k))
-        _check.positive(self.level_temperature, "level_temperature")
-
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
         return super().in_kernel(memory)._replace(level_scale=1.0 / self.level_temperature)
@@ -252,9 +252,6 @@ class _PAp(FactorLoss):
     has_states: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.HINGE
     _sign: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k))
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -319,11 +316,6 @@ class LLPAUC(FactorLoss):
     has_states: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.LOGISTIC
     _scale: ClassVar[float] = _LOG2_E
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            share = _check.number(vars(self)[name], name, low=0.0, high=1.0, strict=True)
-            object.__setattr__(self, name, share)
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

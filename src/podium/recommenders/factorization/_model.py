@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -142,6 +142,27 @@ class Factorization(FactorRecommender):
         "n_epochs_": int,
         "stop_reason_": str,
         "weight_scale_": float,
+    }
+
+    constraints: ClassVar[_check.Constraints] = {
+        "n_factors": _check.cutoff,
+        "n_negatives": _check.cutoff,
+        "learning_rate": _check.positive,
+        "decay": partial(_check.choice, options=("linear", "none")),
+        "l2": partial(_check.number, low=0.0),
+        "l2_power": partial(_check.number, low=0.0),
+        "n_epochs": _check.cutoff,
+        "n_blocks": _check.cutoff,
+        "xi": partial(_check.choice, options=("running", "exact")),
+        "xi_rate": partial(_check.number, low=0.0, high=1.0),
+        "negatives": partial(_check.choice, options=("unseen", "all")),
+        "popularity": partial(_check.number, low=0.0),
+        "popularity_share": partial(_check.number, low=0.0, high=1.0, strict=True),
+        "similarity": partial(_check.choice, options=("dot", "cosine")),
+        "item_bias": _check.flag,
+        "gain": partial(_check.choice, options=_pairs.GAINS),
+        "random_state": _check.seed,
+        "patience": _check.cutoff,
     }
 
     n_factors: int = 128

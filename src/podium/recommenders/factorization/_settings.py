@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -10,15 +11,11 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.recommenders._pairs import GAINS, Pairs
+from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._losses import LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks
 
-DECAYS = ("linear", "none")
-XI = ("running", "exact")
-NEGATIVES = ("unseen", "all")
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
-SIMILARITIES = ("dot", "cosine")
 _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
@@ -110,48 +107,35 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
     If more blocks were requested than are possible, `cap_blocks` reduces them to the maximum
     instead of raising an error.
     """
-    _check.choice(model.gain, "gain", GAINS)
-    _check.cutoff(model.patience, name="patience", required=False)
-    exact = _check.choice(model.xi, "xi", XI) == "exact"
+    checked = _check.parameters(model)
+    exact, similarity = checked["xi"] == "exact", checked["similarity"]
     loss = LOSSES.parse(model.loss)
-    n_factors = _check.cutoff(model.n_factors, name="n_factors")
-    similarity = model.similarity
     if similarity is None:
-        is_long = n_factors >= _FEWEST_FACTORS  # short vectors have too few directions
+        is_long = checked["n_factors"] >= _FEWEST_FACTORS  # short vectors have too few directions
         similarity = "cosine" if is_long and loss.suits_cosines else "dot"
-    cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
+    cosine = similarity == "cosine"
     loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
-    popularity = loss.default_popularity(cosine=cosine)
-    if model.popularity is not None:
-        popularity = _check.number(model.popularity, "popularity", low=0.0)
-    _check_combination(loss, exact=exact, popularity=popularity)
-    return Settings(
-        loss=str(loss),
-        n_factors=n_factors,
-        n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
-        learning_rate=loss.default_rate(cosine=cosine)
-        if model.learning_rate is None
-        else _check.positive(model.learning_rate, "learning_rate"),
-        decay=_check.choice(model.decay, "decay", DECAYS),
-        l2=float(f"{loss.default_l2(size.density, cosine=cosine):.3g}")  # short in messages
-        if model.l2 is None
-        else _check.number(model.l2, "l2", low=0.0),
-        n_epochs=_n_epochs(model, size),
-        n_blocks=_n_blocks(model, size, n_factors, cap_blocks=cap_blocks),
-        seed=_check.seed(model.random_state, "random_state"),
-        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
-        exact=exact,
-        only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
-        item_bias=_check.flag(model.item_bias, "item_bias") and not cosine,
-        cosine=cosine,
-        popularity=popularity,
-        popularity_share=_check.number(
-            model.popularity_share, "popularity_share", low=0.0, high=1.0, strict=True
-        ),
-        l2_power=_check.number(model.l2_power, "l2_power", low=0.0),
-        pairs_per_user=size.pairs_per_user,
-        pairs_per_item=size.pairs_per_item,
-    )
+    values: dict[str, Any] = {
+        "popularity": loss.default_popularity(cosine=cosine),
+        "learning_rate": loss.default_rate(cosine=cosine),
+        "l2": float(f"{loss.default_l2(size.density, cosine=cosine):.3g}"),  # short in messages
+        "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
+    }
+    values |= {name: value for name, value in checked.items() if value is not None}
+    _check_combination(loss, exact=exact, popularity=values["popularity"])
+    values |= {
+        "loss": str(loss),
+        "n_blocks": _n_blocks(checked, size, cap_blocks=cap_blocks),
+        "seed": values["random_state"],
+        "memory": _check.number(model.xi_rate, "xi_rate", low=0.0, strict=not exact),
+        "exact": exact,
+        "only_unseen": values["negatives"] == "unseen",
+        "item_bias": values["item_bias"] and not cosine,
+        "cosine": cosine,
+        "pairs_per_user": size.pairs_per_user,
+        "pairs_per_item": size.pairs_per_item,
+    }
+    return Settings(**{field.name: values[field.name] for field in fields(Settings)})
 
 
 def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> None:
@@ -167,17 +151,10 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
         )
 
 
-def _n_epochs(model: Any, size: DataSize) -> int:
-    """Return the number of passes: by default those in which about 16 million pairs take steps."""
-    if model.n_epochs is not None:
-        return _check.cutoff(model.n_epochs, name="n_epochs")
-    return int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES))
-
-
-def _n_blocks(model: Any, size: DataSize, n_factors: int, *, cap_blocks: bool) -> int:
-    n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+def _n_blocks(checked: Mapping[str, Any], size: DataSize, *, cap_blocks: bool) -> int:
+    n_blocks = checked["n_blocks"]
     if n_blocks is None:
-        return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, n_factors)
+        return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"])
     most = min(size.n_users, size.n_items)
     if n_blocks > most and not cap_blocks:
         raise ArgumentError(
