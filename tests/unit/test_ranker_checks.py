@@ -41,50 +41,22 @@ def rows(seed: int = 0) -> tuple[Any, Any, Any]:
 
 X0, Y0, Q0 = rows()
 REDRAWN = losses.ListMLE(ties="redrawn")
-OF_ALL: dict[Any, list[dict[str, Any]]] = {
-    LinearRanker: [
-        *({"learning_rate": 0.0}, {"max_iter": 0}, {"fit_intercept": "no"}, {"tol": "small"}),
-        *({"patience": 0}, {"solver": "bundel"}, {"loss": 3}, {"start": "zeros"}),
-        *({"start": np.zeros(3)}, {"start": [0.0, np.nan, 0.0, 0.0]}, {"keep": "first"}),
-        *({"batch_size": 0}, {"l2": -1.0}, {"random_state": -1}, {"random_state": None}),
-        {"start": np.full(4, 1e300)},
-        {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"},
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"start": np.zeros(3)}, {"start": [0.0, np.nan, 0.0, 0.0]}, {"start": np.full(4, 1e300)}),
+        *({"hidden": (4, 0)}, {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"}),
         {"solver": "bundle", "loss": "pap-ramp@5"},
         {"solver": "lbfgs", "loss": "pap-avg@5"},
         *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "bundle", "subgradient")),
     ],
-    NeuralRanker: [
-        *({"hidden": hidden} for hidden in (-1, 2.5, True, (4, 0))),
-        *({"activation": "rely"}, {"standardize": "no"}, {"l2": -1.0}, {"learning_rate": 0.0}),
-        *({"batch_size": 0}, {"max_iter": 0}, {"tol": -1.0}, {"patience": 0}),
-        *({"random_state": -1}, {"loss": 3}),
-    ],
-    LogisticRanker: [{"C": 0}, {"max_iter": 0}, {"min_relevance": 0}, {"tol": 0}],
-}
-OF_ALL[LightGBMRanker] = OF_ALL[XGBoostRanker] = [
-    *({"n_trees": 0}, {"n_leaves": 1}, {"learning_rate": 0}, {"l2": -1}),
-    *({"row_share": 1.5}, {"feature_share": 0}, {"min_hessian_in_leaf": -1}),
-    *({"start": "warm"}, {"pool_share": 1.5}, {"patience": 0}, {"n_threads": 0}),
-    *({"random_state": -1}, {"options": 3}, {"loss": "pap-rampe@3"}),
-]
-
-
-@every
-def test_wrong_parameters_are_named(kind: Any) -> None:
-    for wrong in OF_ALL[kind]:
-        ranker = kind(**{"loss": "logistic", **wrong} if kind is LinearRanker else wrong)
-        with pytest.raises(ArgumentError, match="|".join(wrong)):
-            ranker.fit(X0, Y0, Q0)
-    with pytest.raises(ArgumentError):
-        LightGBMRanker(min_rows_in_leaf=0).fit(X0, Y0, Q0)
-
-
-@every
-def test_unknown_measures_and_flags_are_refused(kind: Any) -> None:
-    with pytest.raises(ArgumentError):
-        kind(eval_metric="ndgc@5").fit(X0, Y0, Q0)
-    with pytest.raises(ArgumentError):
-        kind(one_group="no").fit(X0, Y0, Q0).score(X0, Y0, Q0)
+)
+def test_wrong_parameters_are_named(wrong: dict[str, Any]) -> None:
+    kind: Any = NeuralRanker if "hidden" in wrong else LinearRanker
+    with pytest.raises(ArgumentError, match="|".join(wrong)):
+        kind(**{"loss": "logistic", **wrong}).fit(X0, Y0, Q0)
 
 
 @every

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from podium import _check
 from podium.discounts import Gain
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses.base import GroupLoss, Out, count_of, register
 from podium.losses.gains import GainTarget, gain_target
@@ -26,7 +26,7 @@ _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
 
 def _checked_type(value: Any, name: str) -> Type:
     if isinstance(value, bool) or not isinstance(value, str | int) or value not in _CODES:
-        raise ArgumentError(f"{name} must be 1, 2 or 'identity', got {value!r}.")
+        raise ArgumentError(f"{arg[name]} must be 1, 2 or 'identity', got {value!r}.")
     return cast("Type", value)
 
 

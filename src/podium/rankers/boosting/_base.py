@@ -38,7 +38,6 @@ from podium.types import PerRow, Progress
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
 
-
 _share = partial(_check.number, low=0.0, high=1.0, strict=True)
 
 

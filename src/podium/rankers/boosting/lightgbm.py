@@ -122,7 +122,7 @@ class LightGBMRanker(BoostedRanker):
     min_rows_in_leaf: int = 20
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
-        leaf = min(self.min_rows_in_leaf, _MOST_ROWS)
+        leaf = min(int(self.min_rows_in_leaf), _MOST_ROWS)
         _require_values(train.features)
         if plan.options:
             _require_known_params(self._library(), _params(plan, leaf))

@@ -152,7 +152,7 @@ class Factorization(FactorRecommender):
         "l2": partial(_check.number, low=0.0),
         "l2_power": partial(_check.number, low=0.0),
         "n_epochs": _check.cutoff,
-        "n_blocks": _check.cutoff,
+        "n_blocks": partial(_check.cutoff, required=False),
         "xi": partial(_check.choice, options=("running", "exact")),
         "xi_rate": partial(_check.number, low=0.0, high=1.0),
         "negatives": partial(_check.choice, options=("unseen", "all")),
@@ -162,7 +162,7 @@ class Factorization(FactorRecommender):
         "item_bias": _check.flag,
         "gain": partial(_check.choice, options=_pairs.GAINS),
         "random_state": _check.seed,
-        "patience": _check.cutoff,
+        "patience": partial(_check.cutoff, required=False),
     }
 
     n_factors: int = 128
