@@ -16,7 +16,7 @@ from podium.errors import ArgumentError
 from podium.recommenders.factorization import LOSSES
 
 REGISTRIES: list[Any] = [rankers.REGISTRY, recommenders.REGISTRY, losses.REGISTRY, LOSSES]
-CLASSES = {cls for registry in REGISTRIES for cls in registry.values()}
+CLASSES: set[Any] = {cls for registry in REGISTRIES for cls in registry.values()}
 OWN = [cls for cls in sorted(CLASSES, key=str) if cls.__module__.startswith("podium.")]
 PARSED = {"loss", "solver", "start", "eval_metric", "gain"}  # by functions of their own
 WRONG: dict[Any, list[Any]] = {
@@ -33,7 +33,7 @@ WRONG: dict[Any, list[Any]] = {
 def make(cls: Any, **parameters: Any) -> None:
     """Make a loss, or fit a model."""
     needed = {"k": 3} if issubclass(cls, losses.Loss) and cls.parameters()[:1] == ("k",) else {}
-    made = cls(**needed | parameters)
+    made: Any = cls(**needed | parameters)
     if cls in recommenders.REGISTRY.values():
         made.fit(sparse.csr_array(np.eye(3)))
     elif cls in rankers.REGISTRY.values():
@@ -52,9 +52,8 @@ def wrong_values(check: Any, *, optional: bool) -> Iterator[Any]:
 
 @pytest.mark.parametrize("cls", OWN)
 def test_wrong_parameters_are_named(cls: Any) -> None:
-    checks: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        checks |= vars(base).get("constraints", {})
+    bases: list[Any] = [*reversed(cls.__mro__)]
+    checks = {n: c for base in bases for n, c in base.__dict__.get("constraints", {}).items()}
     for field in dataclasses.fields(cls):
         if field.name in checks:
             for value in wrong_values(checks[field.name], optional=field.default is None):

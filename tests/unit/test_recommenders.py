@@ -34,9 +34,10 @@ LIKES = sparse.csr_array(PAIRS)
 
 
 def test_parameters_out_of_range_are_named() -> None:
-    for name, wrong in (("n_blocks", N_USERS + 1), ("xi_rate", 0)):
-        with raises(ArgumentError, name):
-            Factorization(**{name: wrong}).fit(LIKES)
+    with raises(ArgumentError, "n_blocks"):
+        Factorization(n_blocks=N_USERS + 1).fit(LIKES)
+    with raises(ArgumentError, "xi_rate"):
+        Factorization(xi_rate=0).fit(LIKES)
 
 
 def test_popularity_is_the_number_of_users() -> None:
