@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from podium.errors import ArgumentError, ConvergenceWarning, DataError
+from podium.errors import ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.rankers import load, save
 from podium.rankers.inputs import Rows
@@ -95,15 +95,6 @@ def test_groups_without_pairs_are_as_good_as_absent() -> None:
     assert same(RankBoost(20, n_thresholds=15).fit(X[kept], y[kept], qid[kept]), with_them)
 
 
-def test_sparse_features_give_the_dense_ranker() -> None:
-    X, y, qid = problem()
-    X[np.abs(X) < 0.8] = 0.0
-    dense, other = (RankBoost(30).fit(form, y, qid) for form in (X, sparse.csr_array(X)))
-    assert same(other, dense)
-    new = problem(seed=3)[0].round()
-    np.testing.assert_array_equal(dense.predict(sparse.csr_array(new)), dense.predict(new))
-
-
 def test_eval_set_keeps_its_best_round() -> None:
     train, valid = problem(n=80), problem(seed=1)
     ranker = RankBoost(120).fit(*train, eval_set=valid)
@@ -116,18 +107,6 @@ def test_eval_set_keeps_its_best_round() -> None:
     assert same(RankBoost(ranker.best_iteration_ + 1).fit(*train), ranker)
     in_csr = RankBoost(120).fit(*train, eval_set=(sparse.csr_array(valid[0]), *valid[1:]))
     assert same(in_csr, ranker)
-
-
-def test_patience_ends_the_rounds() -> None:
-    train, valid = problem(n=80), problem(seed=1)
-    calls: list[tuple[int, int, str]] = []
-    ranker: Any = RankBoost(500, patience=7)
-    ranker.fit(*train, eval_set=valid, progress=lambda *call: calls.append(call))
-    assert ranker.stop_reason_ == "patience"
-    assert ranker.n_iter_ == ranker.best_iteration_ + 1 + 7
-    assert calls[-1][:2] == (500, 500)
-    assert all(0 < done <= total for done, total, _ in calls)
-    assert "validation" in calls[0][2]
 
 
 def test_one_threshold_that_orders_all_pairs_ends_the_rounds() -> None:
@@ -184,9 +163,7 @@ def test_saved_ranker_comes_back(tmp_path: Path) -> None:
     "changes",
     [
         {"feature_": np.array([4])},
-        {"feature_": np.array([0.5])},
         {"alpha_": np.array([np.inf])},
-        {"threshold_": np.array([[0.5]])},
     ],
 )
 def test_file_with_a_wrong_model_is_refused(changes: dict[str, Any], tmp_path: Path) -> None:
@@ -195,21 +172,3 @@ def test_file_with_a_wrong_model_is_refused(changes: dict[str, Any], tmp_path: P
     save(ranker, tmp_path / "model")
     with pytest.raises(DataError):
         load(tmp_path / "model")
-
-
-X0, Y0, Q0 = problem()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"y": 0 * Y0},
-        {"sample_weight": np.zeros(16)},
-        {"eval_set": (X0,)},
-        {"X": np.where(np.arange(4) == 2, np.nan, X0)},
-    ],
-)
-def test_bad_data_is_refused(arguments: dict[str, Any]) -> None:
-    data: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
-    with pytest.raises(ArgumentError):
-        RankBoost(3).fit(**data)

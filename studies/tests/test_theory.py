@@ -94,14 +94,9 @@ def test_ties_are_errors_and_atoms_fill_their_share() -> None:
     "change",
     [
         {"k": 201},
-        {"n_pos": 0},
         {"gamma_plus": "corected"},
         {"n_draws": 7_000},
-        {"positives": lambda rng, n: rng.normal(size=3)},
-        {"negatives": lambda rng, n: 1.0},
-        {"positives": rows(0.0)},
         {"positives": lambda rng, n: np.full(n, np.nan)},
-        {"scorer": lambda X: X[:3]},
     ],
 )
 def test_bad_argument_is_refused(change: dict[str, Any]) -> None:
