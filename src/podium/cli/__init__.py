@@ -22,8 +22,8 @@ from typer.exceptions import TyperException
 
 from podium import __version__
 from podium.cli import _messages, _reports
-from podium.cli._help import shorten
-from podium.cli._options import expand, paragraphs
+from podium.cli._help import shorten, summary
+from podium.cli._options import expand
 from podium.cli.audit import audit
 from podium.cli.compare import compare
 from podium.cli.demo import demo
@@ -89,7 +89,7 @@ COMMANDS = {
 
 for job, commands in COMMANDS.items():
     for command in commands:
-        app.command(cls=_Command, help=paragraphs(command), rich_help_panel=job)(expand(command))
+        app.command(cls=_Command, help=summary(command), rich_help_panel=job)(expand(command))
 app.command(hidden=True, context_settings=SETTINGS)(factorize)
 
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import typer
-
 from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
@@ -17,27 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Options of the cluster."""
+    """Options of the cluster.
+
+    Parameters
+    ----------
+    ray : ADDRESS|local
+        Address of the Ray cluster to work on, or local to start Ray on this machine.
+    workers : N
+        Number of workers with --ray. Default: the number of processors of the cluster.
+    """
 
     panel: ClassVar[str] = "Execution"
 
-    ray: Annotated[
-        str | None,
-        Sets("executor"),
-        Sets("address"),
-        typer.Option(
-            metavar="ADDRESS|local",
-            help="Address of the Ray cluster to work on, or local to start Ray on this machine.",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Sets("n_workers"),
-        typer.Option(
-            metavar="N",
-            help="Number of workers with --ray. Default: the number of processors of the cluster.",
-        ),
-    ] = None
+    ray: Annotated[str | None, Sets("executor"), Sets("address")] = None
+    workers: Annotated[int | None, Sets("n_workers")] = None
 
     def check(self) -> None:
         """Refuse a number of workers that is wrong or has no effect."""
@@ -62,21 +53,19 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Work(Cluster):
-    """Options of the executor, threads or a cluster, and of resuming an interrupted fit."""
+    """Options of the executor, threads or a cluster, and of resuming an interrupted fit.
 
-    threads: Annotated[
-        int | None,
-        Sets("n_threads"),
-        typer.Option(metavar="N", help="Number of threads. Default: the number of processors."),
-    ] = None
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from "
-            "MODEL.search. The model is the same as without the interruption.",
-        ),
-    ] = False
+    Parameters
+    ----------
+    threads : N
+        Number of threads. Default: the number of processors.
+    resume
+        Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from
+        MODEL.search. The model is the same as without the interruption.
+    """
+
+    threads: Annotated[int | None, Sets("n_threads")] = None
+    resume: bool = False
 
     def check(self) -> None:
         """Refuse options that exclude each other."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
+
+_PARAMETERS = "\nParameters\n----------\n"
 
 SHOWN = {
     "split": "out by test valid at seed least columns format column",
@@ -33,3 +37,29 @@ def shorten(name: str, command: Any) -> None:
         if parameter.param_type_name == "option":
             parameter.hidden = not shown & {text.lstrip("-") for text in parameter.opts}
     command.epilog = f"More options: podium {name} --help-all"
+
+
+def summary(command: Any) -> str:
+    """Return what a docstring says above its parameters, with a line per paragraph.
+
+    The help fits the lines to the terminal.
+    """
+    return _paragraphs((inspect.getdoc(command) or "").partition(_PARAMETERS)[0])
+
+
+def described(owner: Any) -> dict[str, tuple[str | None, str]]:
+    """Return the metavar and the help of each parameter that a docstring describes.
+
+    They are the type and the text of an entry in section "Parameters", which ends the docstring.
+    """
+    section = inspect.cleandoc(owner.__doc__ or "").partition(_PARAMETERS)[2]
+    texts: dict[str, tuple[str | None, str]] = {}
+    for entry in re.split(r"\n(?=\w)", section):
+        head, _, text = entry.partition("\n")
+        name, _, metavar = head.partition(" : ")
+        texts[name] = metavar or None, _paragraphs(text)
+    return texts
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

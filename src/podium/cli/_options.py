@@ -15,6 +15,7 @@ import typer
 from typer.models import ParameterInfo
 
 from podium.cli import _messages
+from podium.cli._help import described
 from podium.cli._spelling import Sets, metadata, option_name, spelling
 
 if TYPE_CHECKING:
@@ -135,27 +136,22 @@ def gain_of(gain: str | None, min_relevance: float | None) -> str:
 
 @dataclass(frozen=True)
 class EventFile:
-    """Options of a file of events that has no column names, or another form."""
+    """Options of a file of events that has no column names, or another form.
+
+    Parameters
+    ----------
+    columns : A,B,…
+        Names of the columns of a text file without a header, such as user,item,rating,timestamp.
+        The separator is detected: '::', tab, comma, semicolon, bar or blanks.
+    format : FORMAT
+        Format of the file, if neither its name nor its content determines it: parquet, csv, tsv,
+        arrow, jsonl or lists (a user and the user's items in each line).
+    """
 
     panel: ClassVar[str] = "Column names"
 
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Names of the columns of a text file without a header, such as "
-            "user,item,rating,timestamp. The separator is detected: '::', tab, comma, semicolon, "
-            "bar or blanks.",
-        ),
-    ] = None
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Format of the file, if neither its name nor its content determines it: parquet, "
-            "csv, tsv, arrow, jsonl or lists (a user and the user's items in each line).",
-        ),
-    ] = None
+    columns: str | None = None
+    format: str | None = None
 
     @property
     def names(self) -> list[str] | None:
@@ -313,8 +309,9 @@ def format_of(path: Path) -> str:
 def expand(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command in which each field of a dataclass parameter is an option.
 
-    In the help, the options of a dataclass are in the panel of its `panel` attribute, unless they
-    have their own panel.
+    Section "Parameters" of a docstring gives the metavar and the help of an option, unless its
+    annotation does. In the help, the options of a dataclass are in the panel of its `panel`
+    attribute, unless they have their own panel.
     """
     parameters = inspect.signature(function, eval_str=True).parameters
     groups: dict[str, Any] = {
@@ -333,46 +330,56 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
         }
         return function(**values, **option_groups)
 
-    options = [parameter for name, parameter in parameters.items() if name not in groups]
-    options += [parameter for cls in groups.values() for parameter in _parameters(cls)]
+    texts = described(function)
+    options = [_option(p, texts) for name, p in parameters.items() if name not in groups]
+    options += [option for cls in groups.values() for option in _options(cls)]
     command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
+    command.__annotations__ = {option.name: option.annotation for option in options}
     return command
-
-
-def paragraphs(function: Callable[..., Any]) -> str:
-    """Return a docstring with a line per paragraph, which the help fits to the terminal."""
-    text = inspect.getdoc(function) or ""
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _fields(cls: Any) -> tuple[Field[Any], ...]:
     return fields(cls)
 
 
-def _parameters(cls: Any) -> list[inspect.Parameter]:
+def _options(cls: Any) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(cls, include_extras=True)
+    if issubclass(cls, ColumnNames):
+        hints["column"] = cls.annotation()
+    texts = {name: text for part in reversed(cls.__mro__) for name, text in described(part).items()}
     return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=_in_panel(_annotation(cls, field.name, hints), cls.panel),
+        _option(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=hints[field.name],
+            ),
+            texts,
+            cls.panel,
         )
         for field in _fields(cls)
     ]
 
 
-def _annotation(cls: Any, name: str, hints: Mapping[str, Any]) -> Any:
-    is_column = name == "column" and issubclass(cls, ColumnNames)
-    return cls.annotation() if is_column else hints[name]
-
-
-def _in_panel(annotation: Any, panel: str) -> Any:
-    """Return the annotation of an option with this panel, unless it has a panel already."""
-    kind, *marks = typing.get_args(annotation)
-    for i, mark in enumerate(marks):
-        if isinstance(mark, ParameterInfo) and mark.rich_help_panel is None:
-            marks[i] = copy.copy(mark)  # copied, because several dataclasses may share an alias
-            marks[i].rich_help_panel = panel
-    return Annotated[kind, *marks]
+def _option(
+    parameter: inspect.Parameter,
+    texts: Mapping[str, tuple[str | None, str]],
+    panel: str | None = None,
+) -> inspect.Parameter:
+    """Return a parameter with what its annotation leaves to the docstring: metavar and help."""
+    kind, marks = parameter.annotation, list(metadata(parameter))
+    infos = [mark for mark in marks if isinstance(mark, ParameterInfo)]
+    if not infos and parameter.name not in texts:
+        return parameter  # such as the context
+    if infos:
+        kind, info = typing.get_args(kind)[0], copy.copy(infos[0])  # commands share an alias
+        marks.remove(infos[0])
+    else:
+        kind = typing.get_args(kind)[0] if marks else kind
+        names = [option_name(parameter)] if parameter.default is False else []
+        info = typer.Option(*names)
+    metavar, text = texts.get(parameter.name, (None, None))
+    info.metavar, info.help = info.metavar or metavar, info.help or text
+    info.rich_help_panel = info.rich_help_panel or panel
+    return parameter.replace(annotation=Annotated[(kind, *marks, info)])

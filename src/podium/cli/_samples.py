@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
-import typer
-
 from podium.cli import _messages
 from podium.cli._options import ColumnNames
 from podium.cli._spelling import Sets
@@ -24,86 +22,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Samples:
-    """Options that describe how the items were sampled that each target was ranked among."""
+    """Options that describe how the items were sampled that each target was ranked among.
+
+    Parameters
+    ----------
+    items : N
+        Number of items to draw from, including the target: the size of the catalogue.
+    negatives : N
+        Number of items drawn in addition to each target. Default: the column n_negatives of RANKS.
+        With SCORES, it is counted.
+    no_replacement
+        Sample without replacement: no item is drawn twice.
+    mixed
+        Allow samples of different sizes. By default, they are an error.
+    negatives_file : FILE
+        File of targets and candidates in the format of neural collaborative filtering: each line
+        has (user,item) and the candidates, separated by tabs. SCORES then needs no column of
+        targets, or is a MODEL of podium train.
+    drop_own
+        Drop candidates that are the target of their own line. By default, they are an error.
+    seen : PAIRS
+        Table of pairs (user, item) that were never drawn, such as training data. The pairs of a
+        user make the user's catalogue smaller than N. Candidates in PAIRS are an error.
+    drop_seen
+        Drop candidates that are in --seen. The others are then a sample of the smaller catalogue.
+    stages : N,N,…
+        Sizes of samples that grew while the target ranked first, such as 100,200,400. RANKS then
+        needs the column n_negatives.
+    """
 
     panel: ClassVar[str] = "Sampling"
 
-    items: Annotated[
-        int,
-        Sets("n_items"),
-        typer.Option(
-            metavar="N",
-            help="Number of items to draw from, including the target: the size of the catalogue.",
-        ),
-    ]
-    negatives: Annotated[
-        int | None,
-        Sets("n_negatives"),
-        typer.Option(
-            metavar="N",
-            help="Number of items drawn in addition to each target. Default: the column "
-            "n_negatives of RANKS. With SCORES, it is counted.",
-        ),
-    ] = None
-    no_replacement: Annotated[
-        bool,
-        Sets("replacement", False),
-        typer.Option(
-            "--no-replacement", help="Sample without replacement: no item is drawn twice."
-        ),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Sets("mixed", True),
-        typer.Option(
-            "--mixed", help="Allow samples of different sizes. By default, they are an error."
-        ),
-    ] = False
-    negatives_file: Annotated[
-        Path | None,
-        Sets("negatives"),
-        typer.Option(
-            metavar="FILE",
-            help="File of targets and candidates in the format of neural collaborative filtering: "
-            "each line has (user,item) and the candidates, separated by tabs. SCORES then needs "
-            "no column of targets, or is a MODEL of podium train.",
-        ),
-    ] = None
-    drop_own: Annotated[
-        bool,
-        Sets("own_target", "drop"),
-        typer.Option(
-            "--drop-own",
-            help="Drop candidates that are the target of their own line. By default, they are an "
-            "error.",
-        ),
-    ] = False
-    seen: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PAIRS",
-            help="Table of pairs (user, item) that were never drawn, such as training data. The "
-            "pairs of a user make the user's catalogue smaller than N. Candidates in PAIRS are an "
-            "error.",
-        ),
-    ] = None
-    drop_seen: Annotated[
-        bool,
-        Sets("seen_candidates", "drop"),
-        typer.Option(
-            "--drop-seen",
-            help="Drop candidates that are in --seen. The others are then a sample of the "
-            "smaller catalogue.",
-        ),
-    ] = False
-    stages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,…",
-            help="Sizes of samples that grew while the target ranked first, such as 100,200,400. "
-            "RANKS then needs the column n_negatives.",
-        ),
-    ] = None
+    items: Annotated[int, Sets("n_items")]
+    negatives: Annotated[int | None, Sets("n_negatives")] = None
+    no_replacement: Annotated[bool, Sets("replacement", False)] = False
+    mixed: Annotated[bool, Sets("mixed", True)] = False
+    negatives_file: Annotated[Path | None, Sets("negatives")] = None
+    drop_own: Annotated[bool, Sets("own_target", "drop")] = False
+    seen: Path | None = None
+    drop_seen: Annotated[bool, Sets("seen_candidates", "drop")] = False
+    stages: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
 from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
@@ -26,47 +24,29 @@ _OF_TUNE = ("grid", "budget", "tune_table")
 
 @dataclass(frozen=True)
 class Search:
-    """Options of the search for parameters."""
+    """Options of the search for parameters.
+
+    Parameters
+    ----------
+    tune
+        Choose the parameters that are best on validation rows, among those that are not given as
+        options. For a recommender, the command that repeats the best fit is printed.
+    grid : NAME=VALUES
+        Values to try instead of the default ones, such as l2=1e-4,1e-2, loss=logistic,pap-ramp or
+        l2='log(1e-6,1)', which draws random values. May be repeated.
+    budget : TIME|N
+        Number of random candidates to try. For a recommender, also the processor time of the
+        search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a recommender, 15.
+    tune_table : FILE
+        File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, .arrow).
+    """
 
     panel: ClassVar[str] = "Search"
 
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Choose the parameters that are best on validation rows, among those that are not "
-            "given as options. For a recommender, the command that repeats the best fit is "
-            "printed.",
-        ),
-    ] = False
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="Values to try instead of the default ones, such as l2=1e-4,1e-2, "
-            "loss=logistic,pap-ramp or l2='log(1e-6,1)', which draws random values. May be "
-            "repeated.",
-        ),
-    ] = None
-    budget: Annotated[
-        str | None,
-        Sets("n_trials"),
-        typer.Option(
-            metavar="TIME|N",
-            help="Number of random candidates to try. For a recommender, also the processor time "
-            "of the search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a "
-            "recommender, 15.",
-        ),
-    ] = None
-    tune_table: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, "
-            ".arrow).",
-        ),
-    ] = None
+    tune: bool = False
+    grid: list[str] | None = None
+    budget: Annotated[str | None, Sets("n_trials")] = None
+    tune_table: Annotated[Path | None, WRITTEN] = None
 
     def grid_texts(self) -> dict[str, str]:
         """Return the texts of --grid by the name of the parameter."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
 from podium.cli import _messages, _reports
 from podium.cli._cluster import Cluster
 from podium.cli._options import (
@@ -28,34 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LargeTables(Cluster):
-    """Options for tables that are larger than memory, or that a cluster measures."""
+    """Options for tables that are larger than memory, or that a cluster measures.
+
+    Parameters
+    ----------
+    memory : SIZE
+        Memory for tables, such as 4GiB. Parquet and Arrow tables that need more are measured in
+        parts, with the same values. Default: half of the available memory.
+    spill_dir : FOLDER
+        Folder of spill files, which are always removed. Default: the system's folder of temporary
+        files.
+    grouped
+        The tables are folders whose i-th files contain the same users. Large tables then need no
+        spill files.
+    """
 
     panel: ClassVar[str] = "Large tables"
 
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory for tables, such as 4GiB. Parquet and Arrow tables that need more are "
-            "measured in parts, with the same values. Default: half of the available memory.",
-        ),
-    ] = None
-    spill_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of spill files, which are always removed. Default: the system's folder "
-            "of temporary files.",
-        ),
-    ] = None
-    grouped: Annotated[
-        bool,
-        typer.Option(
-            "--grouped",
-            help="The tables are folders whose i-th files contain the same users. Large tables "
-            "then need no spill files.",
-        ),
-    ] = False
+    memory: str | None = None
+    spill_dir: Path | None = None
+    grouped: bool = False
 
     def check(self) -> None:
         """Refuse a size, a folder or a number of workers that is wrong."""
@@ -81,22 +71,20 @@ class LargeTables(Cluster):
 
 @dataclass(frozen=True)
 class Output:
-    """Options of the printed result and of further files."""
+    """Options of the printed result and of further files.
+
+    Parameters
+    ----------
+    per_user : FILE
+        File to write the values of every user to; its suffix gives the format (.parquet, .csv,
+        .tsv, .arrow). A new folder such as values/ receives parquet files of a million users each.
+    """
 
     panel: ClassVar[str] = "Output"
 
     format: Format = "table"
     report: ReportFile = None
-    per_user: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            help="File to write the values of every user to; its suffix gives the format "
-            "(.parquet, .csv, .tsv, .arrow). A new folder such as values/ receives parquet files "
-            "of a million users each.",
-            metavar="FILE",
-        ),
-    ] = None
+    per_user: Annotated[Path | None, WRITTEN] = None
 
     def check(self) -> None:
         """Refuse a format or a file that is not possible, before anything is computed."""

@@ -17,123 +17,83 @@ DEFAULT_K = 10
 
 @dataclass(frozen=True)
 class Model:
-    """Options of the model and its loss."""
+    """Options of the model and its loss.
+
+    Parameters
+    ----------
+    model : MODEL
+        Model that learns from rows with features: linear, neural, lightgbm, xgboost, or the
+        baseline logistic-regression. Or a recommender, which learns from events: factorization,
+        ease, item-knn or popularity.
+    loss : LOSS
+        Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, listnet,
+        rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such as pap-ramp@30,
+        and parameters, such as 'listmle(head=relevant)@10'. Default: pap-logistic, or
+        group-logistic for trees. If labels are grades: robirank for linear, lambdarank for neural,
+        pairwise-logistic for trees.
+    k : K
+        Cutoff of the measure, and of a loss that needs a cutoff and has none in its text. Default:
+        10. If given, it is also the cutoff of listmle, listnet and rankcosine, which otherwise
+        learn from whole lists. With --tune, a loss tries 1, 3 and 10 times K.
+    min_relevance : X
+        Lowest relevance of a positive row. Default: 1.
+    clip
+        With a pap loss, also train on groups with fewer than K negatives.
+    l2 : X
+        Penalty on the coefficients of a linear model (default: 0.0001), or on the leaves of trees.
+    no_scale
+        Train on the original features. By default, linear and neural models are trained on
+        standardised features, and the coefficients of a linear model are converted back to the
+        original units.
+    query_norm
+        First scale each feature to [0, 1] within each query or user, over all rows that are read.
+        podium rank then does the same.
+    set : NAME=VALUE
+        Another parameter of the model's class, such as n_trees=300 or fit_intercept=false. May be
+        repeated.
+    """
 
     panel: ClassVar[str] = "Model"
 
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Model that learns from rows with features: linear, neural, lightgbm, xgboost, "
-            "or the baseline logistic-regression. Or a recommender, which learns from events: "
-            "factorization, ease, item-knn or popularity.",
-        ),
-    ] = "linear"
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help="Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, "
-            "listnet, rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such "
-            "as pap-ramp@30, and parameters, such as 'listmle(head=relevant)@10'. Default: "
-            "pap-logistic, or group-logistic for trees. If labels are grades: robirank for linear, "
-            "lambdarank for neural, pairwise-logistic for trees.",
-        ),
-    ] = None
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            metavar="K",
-            help=f"Cutoff of the measure, and of a loss that needs a cutoff and has none in its "
-            f"text. Default: {DEFAULT_K}. If given, it is also the cutoff of listmle, listnet and "
-            "rankcosine, which otherwise learn from whole lists. With --tune, a loss tries 1, 3 "
-            "and 10 times K.",
-        ),
-    ] = None
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Lowest relevance of a positive row. Default: 1."),
-    ] = None
-    clip: Annotated[
-        bool,
-        typer.Option(
-            "--clip", help="With a pap loss, also train on groups with fewer than K negatives."
-        ),
-    ] = False
-    l2: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Penalty on the coefficients of a linear model (default: 0.0001), or on the "
-            "leaves of trees.",
-        ),
-    ] = None
-    no_scale: Annotated[
-        bool,
-        Sets("standardize", False),
-        typer.Option(
-            "--no-scale",
-            help="Train on the original features. By default, linear and neural models are "
-            "trained on standardised features, and the coefficients of a linear model are "
-            "converted back to the original units.",
-        ),
-    ] = False
-    query_norm: Annotated[
-        bool,
-        typer.Option(
-            "--query-norm",
-            help="First scale each feature to [0, 1] within each query or user, over all rows that "
-            "are read. podium rank then does the same.",
-        ),
-    ] = False
+    model: str = "linear"
+    loss: str | None = None
+    k: Annotated[int | None, typer.Option("-k")] = None
+    min_relevance: float | None = None
+    clip: bool = False
+    l2: float | None = None
+    no_scale: Annotated[bool, Sets("standardize", False)] = False
+    query_norm: bool = False
     set: Annotated[
         list[str] | None,
         Sets("start", is_entry=True),
         Sets("tol", is_entry=True),
         Sets("fit_intercept", is_entry=True),
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Another parameter of the model's class, such as n_trees=300 or "
-            "fit_intercept=false. May be repeated.",
-        ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Solver:
-    """Options of the solver that minimises the loss."""
+    """Options of the solver that minimises the loss.
+
+    Parameters
+    ----------
+    solver : NAME
+        Solver of a linear model: auto, subgradient, stochastic, bundle or lbfgs. Default: auto.
+    learning_rate : X
+        Length of the first step of a descent, or the shrinkage of trees. Default for a linear
+        model: 0.5, or less for a smooth loss of large curvature.
+    max_iter : N
+        Maximum number of iterations. Default: 500.
+    patience : N
+        Stop after N iterations without an improvement on the validation rows. Default: 50.
+    """
 
     panel: ClassVar[str] = "Solver"
 
-    solver: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Solver of a linear model: auto, subgradient, stochastic, bundle or lbfgs. "
-            "Default: auto.",
-        ),
-    ] = None
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Length of the first step of a descent, or the shrinkage of trees. Default for a "
-            "linear model: 0.5, or less for a smooth loss of large curvature.",
-        ),
-    ] = None
-    max_iter: Annotated[
-        int | None, typer.Option(metavar="N", help="Maximum number of iterations. Default: 500.")
-    ] = None
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Stop after N iterations without an improvement on the validation rows. "
-            "Default: 50.",
-        ),
-    ] = None
+    solver: str | None = None
+    learning_rate: float | None = None
+    max_iter: int | None = None
+    patience: int | None = None
 
     def explicit_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given as options."""
@@ -142,72 +102,51 @@ class Solver:
 
 @dataclass(frozen=True)
 class FeatureColumns(ColumnNames):
-    """Options that select the feature columns."""
+    """Options that select the feature columns.
+
+    Parameters
+    ----------
+    features : A,B,…
+        Feature columns. Default: all numeric columns except times and ids. May be repeated.
+    ignore : C,D,…
+        Columns that are not features. May be repeated.
+    """
 
     panel: ClassVar[str] = "Columns"
     roles: ClassVar[tuple[str, ...]] = ("user", "item", "relevance", "value", "timestamp")
 
-    features: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Feature columns. Default: all numeric columns except times and ids. May be "
-            "repeated.",
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="C,D,…", help="Columns that are not features. May be repeated."),
-    ] = None
+    features: list[str] | None = None
+    ignore: list[str] | None = None
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Options of the rows that select the iterate and, with --tune, the parameters."""
+    """Options of the rows that select the iterate and, with --tune, the parameters.
+
+    Parameters
+    ----------
+    valid : FILE
+        Table of validation rows, which are not used for training.
+    valid_share : P
+        Share of DATA to validate on, instead of --valid. The final model is trained on all of DATA.
+        Default with --tune: 0.2; for a recommender, 0.1 of each user's pairs.
+    split : HOW
+        Way to choose the rows of --valid-share: users (random users), rows (random rows of each
+        user), time (the latest rows) or time-per-user (the latest rows of each user). Default:
+        users.
+    folds : N
+        Number of folds for cross-validation, instead of --valid. Each user of DATA is in one fold.
+    eval_metric : MEASURE
+        Measure on the validation rows. Default: pap@K, or ndcg@K for a loss on grades.
+    """
 
     panel: ClassVar[str] = "Validation"
 
-    valid: Annotated[
-        Path | None,
-        Sets("eval_set"),
-        typer.Option(
-            metavar="FILE", help="Table of validation rows, which are not used for training."
-        ),
-    ] = None
-    valid_share: Annotated[
-        float | None,
-        Sets("valid"),
-        typer.Option(
-            metavar="P",
-            help="Share of DATA to validate on, instead of --valid. The final model is trained on "
-            "all of DATA. Default with --tune: 0.2; for a recommender, 0.1 of each user's pairs.",
-        ),
-    ] = None
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Way to choose the rows of --valid-share: users (random users), rows (random rows "
-            "of each user), time (the latest rows) or time-per-user (the latest rows of each "
-            "user). Default: users.",
-        ),
-    ] = None
-    folds: Annotated[
-        int | None,
-        Sets("n_folds"),
-        typer.Option(
-            metavar="N",
-            help="Number of folds for cross-validation, instead of --valid. Each user of DATA is "
-            "in one fold.",
-        ),
-    ] = None
-    eval_metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="Measure on the validation rows. Default: pap@K, or ndcg@K for a loss on grades.",
-        ),
-    ] = None
+    valid: Annotated[Path | None, Sets("eval_set")] = None
+    valid_share: Annotated[float | None, Sets("valid")] = None
+    split: str | None = None
+    folds: Annotated[int | None, Sets("n_folds")] = None
+    eval_metric: str | None = None
 
     @property
     def holds_out_data(self) -> bool:
@@ -217,21 +156,18 @@ class Validation:
 
 @dataclass(frozen=True)
 class Tuning(Search):
-    """Options of the search for parameters."""
+    """Options of the search for parameters.
 
-    jobs: Annotated[
-        int | None,
-        Sets("n_jobs"),
-        typer.Option(
-            metavar="N", help="Number of fits at a time; -1 for one per core. Default: 1."
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        Sets("seed"),
-        Sets("random_state"),
-        typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers."),
-    ] = 0
+    Parameters
+    ----------
+    jobs : N
+        Number of fits at a time; -1 for one per core. Default: 1.
+    seed : N
+        Seed of splits, random candidates and random solvers.
+    """
+
+    jobs: Annotated[int | None, Sets("n_jobs")] = None
+    seed: Annotated[int, Sets("seed"), Sets("random_state")] = 0
 
 
 @dataclass(frozen=True)

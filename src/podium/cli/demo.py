@@ -12,19 +12,16 @@ from podium.cli._messages import progress
 
 
 def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Folder to write an HTML report, the tables and the runs to. Default: no files.",
-        ),
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
 ) -> None:
     """Recommend products to the customers of a shop: split, train, rank, audit, and decide.
 
     The data (Online Retail) are bundled: nothing is downloaded. It takes less than a minute.
+
+    Parameters
+    ----------
+    out : DIR
+        Folder to write an HTML report, the tables and the runs to. Default: no files.
     """
     from podium.cli import _render
     from podium.demo import run

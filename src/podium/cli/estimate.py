@@ -24,16 +24,7 @@ _LEVEL = 0.95
 
 
 def estimate(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Table of the rank of each target (held-out item) among its sampled items: rank, "
-            "and user if users have several targets. Or table of the scores of targets and sampled "
-            "items: user, item, score, target. Pass several files to compare models on the same "
-            "users with the first one.",
-            metavar="RANKS|SCORES",
-        ),
-    ],
+    files: Annotated[list[Path], typer.Argument()],
     samples: Samples,
     columns: SampleColumns,
     measures: Annotated[
@@ -47,61 +38,14 @@ def estimate(
             f"repeated. Default: {', '.join(_DEFAULT)}.",
         ),
     ] = None,
-    method: Annotated[
-        str,
-        Sets("estimator"),
-        typer.Option(
-            metavar="METHOD",
-            help="Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is "
-            "the measure of the sample itself.",
-        ),
-    ] = "auto",
-    scores: Annotated[
-        bool,
-        Sets("kind", "scores"),
-        typer.Option(
-            "--scores",
-            help="Use the scores of a file that also has a column of ranks.",
-        ),
-    ] = False,
-    shared: Annotated[
-        bool,
-        typer.Option(
-            "--shared",
-            help="Measure whole rankings, with all targets of a user, which share the user's "
-            "sampled items. By default, each target is measured as if it were the only one.",
-        ),
-    ] = False,
-    ties: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Rank of a target among equal scores: worst, best, average or random. Default: "
-            "worst.",
-        ),
-    ] = None,
-    bounds: Annotated[
-        bool,
-        typer.Option(
-            "--bounds/--no-bounds",
-            help="Also show the range of all values that the observed ranks allow, whatever the "
-            "method.",
-        ),
-    ] = True,
-    level: Annotated[
-        float,
-        typer.Option("--level", "--confidence", metavar="P", help="Level of intervals and bounds."),
-    ] = _LEVEL,
-    resamples: Annotated[
-        int | None,
-        Sets("n_bootstrap"),
-        typer.Option(
-            metavar="N",
-            help="Number of resamples of users, for methods whose standard error needs them. "
-            "Default: 200.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of resamples and random ties.")] = 0,
+    method: Annotated[str, Sets("estimator")] = "auto",
+    scores: Annotated[bool, Sets("kind", "scores")] = False,
+    shared: bool = False,
+    ties: str | None = None,
+    bounds: bool = True,
+    level: Annotated[float, typer.Option("--level", "--confidence")] = _LEVEL,
+    resamples: Annotated[int | None, Sets("n_bootstrap")] = None,
+    seed: int = 0,
     format: Format = "table",
     report: ReportFile = None,
 ) -> None:
@@ -113,6 +57,31 @@ def estimate(
     estimates recall in the catalogue, with an interval and the range of values that the sampled
     ranks allow. Several models are compared with the first one: differences, their intervals,
     and the probability that their signs are right.
+
+    Parameters
+    ----------
+    files : RANKS|SCORES
+        Table of the rank of each target (held-out item) among its sampled items: rank, and user if
+        users have several targets. Or table of the scores of targets and sampled items: user, item,
+        score, target. Pass several files to compare models on the same users with the first one.
+    method : METHOD
+        Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is the measure
+        of the sample itself.
+    scores
+        Use the scores of a file that also has a column of ranks.
+    shared
+        Measure whole rankings, with all targets of a user, which share the user's sampled items. By
+        default, each target is measured as if it were the only one.
+    ties : RULE
+        Rank of a target among equal scores: worst, best, average or random. Default: worst.
+    bounds
+        Also show the range of all values that the observed ranks allow, whatever the method.
+    level : P
+        Level of intervals and bounds.
+    resamples : N
+        Number of resamples of users, for methods whose standard error needs them. Default: 200.
+    seed : N
+        Seed of resamples and random ties.
     """
     from podium import _check
 

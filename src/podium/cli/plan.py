@@ -22,80 +22,16 @@ _EXPECTED = "Expected ranks"
 def plan(
     samples: Samples,
     columns: SampleColumns,
-    users: Annotated[
-        int,
-        Sets("n_users"),
-        typer.Option(metavar="M", help="Number of users whose held-out items will be ranked."),
-    ],
-    error: Annotated[
-        float,
-        typer.Option(
-            metavar="X",
-            help="Largest acceptable error of the estimate: the root mean square error, which "
-            "combines standard error and bias, in units of the measure.",
-        ),
-    ],
-    measure: Annotated[
-        str,
-        typer.Option(
-            "--measure",
-            "--metric",
-            "-m",
-            metavar="MEASURE",
-            help="Measure that is determined by the rank of the target.",
-        ),
-    ] = "ndcg@10",
-    ignore_bias: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-bias", help="Apply --error to the standard error only, without bias."
-        ),
-    ] = False,
-    method: Annotated[
-        str,
-        Sets("estimator"),
-        typer.Option(
-            metavar="METHOD",
-            help="Method that podium estimate will use: auto (smooth), or another one such as mle "
-            "or 'bv(gamma=0.1)'.",
-        ),
-    ] = "auto",
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RANKS",
-            help="Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for "
-            "podium estimate. Scores may have strata.",
-            rich_help_panel=_EXPECTED,
-        ),
-    ] = None,
-    expect: Annotated[
-        float | None,
-        typer.Option(
-            metavar="VALUE",
-            help="Expected value of the measure, without a pilot. Default: the value of a "
-            "ranking with recall@k = sqrt(k / N).",
-            rich_help_panel=_EXPECTED,
-        ),
-    ] = None,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,…",
-            help="Sizes of samples to compare; for growing samples, their last sizes. Default: "
-            "from 25, doubled until the error X is reached.",
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        Sets("n_repeats"),
-        typer.Option(
-            metavar="N",
-            help="Number of draws from the posterior of the pilot, and of simulations for methods "
-            "that need them. Default: 16.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of draws and simulations.")] = 0,
+    users: Annotated[int, Sets("n_users")],
+    error: float,
+    measure: Annotated[str, typer.Option("--measure", "--metric", "-m")] = "ndcg@10",
+    ignore_bias: bool = False,
+    method: Annotated[str, Sets("estimator")] = "auto",
+    pilot: Annotated[Path | None, typer.Option(rich_help_panel=_EXPECTED)] = None,
+    expect: Annotated[float | None, typer.Option(rich_help_panel=_EXPECTED)] = None,
+    sizes: str | None = None,
+    repeats: Annotated[int | None, Sets("n_repeats")] = None,
+    seed: int = 0,
     format: Format = "table",
 ) -> None:
     """Compute how many items to sample for a given error, and the cost of ranking all items.
@@ -104,6 +40,35 @@ def plan(
     The expected ranks follow from a pilot. Without a pilot, the plan assumes three distributions of
     ranks with the same value of the measure. From a pilot with a column of strata, the plan is for
     the top of a proxy's list and random others.
+
+    Parameters
+    ----------
+    users : M
+        Number of users whose held-out items will be ranked.
+    error : X
+        Largest acceptable error of the estimate: the root mean square error, which combines
+        standard error and bias, in units of the measure.
+    measure : MEASURE
+        Measure that is determined by the rank of the target.
+    ignore_bias
+        Apply --error to the standard error only, without bias.
+    method : METHOD
+        Method that podium estimate will use: auto (smooth), or another one such as mle or
+        'bv(gamma=0.1)'.
+    pilot : RANKS
+        Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for podium estimate.
+        Scores may have strata.
+    expect : VALUE
+        Expected value of the measure, without a pilot. Default: the value of a ranking with
+        recall@k = sqrt(k / N).
+    sizes : N,N,…
+        Sizes of samples to compare; for growing samples, their last sizes. Default: from 25,
+        doubled until the error X is reached.
+    repeats : N
+        Number of draws from the posterior of the pilot, and of simulations for methods that need
+        them. Default: 16.
+    seed : N
+        Seed of draws and simulations.
     """
     from podium import _check
 

@@ -36,30 +36,28 @@ RunFile: TypeAlias = Annotated[
 
 
 def rank(
-    model: Annotated[
-        Path, typer.Argument(help="Model file that podium train has written.", metavar="MODEL")
-    ],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="Table with one row per user and item: user (or qid), item, and the features of "
-            "the model. Or an svmlight file with qid (LETOR), which can be larger than memory if "
-            "the rows of each query are adjacent.",
-            metavar="DATA",
-        ),
-    ],
+    model: Annotated[Path, typer.Argument()],
+    data: Annotated[Path, typer.Argument()],
     columns: ColumnNames,
     out: RunFile = None,
-    k: Annotated[
-        int | None,
-        typer.Option("-k", metavar="K", help="Number of items to keep per user. Default: all."),
-    ] = None,
+    k: Annotated[int | None, typer.Option("-k")] = None,
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
     If DATA has no items, an item is the position of the row within its user, starting at 0. For
     svmlight files, the first column of the run is qid, and queries whose rows are adjacent keep
     the order of the file.
+
+    Parameters
+    ----------
+    model : MODEL
+        Model file that podium train has written.
+    data : DATA
+        Table with one row per user and item: user (or qid), item, and the features of the model. Or
+        an svmlight file with qid (LETOR), which can be larger than memory if the rows of each query
+        are adjacent.
+    k : K
+        Number of items to keep per user. Default: all.
     """
     check_target(out, "--out", RUNS)
     from podium import _check, rankers

@@ -31,13 +31,7 @@ _PART = 2**16  # users per file of a folder
 
 
 def recommend(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            help="Model file that podium train has written for a recommender.",
-            metavar="MODEL",
-        ),
-    ],
+    model: Annotated[Path, typer.Argument()],
     cluster: Cluster,
     columns: ColumnNames,
     out: Annotated[
@@ -51,49 +45,36 @@ def recommend(
             "interrupted command continues with the next file. Default: CSV to stdout.",
         ),
     ] = None,
-    k: Annotated[
-        int,
-        typer.Option("-k", metavar="K", help="Number of items per user. pap@10 needs at least 19."),
-    ] = 20,
-    users: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Users to recommend to: a table with a column of users, such as the truth of "
-            "podium measure, or a .txt file with one user per line. Default: all users of the "
-            "model.",
-        ),
-    ] = None,
-    allow: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The only items to recommend: a table with a column of items, or a .txt file with "
-            "one item per line. Default: all items.",
-        ),
-    ] = None,
-    deny: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Items not to recommend, in a file as for --allow."),
-    ] = None,
-    include_seen: Annotated[
-        bool,
-        typer.Option(
-            "--include-seen", help="Also recommend items that the user has in the training events."
-        ),
-    ] = False,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The "
-            "lists of a model with factors are the same. Default: the CPU, by NumPy.",
-        ),
-    ] = None,
+    k: Annotated[int, typer.Option("-k")] = 20,
+    users: Path | None = None,
+    allow: Path | None = None,
+    deny: Path | None = None,
+    include_seen: bool = False,
+    device: str | None = None,
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
     Items that a user has in the events that the model was trained on are left out.
+
+    Parameters
+    ----------
+    model : MODEL
+        Model file that podium train has written for a recommender.
+    k : K
+        Number of items per user. pap@10 needs at least 19.
+    users : FILE
+        Users to recommend to: a table with a column of users, such as the truth of podium measure,
+        or a .txt file with one user per line. Default: all users of the model.
+    allow : FILE
+        The only items to recommend: a table with a column of items, or a .txt file with one item
+        per line. Default: all items.
+    deny : FILE
+        Items not to recommend, in a file as for --allow.
+    include_seen
+        Also recommend items that the user has in the training events.
+    device : NAME
+        Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The lists of a model
+        with factors are the same. Default: the CPU, by NumPy.
     """
     if is_folder_target(out):
         check_new_folder(out, "--out")

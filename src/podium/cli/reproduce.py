@@ -16,48 +16,35 @@ _OUTPUT = "Output"
 
 
 def reproduce(
-    recipe: Annotated[
-        str, typer.Argument(metavar="NAME|list", help="Name of a recipe, or list to show all.")
-    ] = "list",
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Folder to write the results to, in DIR/NAME. With list, the folder "
-            "to read the progress from.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = Path("reproduce"),
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Data set of the recipe: a folder, an archive or a file, or the folder that "
-            "contains it.",
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            "--repeats",
-            "--seeds",
-            metavar="N",
-            help="Number of repeats with different seeds. A small number gives a quick look. "
-            "Default: the number of the recipe.",
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Number of parallel processes.")] = 1,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start from the beginning instead of continuing.")
-    ] = False,
+    recipe: Annotated[str, typer.Argument()] = "list",
+    out: Annotated[Path, typer.Option("--out", "-o", rich_help_panel=_OUTPUT)] = Path("reproduce"),
+    data: Path | None = None,
+    repeats: Annotated[int | None, typer.Option("--repeats", "--seeds")] = None,
+    jobs: int = 1,
+    fresh: bool = False,
 ) -> None:
     """Reproduce a table or figure of a paper, and compare it with the printed values.
 
     Finished parts are kept: after an interruption, the same command continues.
 
     The recipes are in a package of their own, podium-studies.
+
+    Parameters
+    ----------
+    recipe : NAME|list
+        Name of a recipe, or list to show all.
+    out : DIR
+        Folder to write the results to, in DIR/NAME. With list, the folder to read the progress
+        from.
+    data : PATH
+        Data set of the recipe: a folder, an archive or a file, or the folder that contains it.
+    repeats : N
+        Number of repeats with different seeds. A small number gives a quick look. Default: the
+        number of the recipe.
+    jobs : N
+        Number of parallel processes.
+    fresh
+        Start from the beginning instead of continuing.
     """
     from podium.cli import _render
     from podium.errors import ArgumentError

@@ -17,61 +17,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parts:
-    """Options of the parts."""
+    """Options of the parts.
+
+    Parameters
+    ----------
+    by : HOW
+        How the events of the test part are selected:
+
+        time: the latest events;
+
+        user-time: the latest events of each user;
+
+        leave-last: the last N events of each user;
+
+        random: random events;
+
+        user-random: random events of each user;
+
+        group: all events of random users, or of random values of --column group=NAME.
+    test : P|N
+        Share of the events in the test part; with group, share of the groups; with leave-last,
+        number of events per user. Default: 0.2; with leave-last 1.
+    valid : P|N
+        The same for a validation part. Default: no such part.
+    at : TIME
+        With --by time, the time at which the test part begins, instead of --test: a number, or a
+        date or time such as 2011-10-01, by the clock of the column of times.
+    valid_at : TIME
+        With --by time, the time at which the validation part begins, instead of --valid.
+    seed : N
+        Seed of random splits. Default: 0.
+    least : N
+        Leave out users with fewer than N events.
+    """
 
     panel: ClassVar[str] = "Parts"
 
-    by: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="How the events of the test part are selected:\n\n"
-            "time: the latest events;\n\n"
-            "user-time: the latest events of each user;\n\n"
-            "leave-last: the last N events of each user;\n\n"
-            "random: random events;\n\n"
-            "user-random: random events of each user;\n\n"
-            "group: all events of random users, or of random values of --column group=NAME.",
-        ),
-    ]
-    test: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P|N",
-            help="Share of the events in the test part; with group, share of the groups; with "
-            "leave-last, number of events per user. Default: 0.2; with leave-last 1.",
-        ),
-    ] = None
-    valid: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P|N",
-            help="The same for a validation part. Default: no such part.",
-        ),
-    ] = None
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="With --by time, the time at which the test part begins, instead of --test: a "
-            "number, or a date or time such as 2011-10-01, by the clock of the column of times.",
-        ),
-    ] = None
-    valid_at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="With --by time, the time at which the validation part begins, instead of "
-            "--valid.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of random splits. Default: 0.")
-    ] = None
-    least: Annotated[
-        int,
-        typer.Option(metavar="N", help="Leave out users with fewer than N events."),
-    ] = 1
+    by: str
+    test: float | None = None
+    valid: float | None = None
+    at: str | None = None
+    valid_at: str | None = None
+    seed: int | None = None
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,26 +70,11 @@ class Columns(ColumnNames):
 
 
 def split(
-    events: Annotated[
-        Path,
-        typer.Argument(
-            help="Table with one row per event: user, item and, for a split by time, timestamp.",
-            metavar="EVENTS",
-        ),
-    ],
+    events: Annotated[Path, typer.Argument()],
     parts: Parts,
     columns: Columns,
     file: EventFile,
-    out: Annotated[
-        Path,
-        WRITTEN,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Folder for train.parquet, test.parquet, valid.parquet and split.json.",
-        ),
-    ],
+    out: Annotated[Path, WRITTEN, typer.Option("--out", "-o")],
 ) -> None:
     """Split a table of events into a training, a test and, if requested, a validation part.
 
@@ -109,6 +82,13 @@ def split(
     of EVENTS, and the numbers of rows, users and items of each part.
 
     Example: podium split ratings.csv --by user-time --test 0.2 --out parts
+
+    Parameters
+    ----------
+    events : EVENTS
+        Table with one row per event: user, item and, for a split by time, timestamp.
+    out : DIR
+        Folder for train.parquet, test.parquet, valid.parquet and split.json.
     """
     from podium.data.splitting import How, split_events
 

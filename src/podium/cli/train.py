@@ -36,15 +36,7 @@ _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 
 def train(
     context: typer.Context,
-    data: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Table with one row per user and item: user (or qid), relevance (or label), "
-            "features. Or svmlight files with qid (LETOR); several of them are read as one. For a "
-            "recommender: table with one row per event, with user, item and, optionally, a value.",
-            metavar="DATA",
-        ),
-    ],
+    data: Annotated[list[Path], typer.Argument()],
     model: Model,
     solver: Solver,
     validation: Validation,
@@ -52,11 +44,7 @@ def train(
     columns: FeatureColumns,
     interactions: Interactions,
     work: Work,
-    out: Annotated[
-        Path,
-        Written(beside=(".checkpoint", ".search")),
-        typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
-    ],
+    out: Annotated[Path, Written(beside=(".checkpoint", ".search")), typer.Option("--out", "-o")],
 ) -> None:
     """Train a model for the top of the list; --tune also chooses its parameters.
 
@@ -65,6 +53,15 @@ def train(
 
     The measure on the validation rows determines when training stops. Without such rows, the
     objective does.
+
+    Parameters
+    ----------
+    data : DATA
+        Table with one row per user and item: user (or qid), relevance (or label), features. Or
+        svmlight files with qid (LETOR); several of them are read as one. For a recommender: table
+        with one row per event, with user, item and, optionally, a value.
+    out : MODEL
+        File to write the model to.
     """
     if _models.is_recommender(model.model):
         _recommenders.train(
