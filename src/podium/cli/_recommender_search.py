@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from podium._text import counted
-from podium.cli import _messages
 from podium.cli._models import decay_of
-from podium.cli._searching import Search, describe, run, text_of
+from podium.cli._searching import Search, describe, text_of
 
 if TYPE_CHECKING:
-    from podium.data import Interactions
-    from podium.executors import Executor
     from podium.tuning import Search as Found
     from podium.tuning import Trial
 
@@ -40,44 +35,6 @@ def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     if tuning.grid is not None and isinstance(parts[0].get("decay"), list):
         parts[0]["decay"] = [decay_of(value) for value in parts[0]["decay"]]
     return checked_grid(model, parts)
-
-
-def search(
-    model: Any,
-    events: Mapping[str, Interactions | None],
-    tuning: Search,
-    fixed: set[str],
-    measure: str,
-    executor: Executor,
-    file: Path | None,
-    *,
-    share: float | None,
-    seed: int,
-    resume: bool,
-) -> Found:
-    """Search for the best parameters; after an interrupt, the finished trials are written."""
-    from podium import tuning as library
-
-    call = partial(
-        library.search,
-        model,
-        events["user_items"],
-        seen=events["seen"],
-        eval_set=events["eval_set"],
-        grid=grid(model, tuning, fixed),
-        valid=share,
-        measure=measure,
-        **tuning.limits(),
-        refit=False,
-        checkpoint=file,
-        resume=resume,
-        executor=executor,
-        seed=seed,
-    )
-    note = "" if file is None else f"; --resume continues from {file}"
-    result = run(call, "tuning", tuning.tune_table, lambda stopped: f"{_describe(stopped)}{note}.")
-    _messages.say(_describe(result))
-    return result
 
 
 def given(context: typer.Context) -> set[str]:
@@ -111,7 +68,12 @@ def repeated(
         if name == "set":
             value = [text for text in value or () if _name(text) not in params]
         if is_given(context, name) and name not in left_out and name not in named & params.keys():
-            words += _words(options[name], value)
+            values = _listed(value)
+            words += (
+                [options[name]]
+                if value is True
+                else [word for part in values for word in (options[name], str(part))]
+            )
     for name, value in params.items():
         is_named = name in named
         words += (
@@ -131,26 +93,15 @@ def is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _words(option: str, value: Any) -> list[str]:
-    """Return an option with its value, several times if it may be repeated."""
-    if value is True:
-        return [option]
-    return [word for part in _listed(value) for word in (option, str(part))]
-
-
 def _listed(value: Any) -> list[Any]:
     return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else [value]
 
 
-def _describe(result: Found) -> str:
+def told(result: Found) -> str:
+    """Return the best candidate, the cost of the search, and the measure without it."""
     seconds = sum(trial.seconds for trial in result.trials)
     fits = f" in {counted(len(result.trials), 'fits')} ({seconds:.0f} s of processor time)"
-    return describe(result, fits) + _of_defaults(result)
-
-
-def _of_defaults(result: Found) -> str:
-    """Return the measure of the longest fit of the first candidate, unless it is the best."""
-    fits: list[Trial] = [t for t in result.trials if t.number == 0 and not t.error]
-    if not fits or result.best.number == 0:
-        return ""
-    return f"; without the search {fits[-1].mean:.4f}"
+    first: list[Trial] = [t for t in result.trials if t.number == 0 and not t.error]
+    if not first or result.best.number == 0:
+        return describe(result, fits)
+    return f"{describe(result, fits)}; without the search {first[-1].mean:.4f}"

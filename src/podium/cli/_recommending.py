@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._models import OF_RECOMMENDERS
 from podium.cli._options import check_target
+from podium.cli._searching import run
 from podium.cli._training import Tuning
 from podium.errors import ArgumentError, DataError, arg
 
@@ -53,8 +55,8 @@ class Job:
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
-        from podium import _check
         from podium.data.files import check_file
+        from podium.tuning.of_rows import check_parts
 
         check_target(self.out, "--out", ("",))
         check_file(self.interactions, "interactions")
@@ -62,20 +64,15 @@ class Job:
             check_file(self.valid, "pairs to validate on")
         self.work.check()
         self.search.check_tune()
-        if self.valid_share is not None:
-            if not self.search.tune:
-                raise ArgumentError("--valid-share needs --tune.")
-            _check.open_fraction(self.valid_share, "--valid-share")
-            if self.valid is not None:
-                raise ArgumentError(
-                    "--valid and --valid-share were given, and each selects the validation pairs. "
-                    "Keep one."
-                )
+        if self.valid_share is not None and not self.search.tune:
+            raise ArgumentError("--valid-share needs --tune.")
+        check_parts(eval_set=self.valid, valid=self.valid_share)
         self.search.limits()
 
 
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
+    from podium import tuning
     from podium.data.interactions import read_weighted
 
     if job.work.resume and not job.search.tune and not model.makes_passes:
@@ -84,35 +81,41 @@ def fit(model: Any, job: Job) -> None:
         )
     checkpoint = _checkpoint(job.out, resume=job.work.resume)
     searched = None if checkpoint is None else checkpoint.with_suffix(".search")
-    of_gain: set[str] = set() if job.min_relevance is None else {"gain"}
-    fixed = _search.given(job.context) | of_gain
-    if job.search.tune:
-        _search.grid(model, job.search, fixed)
+    fixed = _search.given(job.context)
+    if job.min_relevance is not None:
+        fixed.add("gain")
+    grid = _search.grid(model, job.search, fixed) if job.search.tune else []
     with job.work.executor() as fit_executor:
-        low = job.min_relevance
         all_events = read_weighted(job.interactions, **job.reading, gain=job.gain)
-        events, not_positive = all_events.positives(low)
-        _check_memory(model, events)
-        valid = _read_valid(job, events)
-        seen = None if not_positive is None else not_positive.seen_in(events)
-        positives, resume = events, job.work.resume
-        if job.gain == "one" and not model.reads_gain:
-            events = events.distinct()
-        data = {"user_items": events, "seen": seen, "eval_set": valid}
+        positives, not_positive = all_events.positives(job.min_relevance)
+        _check_memory(model, positives)
+        valid = _read_valid(job, positives)
+        seen = None if not_positive is None else not_positive.seen_in(positives)
+        counts_once = job.gain == "one" and not model.reads_gain
+        events = positives.distinct() if counts_once else positives
+        resume = job.work.resume
         if job.search.tune:
             _note_new_start(searched, "search", resume=resume)
-            result = _search.search(
+            call = partial(
+                tuning.search,
                 model,
-                data,
-                job.search,
-                fixed,
-                job.eval_metric or "ndcg@10",
-                fit_executor,
-                searched,
-                share=job.valid_share,
-                seed=job.search.seed,
+                events,
+                seen=seen,
+                eval_set=valid,
+                grid=grid,
+                valid=job.valid_share,
+                measure=job.eval_metric,
+                **job.search.limits(),
+                refit=False,
+                checkpoint=searched,
                 resume=resume,
+                executor=fit_executor,
+                seed=job.search.seed,
             )
+            note = "" if searched is None else f"; --resume continues from {searched}"
+            told, table = _search.told, job.search.tune_table
+            result = run(call, "tuning", table, lambda stopped: f"{told(stopped)}{note}.")
+            _messages.say(told(result))
             model.set_params(**result.best_params)
             command = _search.repeated(
                 job.context, result.best_params, OF_RECOMMENDERS, makes_passes=model.makes_passes
@@ -121,33 +124,30 @@ def fit(model: Any, job: Job) -> None:
             resume = resume and _is_later(checkpoint, searched)
         else:
             _note_new_start(checkpoint, "fit", resume=resume)
+        data = {"user_items": events, "seen": seen, "eval_set": valid}
         seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
     _save(model, job.out, checkpoint)
     for file in (checkpoint, searched if job.search.tune else None):
         if file is not None:
             file.unlink(missing_ok=True)
     gain = model.get_params(deep=False).get("gain", job.gain)
-    n_rows, reads_weights = all_events.n_rows, model.reads_weights
-    if note := _weight_note(positives, n_rows, job, gain, reads_weights=reads_weights):
+    weight = _weight_note(
+        positives, all_events.n_rows, job, gain, reads_weights=model.reads_weights
+    )
+    zeros = _zero_note(positives, job)
+    if zeros:
+        zeros += " neither learned nor recommended; --gain one gives every pair the weight 1"
+    for note in filter(None, (weight, _repeat_note(positives, model, gain), zeros)):
         _messages.say(note)
-    if note := _repeat_note(positives, model, gain):
-        _messages.say(note)
-    if note := _zero_note(positives, job):
-        _messages.say(
-            f"{note} neither learned nor recommended; --gain one gives every pair the weight 1"
-        )
     _report(model, job, seconds, n_passes)
-
-
-def _smaller(model: Any) -> str:
-    has_factors = "n_factors" in model.get_params(deep=False)
-    return f"Lower {arg.n_factors}." if has_factors else "Choose a model that needs less."
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
     """Print the size of the data, the course of the fit and its result."""
     if model.makes_passes:
-        _messages.say(f"{_counts(model)}{_blocks(model)}; {_fit_summary(model, seconds, n_passes)}")
+        blocks = counted(model.n_blocks_, "blocks")
+        summary = _fit_summary(model, seconds, n_passes)
+        _messages.say(f"{_counts(model)} in {blocks}; {summary}")
         _messages.say(f"{_cost_summary(model, job.valid)}; wrote {job.out}")
     else:
         _messages.say(f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {job.out}")
@@ -273,8 +273,10 @@ def _fit(
             _save_interrupted(model, all_passes, out, checkpoint)
         raise
     except MemoryError as error:
+        has_factors = "n_factors" in model.get_params(deep=False)
+        advice = f"Lower {arg.n_factors}." if has_factors else "Choose a model that needs less."
         raise ArgumentError(
-            f"there is not enough memory for the fit ({error}). {_smaller(model)}"
+            f"there is not enough memory for the fit ({error}). {advice}"
         ) from error
     return time.perf_counter() - start, n_passes
 
@@ -357,10 +359,6 @@ def _counts(model: Any) -> str:
     n_users, n_items = model.n_users_, model.n_items_
     counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
     return ", ".join(counted(n, names) for n, names in counts)
-
-
-def _blocks(model: Any) -> str:
-    return f" in {counted(model.n_blocks_, 'blocks')}"
 
 
 def _n_pairs(model: Any) -> int:

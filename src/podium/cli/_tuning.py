@@ -48,23 +48,15 @@ def check(validation: Validation, tuning: Tuning, solver: Solver, time: str | No
 
 def _check_rows(validation: Validation, time: str | None) -> None:
     """Refuse several choices of validation rows, and incomplete ones."""
-    from podium import _check
     from podium.errors import ArgumentError
-    from podium.tuning.of_rows import SPLITS
+    from podium.tuning.of_rows import check_parts
 
-    share = validation.valid_share is not None or validation.split is not None
-    choices = {"--valid": validation.valid, "--folds": validation.folds, "a share": share or None}
-    given_options = [name for name, value in choices.items() if value is not None]
-    if len(given_options) > 1:
-        share_name = "--valid-share" if validation.split is None else "--split"
-        names = " and ".join(share_name if name == "a share" else name for name in given_options)
-        raise ArgumentError(f"{names} were given, and each selects the validation rows. Keep one.")
-    if validation.valid_share is not None:
-        _check.open_fraction(validation.valid_share, "--valid-share")
-    if validation.folds is not None and _check.cutoff(validation.folds, name="--folds") < 2:
-        raise ArgumentError(f"--folds must be an integer >= 2, got {validation.folds}.")
-    if validation.split is not None:
-        _check.choice(validation.split, "--split", SPLITS)
+    check_parts(
+        eval_set=validation.valid,
+        n_folds=validation.folds,
+        split=validation.split,
+        valid=validation.valid_share,
+    )
     by_time = (validation.split or "").startswith("time")
     if by_time and time is None:
         raise ArgumentError(f"--split {validation.split} needs --column timestamp=NAME.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.executors import Executor
+    from podium.types import Progress
 
+Rows: TypeAlias = "dict[str, NDArray[Any]]"
 _ROWS = 2**18  # rows of the run that are in memory at a time
 _MOST_USERS = 2**14
 _PART = 2**16  # users per file of a folder
@@ -86,20 +89,23 @@ def recommend(
 
     max_items = _check.cutoff(k, name="-k")
     fitted = load(model)
+    items = ("item", columns.name_of("item"), _labels(fitted.item_labels_, fitted.n_items_))
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
         "exclude_seen": not include_seen,
-        "allow": _items(fitted, allow, "--allow", columns.name_of("item")),
-        "deny": _items(fitted, deny, "--deny", columns.name_of("item")),
+        "allow": _known(allow, *items, model=model, option="--allow"),
+        "deny": _known(deny, *items, model=model, option="--deny"),
         "device": device,
     }
-    user_ids = _users(fitted, users, columns.name_of("user"), model)
-    with cluster.executor() as workers:
-        lists = Lists(fitted, options, workers)
+    all_users = _labels(fitted.user_labels_, fitted.n_users_)
+    known = _known(users, "user", columns.name_of("user"), all_users, model=model)
+    user_ids = all_users if known is None else known
+    with cluster.executor() as workers, progress("recommending") as show:
+        lists = Lists(user_ids, fitted, options, workers, show)
         if out is not None and is_folder_target(out):
-            _write_folder(out, model, user_ids, lists)
+            _write_folder(out, _job(model, user_ids, options), lists)
         else:
-            _write_file(out, user_ids, lists)
+            _write_file(out, lists)
     if lists.n_empty:
         written = "" if lists.n_users == user_ids.size else " of this call"
         _messages.say(
@@ -108,61 +114,67 @@ def recommend(
 
 
 class Lists:
-    """The lists of a fitted model, as rows.
+    """The lists of users of a fitted model, as rows.
 
     Attributes
     ----------
-    options : dict of str to value
-        The arguments of `recommend`.
+    users : (n_users,)
+    k : int
+        The most items of a user.
     n_users, n_empty : int
         The number of users so far, and of those without an item.
     """
 
-    def __init__(self, fitted: Any, options: dict[str, Any], workers: Executor | None) -> None:
+    def __init__(
+        self,
+        users: NDArray[Any],
+        fitted: Any,
+        options: dict[str, Any],
+        workers: Executor | None,
+        show: Progress,
+    ) -> None:
         from podium.executors import Threads
 
-        self._fitted, self.options, self.n_users, self.n_empty = fitted, options, 0, 0
+        self.users, self.k, self.n_users, self.n_empty = users, int(options["k"]), 0, 0
+        self._fitted, self._options, self._show = fitted, options, show
         self._executor = Threads(1) if workers is None else workers
 
-    def of(self, parts: Sequence[NDArray[Any]]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of parts of the users."""
-        lists = self._executor.map(_lists, parts, self._fitted, self.options)
-        for users, (items, scores) in zip(parts, lists, strict=True):
+    def write(self, starts: Sequence[int], size: int, append: Callable[[int, Rows], None]) -> None:
+        """Append the rows of the users from each start, which is passed on with them."""
+        parts = [self.users[start : start + size] for start in starts]
+        lists = self._executor.map(_lists, parts, self._fitted, self._options)
+        for start, users, (items, scores) in zip(starts, parts, lists, strict=True):
             self.n_users += users.size
-            self.n_empty += int((~_has_item(scores)).all(axis=1).sum())
-            yield _rows(users, items, scores)
+            is_item = scores > -inf
+            n_items = is_item.sum(axis=1)
+            self.n_empty += int((n_items == 0).sum())
+            rows = {"user": users.repeat(n_items), "item": items[is_item], "score": scores[is_item]}
+            append(start, rows)
+            self._show(min(start + size, self.users.size), self.users.size, "users")
 
 
 def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
     return fitted.recommend(users, **options)
 
 
-def _write_file(out: Path | None, users: NDArray[Any], lists: Lists) -> None:
+def _write_file(out: Path | None, lists: Lists) -> None:
     """Write all lists to one file, or to stdout."""
-    size = max(1, min(_MOST_USERS, _ROWS // lists.options["k"]))  # lists that fit in memory
-    starts = range(0, users.size, size)
-    with progress("recommending") as show, opened(out) as append:
-        parts = [users[start : start + size] for start in starts]
-        for start, rows in zip(starts, lists.of(parts), strict=True):
-            append(rows)
-            show(min(start + size, users.size), users.size, "users")
+    size = max(1, min(_MOST_USERS, _ROWS // lists.k))  # lists that fit in memory
+    with opened(out) as append:
+        lists.write(range(0, lists.users.size, size), size, lambda _, rows: append(rows))
 
 
-def _write_folder(out: Path, model: Path, users: NDArray[Any], lists: Lists) -> None:
+def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:
     """Write the lists of _PART users per file; files of an interrupted command are kept."""
     from podium.data.part_folder import PartFolder
 
-    starts = range(0, max(users.size, 1), _PART)
-    job = _job(model, users, lists.options)
-    with progress("recommending") as show, PartFolder(out, job) as folder:
+    starts = range(0, max(lists.users.size, 1), _PART)
+    with PartFolder(out, job) as folder:
         missing = [start for start in starts if not folder.has(start // _PART)]
         if len(missing) < len(starts):
             n_kept = len(starts) - len(missing)
             _messages.say(f"{n_kept} of {len(starts)} files are there already.")
-        parts = [users[start : start + _PART] for start in missing]
-        for start, rows in zip(missing, lists.of(parts), strict=True):
-            folder.write(start // _PART, rows)
-            show(min(start + _PART, users.size), users.size, "users")
+        lists.write(missing, _PART, lambda start, rows: folder.write(start // _PART, rows))
 
 
 def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -190,66 +202,33 @@ def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str,
     }
 
 
-def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dict[str, Any]:
-    """Return the lists as rows, without empty places."""
-    import numpy as np
-
-    is_item = _has_item(scores)
-    return {
-        "user": np.repeat(users, is_item.sum(axis=1)),
-        "item": items[is_item],
-        "score": scores[is_item],
-    }
-
-
-def _has_item(scores: NDArray[Any]) -> NDArray[Any]:
-    import numpy as np
-
-    return scores > -np.inf
-
-
-def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> NDArray[Any]:
-    """Return the users to recommend to, without repetitions: in the order of the file, or all."""
-    from podium import _check
-    from podium.data.id_lists import match, read_ids
-    from podium.errors import DataError
-
-    labels = _labels(fitted.user_labels_, fitted.n_users_)
-    if path is None:
-        return labels
-    known, unknown = match(read_ids(path, "user", column), labels)
-    if not known.size:
-        raise DataError(
-            f"{path}: {model} contains none of its users, such as {_check.label(unknown[0])}. The "
-            f"model has users such as {_check.label(labels[0])}."
-        )
-    if unknown.size:
-        _messages.say(
-            f"{path}: {unknown.size} of {known.size + unknown.size} users left out, because "
-            f"{model} does not contain them."
-        )
-    return known
-
-
-def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> Any:
-    """Return the items of a file that the model has; print the number of the others."""
+def _known(
+    path: Path | None,
+    kind: Literal["user", "item"],
+    column: str | None,
+    labels: NDArray[Any],
+    *,
+    model: Path,
+    option: str = "",
+) -> Any:
+    """Return the ids of a file that the model has, each once; print the number of the others."""
     from podium import _check
     from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
 
     if path is None:
         return None
-    labels = _labels(fitted.item_labels_, fitted.n_items_)
-    known, unknown = match(read_ids(path, "item", column), labels)
-    if not known.size and option == "--allow":
+    source = f"{option} {path}".strip()
+    known, unknown = match(read_ids(path, kind, column), labels)
+    if not known.size and option != "--deny":
         raise DataError(
-            f"{option} {path}: the model contains none of its items, such as "
-            f"{_check.label(unknown[0])}. The model has items such as {_check.label(labels[0])}."
+            f"{source}: {model} contains none of its {kind}s, such as {_check.label(unknown[0])}. "
+            f"The model has {kind}s such as {_check.label(labels[0])}."
         )
     if unknown.size:
         _messages.say(
-            f"{option} {path}: {unknown.size} of {unknown.size + known.size} items left out, "
-            f"because the model does not contain them, first {_check.label(unknown[0])}."
+            f"{source}: {unknown.size} of {known.size + unknown.size} {kind}s left out, because "
+            f"{model} does not contain them{f', first {_check.label(unknown[0])}' * bool(option)}."
         )
     return known
 

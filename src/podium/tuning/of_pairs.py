@@ -72,7 +72,6 @@ def divided_pairs(
     ArgumentError
         If the pairs are invalid, or an eval_set or `seen` has other users or items.
     """
-    share = _check.open_fraction(share, "valid")
     reader = Popularity().fit(user_items)  # the pairs are read and checked as in any fit
     learned, zeros = _split(reader.user_items_, every_row=every_row)
     others = None if seen is None else reader.pairs_like(seen, "seen", every_row=True)

@@ -99,6 +99,29 @@ class Fold:
     valid: Rows
 
 
+def check_parts(
+    *,
+    eval_set: Any = None,
+    n_folds: int | None = None,
+    split: str | None = None,
+    valid: float | None = None,
+) -> None:
+    """Raise if several arguments of a search choose the validation data, or one is invalid."""
+    ways = {"eval_set": eval_set, "n_folds": n_folds}
+    ways["valid" if split is None else "split"] = valid if split is None else split
+    names = [str(arg[name]) for name, value in ways.items() if value is not None]
+    if len(names) > 1:
+        raise ArgumentError(
+            f"{' and '.join(names)} were given, and each selects the validation data. Keep one."
+        )
+    if n_folds is not None and _check.cutoff(n_folds, name="n_folds") < 2:
+        raise ArgumentError(f"{arg.n_folds} must be an integer >= 2, got {n_folds}.")
+    if split is not None:
+        _check.choice(split, "split", SPLITS)
+    if valid is not None:
+        _check.open_fraction(valid, "valid")
+
+
 def divided_rows(
     rows: Rows,
     *,
@@ -111,8 +134,6 @@ def divided_rows(
     reader: str,
 ) -> list[Fold]:
     """Return the folds of a search: an eval_set, folds of users, or one split."""
-    if eval_set is not None and n_folds is not None:
-        raise ArgumentError(f"{arg.eval_set} and {arg.n_folds} were both given. Pass one of them.")
     if (eval_set is not None or n_folds is not None) and times is not None:
         raise ArgumentError(
             f"{arg.time} requires {arg.split('time', 'time-per-user')}. Leave it out."
@@ -129,12 +150,10 @@ def divided_rows(
 
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
     """Return n_folds folds that measure disjoint sets of users, whose sizes differ by at most 1."""
-    n_folds = _check.cutoff(n_folds, name="n_folds")
     groups = Groups.from_qid(_required(rows.qid, "n_folds"))
-    if not 2 <= n_folds <= groups.n_groups:
+    if n_folds > groups.n_groups:
         raise ArgumentError(
-            f"{arg.n_folds} must be from 2 to the number of users, {groups.n_groups}, got "
-            f"{n_folds}."
+            f"{arg.n_folds} must be at most the number of users, {groups.n_groups}, got {n_folds}."
         )
     shuffled_groups = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
     fold_of_row = (shuffled_groups % n_folds)[groups.index]
@@ -146,8 +165,6 @@ def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
 
 def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> list[Fold]:
     """Return one fold that measures a share of the rows, chosen by `split`."""
-    split = _check.choice(split, "split", SPLITS)
-    share = _check.open_fraction(share, "valid")
     if (times is None) == split.startswith("time"):
         text = (
             f"needs {arg.time()}, one value per row"

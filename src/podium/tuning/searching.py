@@ -18,7 +18,7 @@ from podium.recommenders import Recommender
 from podium.tuning import fitting
 from podium.tuning.candidates import Grid, Params, candidates, checked_grid, drawn
 from podium.tuning.of_pairs import OfPairs, check_measured, divided_pairs
-from podium.tuning.of_rows import OfRows, Rows, divided_rows, prepared
+from podium.tuning.of_rows import OfRows, Rows, check_parts, divided_rows, prepared
 from podium.tuning.results import Search
 from podium.tuning.trials import FitFile, Task, Trials
 from podium.types import Progress
@@ -191,6 +191,7 @@ def search(
     options = {"y": y, "qid": qid, "item": item, "min_relevance": min_relevance, "time": time}
     of_rows = options | {"n_folds": n_folds, "split": split, "one_group": one_group or None}
     seed, refit = _check.seed(seed), _check.flag(refit, "refit")
+    check_parts(eval_set=eval_set, n_folds=n_folds, split=split, valid=valid)
     if n_trials is not None:
         n_trials = _check.cutoff(n_trials, name="n_trials")
     task: Task
