@@ -29,28 +29,12 @@ def check(validation: Validation, tuning: Tuning, solver: Solver, time: str | No
     """Refuse options that contradict each other, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
+    from podium.tuning.of_rows import check_parts
 
     tuning.check_tune()
     _check.seed(tuning.seed)
     if tuning.jobs not in (None, -1):
         _check.cutoff(tuning.jobs, name="--jobs")
-    _check_rows(validation, time)
-    if not is_validated(validation, tuning):
-        for option, value in (
-            ("--eval-metric", validation.eval_metric),
-            ("--patience", solver.patience),
-        ):
-            if value is not None:
-                raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
-    if tuning.jobs is not None and not tuning.tune and validation.folds is None:
-        raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
-
-
-def _check_rows(validation: Validation, time: str | None) -> None:
-    """Refuse several choices of validation rows, and incomplete ones."""
-    from podium.errors import ArgumentError
-    from podium.tuning.of_rows import check_parts
-
     check_parts(
         eval_set=validation.valid,
         n_folds=validation.folds,
@@ -62,6 +46,13 @@ def _check_rows(validation: Validation, time: str | None) -> None:
         raise ArgumentError(f"--split {validation.split} needs --column timestamp=NAME.")
     if time is not None and not by_time:
         raise ArgumentError("--column timestamp=NAME needs --split time or time-per-user.")
+    if not is_validated(validation, tuning):
+        needing = {"--eval-metric": validation.eval_metric, "--patience": solver.patience}
+        for option, value in needing.items():
+            if value is not None:
+                raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
+    if tuning.jobs is not None and not tuning.tune and validation.folds is None:
+        raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
 
 
 def is_validated(validation: Validation, tuning: Tuning) -> bool:

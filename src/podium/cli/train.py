@@ -29,7 +29,6 @@ from podium.cli._tuning import grades_learned, grades_unread, head_drawn, left_o
 if TYPE_CHECKING:
     from podium.data import Features
     from podium.rankers.estimator import Ranker
-    from podium.tuning import Search
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 
@@ -77,8 +76,11 @@ def train(
             work=work,
         )
         return
+    import numpy as np
+
     from podium.data.feature_checks import check_scalable, labels
-    from podium.rankers.scaling import scaled
+    from podium.data.interactions import read_times
+    from podium.rankers.scaling import folded, scaled
     from podium.tuning.fitting import last_step, takes
     from podium.tuning.labels import check_ratings
 
@@ -88,7 +90,7 @@ def train(
     time = columns.name_of("timestamp")
     _tuning.check(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
-    times = read_times(data[0], time)
+    times = None if time is None else read_times(data[0], "feature table", timestamp=time)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=time, missing=missing)
     rows = replace(rows, X=_models.accepted(rows.X, estimator))
@@ -117,18 +119,15 @@ def train(
     unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
     if estimator is not unscaled:
         check_scalable(data, rows)
-    data_to_fit = (rows.X, relevance, rows.qid)
     item = rows.item if takes(last_step(estimator), "item") and rows.names_items else None
     for note in notes:
         _messages.say(note)
-    if tuning.tune or validation.holds_out_data:
-        search_result = _search(
-            estimator, data_to_fit, item, grid, model, validation, tuning, eval_set, times
-        )
-        fitted, summary = search_result.estimator, describe(search_result)
-    else:
-        fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
-    fitted = _final_model(fitted, rows, query_norm=model.query_norm)
+    data_to_fit = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item, "eval_set": eval_set}
+    fitted, summary = _fitted(data_to_fit, estimator, grid, model, validation, tuning, times)
+    fitted = folded(fitted)
+    fitted.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    if model.query_norm:
+        fitted.query_norm_ = True
     pooled = item is not None and fitted.pools_items
     _finish(fitted, rows, validation.valid, summary, out, pooled=pooled)
 
@@ -189,67 +188,30 @@ def _dense_like(features: Any, reference: Any) -> Any:
     return features.toarray() if is_sparse(features) and not is_sparse(reference) else features
 
 
-def read_times(path: Path, column: str | None) -> Any:
-    """Return the column of times if its name was given, otherwise None."""
-    if column is None:
-        return None
-    from podium import _check
-    from podium.data import times
-    from podium.data.tables import open_table
-    from podium.errors import DataError
-
-    table = open_table(path, "feature table", ())
-    if column not in table.names:
-        raise DataError(
-            f"{path} has no column {column!r} of times.{_check.nearest(column, table.names)}"
-        )
-    return times.read_times(table.fetch({column: "time"})[column], column, table)
-
-
-def _final_model(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
-    """Return the model for unscaled features, with the feature names and normalisation."""
-    import numpy as np
-
-    from podium.rankers.scaling import folded
-
-    fitted = folded(fitted)
-    fitted.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    if query_norm:
-        fitted.query_norm_ = True
-    return fitted
-
-
-def _fit(estimator: Any, data_to_fit: tuple[Any, ...], item: Any, eval_set: Any) -> Any:
-    from podium import tuning as library
-
-    with progress("training") as show:
-        return library.fit(estimator, *data_to_fit, item=item, eval_set=eval_set, progress=show)
-
-
-def _search(
+def _fitted(
+    data_to_fit: dict[str, Any],
     estimator: Any,
-    data_to_fit: tuple[Any, ...],
-    item: Any,
     grid: Any,
     model: Model,
     validation: Validation,
     tuning: Tuning,
-    eval_set: Any,
     times: Any,
-) -> Search:
+) -> tuple[Any, str]:
+    """Return the fitted estimator, and what a search or validation found as text."""
     from podium import tuning as library
     from podium.tuning.fitting import last_step
 
+    if not tuning.tune and not validation.holds_out_data:
+        with progress("training") as show:
+            return library.fit(estimator, **data_to_fit, progress=show), ""
     call = partial(
         library.search,
         estimator,
-        *data_to_fit,
-        item=item,
+        **data_to_fit,
         grid=grid,
         n_trials=tuning.limits().get("n_trials"),
         measure=last_step(estimator).eval_metric,
         min_relevance=model.min_relevance,
-        eval_set=eval_set,
         n_folds=validation.folds,
         split=validation.split,
         valid=validation.valid_share,
@@ -257,7 +219,8 @@ def _search(
         n_jobs=1 if tuning.jobs is None else tuning.jobs,
         seed=tuning.seed,
     )
-    return run(call, "tuning" if tuning.tune else "validating", tuning.tune_table, describe)
+    result = run(call, "tuning" if tuning.tune else "validating", tuning.tune_table, describe)
+    return result.estimator, describe(result)
 
 
 def _finish(
