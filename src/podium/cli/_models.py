@@ -40,10 +40,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     for name in ("k", "min_relevance", "clip"):  # parameters of the loss
         by_option.pop(name, None)
     params = {**by_option, **_loss_parameters(model, model_parameters), **set_parameters}
-    _refuse_unknown(model.model, params, list(model_parameters))
-    if "random_state" in model_parameters:
-        params.setdefault("random_state", seed)
-    estimator = cls(**params)
+    estimator = _made(cls, model.model, params, list(model_parameters), seed)
     if model.model == "linear":
         refuse_idle_steps(estimator, {name: _option_of(name) or f"--set {name}" for name in params})
     if "eval_metric" in model_parameters:
@@ -92,11 +89,7 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     }  # fmt: skip
     set_parameters = recommender_assignments(model.set)
     _refuse_both(by_option, set_parameters)
-    params = by_option | set_parameters
-    _refuse_unknown(model.model, params, names)
-    if "random_state" in names:
-        params.setdefault("random_state", seed)
-    return cls(**params)
+    return _made(cls, model.model, by_option | set_parameters, names, seed)
 
 
 def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
@@ -162,7 +155,12 @@ def loss_of(model: Model, text: str) -> Any:
     from podium.errors import ArgumentError
 
     if _is_library_loss(model, text):
-        return _library_loss(model, text)
+        if model.clip or model.min_relevance is not None:
+            raise ArgumentError(
+                f"--clip and --min-relevance are for losses of podium, and {text!r} is a loss of "
+                f"{model.model} itself. Leave them out."
+            )
+        return text
     base, text_parameters = losses.split(text)
     cls: Any = losses.REGISTRY.get(base)
     fields = {} if cls is None else _defaults(cls)
@@ -247,20 +245,9 @@ def _is_library_loss(model: Model, text: str) -> bool:
     from podium import losses
 
     cls = _class(model.model)
-    if not cls.has_own_objectives:
-        return False
-    return text in cls.library_objectives() or not losses.is_registered(text)
-
-
-def _library_loss(model: Model, text: str) -> str:
-    from podium.errors import ArgumentError
-
-    if model.clip or model.min_relevance is not None:
-        raise ArgumentError(
-            f"--clip and --min-relevance are for losses of podium, and {text!r} is a loss of "
-            f"{model.model} itself. Leave them out."
-        )
-    return text
+    return cls.has_own_objectives and (
+        text in cls.library_objectives() or not losses.is_registered(text)
+    )
 
 
 def assignments(texts: list[str] | None) -> dict[str, Any]:
@@ -305,24 +292,24 @@ def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
             )
 
 
-def _refuse_unknown(model: str, params: dict[str, Any], parameter_names: list[str]) -> None:
+def _made(cls: Any, model: str, params: dict[str, Any], names: list[str], seed: int) -> Any:
+    """Return a model with these parameters and the seed; refuse parameters that it does not have.
+
+    The message lists those that it has: options, and the names for --set.
+    """
     from podium import _check
     from podium.errors import ArgumentError
 
     for name in params:
-        if name not in parameter_names:
-            option = _option_of(name) or f"--set {name}"
+        if name not in names:
+            options = ", ".join(filter(None, map(_option_of, names)))
+            others = ", ".join(name for name in names if not _option_of(name))
             raise ArgumentError(
-                f"--model {model} does not accept {option}.{_check.nearest(name, parameter_names)} "
-                f"It accepts {_accepted_options(parameter_names)}."
+                f"--model {model} does not accept {_option_of(name) or f'--set {name}'}."
+                f"{_check.nearest(name, names)} It accepts "
+                f"{f'{options}; with --set {others}' if others else options}."
             )
-
-
-def _accepted_options(parameter_names: list[str]) -> str:
-    """Return the parameters of a model as text: options, and the names for --set."""
-    options = [option for name in parameter_names if (option := _option_of(name))]
-    others = [name for name in parameter_names if not _option_of(name)]
-    return f"{', '.join(options)}; with --set {', '.join(others)}" if others else ", ".join(options)
+    return cls(**({"random_state": seed} if "random_state" in names else {}) | params)
 
 
 def _option_of(name: str) -> str | None:

@@ -55,9 +55,7 @@ def train(
         reading={**columns.names_by_role(), **interactions.of_file()},
         min_relevance=model.min_relevance,
         gain=gain_of(interactions.gain, model.min_relevance),
-        valid=validation.valid,
-        valid_share=validation.valid_share,
-        eval_metric=validation.eval_metric,
+        validation=validation,
         search=tuning,
         work=work,
     )

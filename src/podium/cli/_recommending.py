@@ -21,7 +21,7 @@ from podium.cli._messages import progress
 from podium.cli._models import OF_RECOMMENDERS
 from podium.cli._options import check_target
 from podium.cli._searching import run
-from podium.cli._training import Tuning
+from podium.cli._training import Tuning, Validation
 from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ class Job:
     reading: dict[str, Any]
     min_relevance: float | None
     gain: str
-    valid: Path | None
-    valid_share: float | None
-    eval_metric: str | None
+    validation: Validation
     search: Tuning
     work: Work
 
@@ -58,15 +56,16 @@ class Job:
         from podium.data.files import check_file
         from podium.tuning.of_rows import check_parts
 
+        share, valid = self.validation.valid_share, self.validation.valid
         check_target(self.out, "--out", ("",))
         check_file(self.interactions, "interactions")
-        if self.valid is not None:
-            check_file(self.valid, "pairs to validate on")
+        if valid is not None:
+            check_file(valid, "pairs to validate on")
         self.work.check()
         self.search.check_tune()
-        if self.valid_share is not None and not self.search.tune:
+        if share is not None and not self.search.tune:
             raise ArgumentError("--valid-share needs --tune.")
-        check_parts(eval_set=self.valid, valid=self.valid_share)
+        check_parts(eval_set=valid, valid=share)
         self.search.limits()
 
 
@@ -103,8 +102,8 @@ def fit(model: Any, job: Job) -> None:
                 seen=seen,
                 eval_set=valid,
                 grid=grid,
-                valid=job.valid_share,
-                measure=job.eval_metric,
+                valid=job.validation.valid_share,
+                measure=job.validation.eval_metric,
                 **job.search.limits(),
                 refit=False,
                 checkpoint=searched,
@@ -148,7 +147,7 @@ def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
         blocks = counted(model.n_blocks_, "blocks")
         summary = _fit_summary(model, seconds, n_passes)
         _messages.say(f"{_counts(model)} in {blocks}; {summary}")
-        _messages.say(f"{_cost_summary(model, job.valid)}; wrote {job.out}")
+        _messages.say(f"{_cost_summary(model, job.validation.valid)}; wrote {job.out}")
     else:
         _messages.say(f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {job.out}")
 
@@ -209,7 +208,7 @@ def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
     from podium.data.columns import is_rating
     from podium.data.interactions import read_weighted
 
-    path, low = job.valid, job.min_relevance
+    path, low = job.validation.valid, job.min_relevance
     if path is None:
         return None
     events = read_weighted(path, **job.reading, gain="one")

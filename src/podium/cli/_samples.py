@@ -90,7 +90,7 @@ def reader(
         n_items=samples.items,
         n_negatives=samples.negatives,
         replacement=not samples.no_replacement,
-        stages=_stages(samples.stages),
+        stages=read_numbers(samples.stages, "--stages", "100,200,400"),
         mixed=samples.mixed,
         negatives=samples.negatives_file,
         own_target="drop" if samples.drop_own else "error",
@@ -147,12 +147,10 @@ def _read(path: Path, reader: SampleReader) -> Observations:
     return reader.rank(*_candidate_scores(path, reader.pairs, reader.n_items))
 
 
-def _stages(text: str | None) -> list[int] | None:
-    return None if text is None else read_numbers(text, "--stages", "100,200,400")
-
-
-def read_numbers(text: str, option: str, example: str) -> list[int]:
-    """Return comma-separated numbers."""
+def read_numbers(text: str | None, option: str, example: str) -> list[int] | None:
+    """Return comma-separated numbers; None if the option is not given."""
+    if text is None:
+        return None
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words):
         raise ArgumentError(
@@ -173,10 +171,7 @@ def _candidate_scores(
     model, file = Factorization.load(path), candidates.file
     pairs = (candidates.user, candidates.item, candidates.target)
     scored = score_candidates(model, *pairs, model_name=str(path), source=str(file))
-    (n_users, n_known), (n_listed, n_scored) = (
-        scored.n_users,
-        scored.n_items,
-    )
+    (n_users, n_known), (n_listed, n_scored) = scored.n_users, scored.n_items
     if n_known < n_users:
         _messages.say(
             f"{file}: {n_users - n_known} of {n_users} users left out, because {path} does not "

@@ -91,8 +91,7 @@ def plan(
     options |= {} if repeats is None else {"n_repeats": repeats}
     options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
     options |= {"replacement": not samples.no_replacement, "pilot": known}
-    if sizes is not None:
-        options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
+    options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
     if repeats is not None and pilot is None:
         _refuse_repeats(sampled.get(method))
     with _messages.progress("planning") as show:
