@@ -150,17 +150,18 @@ def _template() -> Any:
     environment = jinja2.Environment(autoescape=True, finalize=written)
     environment.filters |= {"paragraphs": _paragraphs, "cells": _table}
     environment.tests["drawable"] = figures.can_be_drawn
-    return environment.from_string(_resource("page.html.jinja"))
+    return environment.from_string(resource("page.html.jinja"))
 
 
 @cache
 def _assets() -> dict[str, str]:
     """Return style and script, and the hash that allows exactly this script in the policy."""
-    script = _resource("page.js")
+    script = resource("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style = "\n".join([_SCHEMES, _resource("page.css")])
+    style = "\n".join([_SCHEMES, resource("page.css")])
     return {"style": style, "script": script, "script_hash": f"sha256-{digest}"}
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """Return the text of a file beside this module."""
     return resources.files("podium.report").joinpath(name).read_text(encoding="utf-8")

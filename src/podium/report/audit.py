@@ -94,11 +94,9 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 def findings_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each finding, with its largest effect on the measure."""
     records = [{**_largest(f["effects"]), **f, "run": _run(f)} for f in result["findings"]]
+    run = ["run"] if any(record["run"] for record in records) else []
     columns: tables.Columns = {
-        "check": ("check", str),
-        **({"run": ("run", str)} if any(record["run"] for record in records) else {}),
-        "severity": ("severity", str),
-        "count": ("count", str),
+        **tables.texts("check", *run, "severity", "count"),
         "of": ("total", str),
         "with": ("with", number),
         "without": ("without", number),

@@ -8,26 +8,21 @@ from typing import Any
 import numpy as np
 
 from podium.report import estimate_notes as notes
-from podium.report import headlines, pages
+from podium.report import headlines, measured, pages
 from podium.report._types import Report, Table
 from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
-from podium.report.tables import Columns, build, ends, flat, named, once
+from podium.report.tables import Columns, build, ends, flat, once, texts
 from podium.report.views import Numbers, Tables, Text, View
 
+_ENDS = ("low", "high", "lowest", "highest")
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
-    *("interval_of", "error_from", "lowest", "highest", "prior_decides"),
-    "order_assumed",
+    *("interval_of", "error_from", "lowest", "highest", "prior_decides", "order_assumed"),
 )
-
-_MEAN = (
-    *("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from"),
-    *("prior_decides", "order_assumed"),
-)
-_TEST = ("difference", "std_error", "sign_probability", "either_sign")
-_ENDS = ("low", "high", "lowest", "highest")
-_OF_TEST = (*_TEST, *_ENDS)
+_OF_RUN = [name for name in _FLAT if name not in (*_ENDS, "n_undefined")]
+_TEST = ("difference", "std_error", "sign_probability", "either_sign", *_ENDS)
+_OF_MEAN = ("std_error", "n_groups", *_ENDS)
 
 
 def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> View:
@@ -119,28 +114,18 @@ def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Repor
 
 
 def estimate_numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield the numbers of each estimate, by its measure."""
-    for name, estimate in result["measures"].items():
-        yield name, _numbers(estimate, "mean", "n_groups")
+    """Return the numbers of each estimate, by its measure."""
+    return measured.evaluation_numbers(result, _OF_MEAN)
 
 
 def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield the numbers of each estimate, ``run/ndcg@10``, and difference, ``b - a/ndcg@10``."""
-    for measure, results in result["measures"].items():
-        for run, mean in results["means"].items():
-            yield f"{run}/{measure}", _numbers(mean, "mean", "n_groups")
-        for test in results["differences"]:
-            name = f"{test['run']} - {test['baseline']}/{measure}"
-            yield name, _numbers(test, "difference", "sign_probability")
-
-
-def _numbers(record: Mapping[str, Any], value: str, other: str) -> dict[str, Any]:
-    limits = _ENDS if record["bounds"] else _ENDS[:2]
-    return named(record, value, ("std_error", other, *limits))
+    """Return the numbers of each estimate, ``run/ndcg@10``, and difference, ``b - a/ndcg@10``."""
+    of_test = ("std_error", "sign_probability", *_ENDS)
+    return measured.comparison_numbers(result, _OF_MEAN, of_test)
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:
-    return build({"measure": ("measure", str), **_columns(result)}, _by_measure(result))
+    return build({**texts("measure"), **_columns(result)}, _by_measure(result))
 
 
 def _by_measure(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -166,47 +151,34 @@ def estimate_table(result: Mapping[str, Any]) -> Table:
 
 
 def _means_table(result: Mapping[str, Any]) -> Table:
-    columns: Columns = {"measure": ("measure", str), "run": ("run", str), **_columns(result)}
-    records = (
-        {**mean, "measure": measure, "run": run}
-        for measure, results in result["measures"].items()
-        for run, mean in results["means"].items()
-    )
-    return once(build(columns, records), "measure")
+    columns = {**texts("measure", "run"), **_columns(result)}
+    return once(build(columns, measured.means(result)), "measure")
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:
-    tests = [
-        {**test, "measure": measure}
-        for measure, results in result["measures"].items()
-        for test in results["differences"]
-    ]
+    first = next(measured.tests(result))
     columns: Columns = {
-        "measure": ("measure", str),
-        "run": ("run", str),
+        **texts("measure", "run"),
         "diff.": ("difference", change),
-        f"{tests[0]['level']:.4g} interval": ("interval", changes),
+        f"{first['level']:.4g} interval": ("interval", changes),
         "sign right": ("sign_probability", probability),
-        **({} if tests[0]["bounds"] is None else {"possible": ("bounds", changes)}),
+        **({} if first["bounds"] is None else {"possible": ("bounds", changes)}),
     }
-    return once(build(columns, tests), "measure")
+    return once(build(columns, measured.tests(result)), "measure")
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:
     """Return a row per measure and model: its mean, then its difference from the first."""
+    doubled = ("std_error", *_ENDS)  # names that a mean has as well
+    names = {name: f"difference_{name}" if name in doubled else name for name in _TEST}
+    tests = {(test["measure"], test["run"]): test for test in measured.tests(result)}
     records: list[Mapping[str, Any]] = []
-    names = {name: f"difference_{name}" for name in ("std_error", *_ENDS)}
-    for measure, results in result["measures"].items():
-        tests = {test["run"]: test for test in results["differences"]}
-        for run, mean in results["means"].items():
-            test = tests.get(run, {})
-            values = {
-                names.get(k, k): v for k, v in {**test, **ends(test)}.items() if k in _OF_TEST
-            }
-            start = {"measure": measure, "run": run, "baseline": result["baseline"]}
-            records.append({**mean, **values, **start})
-    columns = ["measure", "run", *_MEAN, *_ENDS, "baseline", "difference", "difference_std_error"]
-    return flat([*columns, *_TEST[2:], *(f"difference_{end}" for end in _ENDS)], records)
+    for mean in measured.means(result):
+        test = tests.get((mean["measure"], mean["run"]), {})
+        values = {**test, **ends(test)}
+        of_test = {name: values.get(field) for field, name in names.items()}
+        records.append({**mean, **of_test, "baseline": result["baseline"]})
+    return flat(["measure", "run", *_OF_RUN, *_ENDS, "baseline", *names.values()], records)
 
 
 def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from podium.report.cells import (
 )
 from podium.report.conventions import GLUE, conventions_line
 from podium.report.headlines import lead
-from podium.report.tables import Columns, build, flat, named, once
+from podium.report.tables import Columns, build, flat, named, once, texts
 from podium.report.views import Forms, Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
@@ -35,7 +35,6 @@ _TESTS = (
     *("t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
-_OF_TEST = ("low", "high", "std_error", *_TESTS)
 _ENDS = ("std_error", "low", "high", "level")
 _SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
 _TEST = ("difference", *_ENDS, *_TESTS, "n_undefined")
@@ -59,21 +58,25 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     return View((Tables(tables), Text((note,))), legend)
 
 
-def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
+def evaluation_numbers(result: Mapping[str, Any], names: Iterable[str] = _OF_MEAN) -> Numbers:
     """Yield the numbers of each mean: ``ndcg@10``, in a segment ``n_pos 1/ndcg@10``."""
     for by, name, measure, summary in summaries(result):
-        yield _key(by, name, measure), named(summary, "mean", _OF_MEAN) | _of_unjudged(summary)
+        yield _key(by, name, measure), named(summary, "mean", names) | _of_unjudged(summary)
 
 
-def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
+def comparison_numbers(
+    result: Mapping[str, Any],
+    of_mean: Iterable[str] = _OF_MEAN,
+    of_test: Iterable[str] = ("low", "high", "std_error", *_TESTS),
+) -> Numbers:
     """Yield the numbers of each mean, ``run/ndcg@10``, and test, ``run - baseline/ndcg@10``."""
     for by, name, measure, tested in comparisons(result):
         place = _key(by, name, measure)
         for run, mean in tested["means"].items():
-            yield f"{run}/{place}", named(mean, "mean", _OF_MEAN)
+            yield f"{run}/{place}", named(mean, "mean", of_mean)
         for test in tested["differences"]:
             pair = f"{test['run']} - {test['baseline']}/{place}"
-            yield pair, named(test, "difference", _OF_TEST)
+            yield pair, named(test, "difference", of_test)
 
 
 def _key(by: str, name: str, measure: str) -> str:
@@ -106,20 +109,15 @@ def _level(means: Iterator[Mapping[str, Any]]) -> float:
 
 def means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of an Evaluation's JSON form, by segment."""
-    has_segments = bool(result["segments"])
     columns: Columns = {
-        **({"segment": ("segment", str)} if has_segments else {}),
-        "measure": ("measure", str),
+        **texts(*(["segment"] if result["segments"] else []), "measure"),
         **_mean_columns(_level(iter(result["measures"].values())), has_bounds(result)),
     }
-    table = build(
-        columns,
-        (
-            {**summary, "segment": _segment(by, name), "measure": measure}
-            for by, name, measure, summary in summaries(result)
-        ),
+    records = (
+        {**summary, "segment": _segment(by, name), "measure": measure}
+        for by, name, measure, summary in summaries(result)
     )
-    return once(table, "segment") if has_segments else table
+    return once(build(columns, records), "segment")
 
 
 def _mean_columns(level: float, is_bounded: bool = False) -> Columns:
@@ -155,22 +153,8 @@ def without_segments(result: Mapping[str, Any]) -> str:
 
 def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
-    columns: Columns = {
-        "measure": ("measure", str),
-        "run": ("run", str),
-        **({"letters": ("letters", str)} if result["pairs"] == "all" else {}),
-        **_mean_columns(_first_level(result)),
-    }
-    records = (
-        {
-            **summary,
-            "measure": _measure_in(by, name, measure),
-            "run": run,
-            "letters": results.get("letters", {}).get(run),
-        }
-        for by, name, measure, results in comparisons(result)
-        for run, summary in results["means"].items()
-    )
+    letters = ["letters"] if result["pairs"] == "all" else []
+    columns = {**texts("measure", "run", *letters), **_mean_columns(_first_level(result))}
     is_best = [
         best is not None and best.is_proven and run == best.run
         for _, _, measure, tested in comparisons(result)
@@ -183,15 +167,22 @@ def run_means_table(result: Mapping[str, Any]) -> Table:
         if bold
         for column in (1, list(columns).index("mean"))
     ]
-    return {**once(build(columns, records), "measure"), "highlight": cells}
+    return {**once(build(columns, means(result)), "measure"), "highlight": cells}
+
+
+def means(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the means of all runs, with their measure, run and letters."""
+    for by, name, measure, tested in comparisons(result):
+        for run, mean in tested["means"].items():
+            place = {"measure": _measure_in(by, name, measure), "run": run}
+            yield {**mean, **place, "letters": tested.get("letters", {}).get(run)}
 
 
 def differences_table(result: Mapping[str, Any]) -> Table:
     """Return the differences of a Comparison's JSON form, with their tests."""
     p = ("t_p_value", "p t") if result["splits"] > 1 else ("randomisation_p_value", "p rand.")
     columns: Columns = {
-        "measure": ("measure", str),
-        "run": ("run", str),
+        **texts("measure", "run"),
         "diff.": ("difference", change),
         f"{_first_level(result):.4g} t interval": ("interval", changes),
         p[1]: (p[0], p_value),
@@ -199,11 +190,11 @@ def differences_table(result: Mapping[str, Any]) -> Table:
     }
     if _has_unjudged(result):
         columns |= {"unjudged": ("unjudged", _range), "labels": ("unjudged", _labels)}
-    return once(build(columns, _tests(result)), "measure")
+    return once(build(columns, tests(result)), "measure")
 
 
 def _has_unjudged(result: Mapping[str, Any]) -> bool:
-    return any("unjudged" in test for test in _tests(result))
+    return any("unjudged" in test for test in tests(result))
 
 
 def _range(unjudged: Mapping[str, Any] | None) -> str:
@@ -217,8 +208,7 @@ def _labels(unjudged: Mapping[str, Any] | None) -> str:
 def wins_table(result: Mapping[str, Any]) -> Table:
     """Return the users who gain and lose, and the sizes of effects, of a Comparison's JSON form."""
     columns: Columns = {
-        "measure": ("measure", str),
-        "run": ("run", str),
+        **texts("measure", "run"),
         **{name: (name, count) for name in ("wins", "losses", "equal")},
         "detectable": ("detectable", number),
         "effect": ("effect_size", _effect),
@@ -226,16 +216,16 @@ def wins_table(result: Mapping[str, Any]) -> Table:
     }
     if result["splits"] == 1:
         columns |= {"p t": ("t_p_value", p_value)}
-    return once(build(columns, _tests(result)), "measure")
+    return once(build(columns, tests(result)), "measure")
 
 
 def _effect(size: float | None) -> str:
     return NOTHING if size is None else f"{size:+.2f}"
 
 
-def _tests(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def tests(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the tests of all measures, with the name of both runs if all pairs were tested."""
-    is_all = result["pairs"] == "all"
+    is_all = result.get("pairs") == "all"
     for by, name, measure, results in comparisons(result):
         for test in results["differences"]:
             run = f"{test['run']} - {test['baseline']}" if is_all else test["run"]
@@ -261,7 +251,7 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
             "p rand., p Holm: paired randomisation test, before and after Holm's correction for "
             "all tests here. p t: paired t test."
         )
-        if any(test["randomisation_p_value"] is None for test in _tests(result)):
+        if any(test["randomisation_p_value"] is None for test in tests(result)):
             notes[-1] += (
                 " Without p rand., which measures that are not means and large numbers of tests "
                 "leave out, p Holm corrects p t."
@@ -335,7 +325,7 @@ def comparisons(
 ) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, results) of a Comparison's JSON form."""
     yield from (("", "all", *item) for item in result["measures"].items())
-    for segment in result["segments"]:
+    for segment in result.get("segments", ()):
         yield from ((segment["by"], segment["name"], *item) for item in segment["measures"].items())
 
 

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 
 from podium._text import printable
+from podium.report._page import resource
 from podium.report._types import Table
 from podium.report.cells import dashes
 from podium.report.tables import alignment, formatted
 from podium.report.views import Tables, Text, View
-
-# All colours derive from that of the text, so that light and dark pages both work. A table is as
-# wide as its text, so that a narrow page scrolls it sideways. Only long text takes several lines.
-_STYLE = """
-.podium-result{color:inherit;overflow-x:auto}
-.podium-result table{width:max-content;border-collapse:collapse;border:0;margin:.3em 0 .8em;
-color:inherit;background:none;font-size:.92em;font-variant-numeric:tabular-nums}
-.podium-result tr{background:none!important;color:inherit}
-.podium-result th,.podium-result td{padding:.2em .7em;border:0;text-align:left;
-vertical-align:top;max-width:min(30em,70vw);overflow-wrap:anywhere}
-.podium-result th{font-weight:600;white-space:nowrap;
-border-bottom:1px solid color-mix(in srgb,currentColor 45%,transparent)}
-.podium-result tbody tr+tr td{
-border-top:1px solid color-mix(in srgb,currentColor 12%,transparent)}
-.podium-result tbody tr:hover td{background:color-mix(in srgb,currentColor 6%,transparent)}
-.podium-result .right{text-align:right;white-space:nowrap}
-.podium-result p{margin:.3em 0;max-width:60em;font-size:.88em;opacity:.8;overflow-wrap:anywhere}
-.podium-result .title{opacity:1;font-weight:600;margin-top:.8em}
-""".replace("\n", "")
 
 
 def to_html(view: View) -> str:
@@ -43,7 +26,13 @@ def to_html(view: View) -> str:
     tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
     legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
     body = "".join([*parts, *legend])
-    return f'<div class="podium-result"><style>{_STYLE}</style>{body}</div>'
+    return f'<div class="podium-result"><style>{_style()}</style>{body}</div>'
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet in one line, without its comment."""
+    return resource("notebook.css").partition("*/")[2].replace("\n", "")
 
 
 def _part(part: Text | Tables) -> Iterator[str]:

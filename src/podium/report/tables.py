@@ -21,6 +21,7 @@ Columns: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """The columns of a table by name: the field of a record, and its form in a cell."""
 
 _DIGITS = 3
+_BOUNDS = ("lowest", "highest")
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -68,13 +69,23 @@ def ends(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named(record: Mapping[str, Any], value: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the value of a record under the name "", and the numbers of these names."""
-    numbers = {**record, **ends(record)}
-    return {"": record[value], **{name: numbers.get(name) for name in names}}
+    """Return the value of a record under the name "", and the numbers of these names.
+
+    A record without bounds has no `lowest` and `highest`.
+    """
+    numbers, absent = {**record, **ends(record)}, () if record.get("bounds") else _BOUNDS
+    return {"": record[value], **{name: numbers.get(name) for name in names if name not in absent}}
+
+
+def texts(*names: str) -> Columns:
+    """Return columns of text whose names are those of the fields."""
+    return {name: (name, str) for name in names}
 
 
 def once(table: Table, name: str) -> Table:
-    """Return a table without the cells of a column that repeat the cell above them."""
+    """Return a table without the cells of a column, if it has it, that repeat the cell above."""
+    if name not in table["columns"]:
+        return table
     j = list(table["columns"]).index(name)
     names = [row[j] for row in table["rows"]]
     rows = [list(row) for row in table["rows"]]
