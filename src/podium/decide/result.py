@@ -15,6 +15,8 @@ from podium.report.results import Result
 from podium.report.views import Forms
 from podium.types import Labels
 
+_RUNS = ("base", "candidate")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gate(Result):
@@ -108,16 +110,14 @@ class Gate(Result):
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/gate.json); nan becomes None."""
+        names, runs = ("decision", "verdict", "reasons"), {n: vars(self)[n] for n in _RUNS}
         return {
-            "decision": self.decision,
-            "verdict": self.verdict,
-            "reasons": self.reasons,
-            "base": self.base,
-            "candidate": self.candidate,
-            "claims": [claim.as_json(self.base, self.candidate) for claim in self.claims],
+            **{name: getattr(self, name) for name in names},
+            **runs,
+            "claims": [claim.as_json(**runs) for claim in self.claims],
             "look": self.look,
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
-            "ties": None if self.ties is None else self.ties.as_json(self.base, self.candidate),
+            "ties": None if self.ties is None else self.ties.as_json(**runs),
             "conventions": dict(self.conventions),
             "protocol": dict(self.protocol),
         }

@@ -73,15 +73,10 @@ class Rules:
         measures = (primary, *map(parse, guard_limits))
         limits = (first_limit, *guard_limits.values())
         _refuse_twice(measures)
-        rules = cls(
-            measures,
-            limits,
-            protocol.level,
-            "once" if not sequential else "any time" if horizon is None else "until horizon",
-            None if horizon is None else _check.cutoff(horizon, name="horizon"),
-            protocol.cluster,
-            protocol.weight,
-        )
+        looks = "once" if not sequential else "any time" if horizon is None else "until horizon"
+        n_users = None if horizon is None else _check.cutoff(horizon, name="horizon")
+        of_users = protocol.cluster, protocol.weight
+        rules = cls(measures, limits, protocol.level, looks, n_users, *of_users)
         if horizon is not None and not sequential:
             raise ArgumentError(
                 f"{arg.horizon} requires {arg.sequential(True)}. Leave it out to use the gate once."

@@ -92,11 +92,10 @@ class Ties:
 
     def as_json(self, base: str, candidate: str) -> dict[str, Any]:
         """Return the JSON form."""
-        last, first = self.decisions
         return {
             "n_lists": self.n_lists,
             "n_users": self.n_users,
-            "decisions": {"last": last, "first": first},
+            "decisions": dict(zip(("last", "first"), self.decisions, strict=True)),
             "claims_first": [claim.as_json(base, candidate) for claim in self.first],
             "sentence": self.sentence,
         }
@@ -106,10 +105,9 @@ def ties_of(
     pairs: Pairs, measures: Sequence[Measure], last: Sequence[Claim], first: Sequence[Claim]
 ) -> Ties | None:
     """Return what the order of equal scores changes; None if this is too little to be seen."""
-    n_lists = pairs.n_tied
-    ties = Ties(n_lists, pairs.n_users, tuple(last), tuple(first))
+    ties = Ties(pairs.n_tied, pairs.n_users, tuple(last), tuple(first))
     matters = ties.decide or ties.verdict != last[0].verdict or _matters(pairs, measures)
-    return ties if n_lists and matters else None
+    return ties if ties.n_lists and matters else None
 
 
 def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
@@ -134,9 +132,8 @@ def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
 def _matters(pairs: Pairs, measures: Sequence[Measure]) -> bool:
     if pairs.best is None:
         return False
-    n_lists, n_users = pairs.n_tied, pairs.n_users
     return any(
-        OpenTies(n_lists, n_users, last, first).matters
+        OpenTies(pairs.n_tied, pairs.n_users, last, first).matters
         for measure in measures
         for last, first in zip(pairs.means(measure), pairs.best.means(measure), strict=True)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from podium.evaluation import details
 from podium.metrics import parse
 from podium.report import Figure
-from podium.report.pictures import Pictures, chosen_measure, measured
+from podium.report.pictures import Pictures, chosen_measures, measured
 
 if TYPE_CHECKING:
     from podium.evaluation.comparison import Comparison
@@ -26,11 +26,9 @@ def of_evaluation(evaluation: Evaluation, measure: Any = None) -> Pictures:
         The only measure, by default all of them, or the first one that the picture can show.
     """
     result = evaluation.as_json()
-    name = chosen_measure(result["measures"], measure)
+    name, only, names = chosen_measures(result["measures"], measure)
     if not name:
         return {}
-    names = [*result["measures"]] if measure is None else [name]
-    only = "" if measure is None else name
     pictures: dict[str, Any] = {"means": measured.means(result, measure=only)}
     per_user = next((name for name in names if parse(name).metric.is_mean), None)
     if per_user:
@@ -52,9 +50,7 @@ def of_comparison(comparison: Comparison, measure: Any = None) -> Pictures:
         The only measure, by default the first one; all of them in the picture of means.
     """
     result = comparison.as_json()
-    name = chosen_measure(result["measures"], measure)
-    names = [*result["measures"]] if measure is None else [name]
-    only = "" if measure is None else name
+    name, only, names = chosen_measures(result["measures"], measure)
     pictures: dict[str, Any] = {
         "differences": measured.differences(result, name),
         "means": measured.run_means(result, measure=only),

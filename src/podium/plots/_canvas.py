@@ -227,14 +227,22 @@ class Canvas:
             text.set_text(_text.shorten(content, SMALL, self.width - 96))
             hint(text, content, if_shortened=True)
 
+    def dot(
+        self, ax: Any, place: tuple[float, float], paint: str, text: str, *, is_hollow: bool
+    ) -> Any:
+        """Draw a dot with a tooltip, and return it."""
+        face = self.paints["paper"] if is_hollow else paint
+        style = {"markeredgecolor": paint, "markerfacecolor": face, "marker": "o", "markersize": 9}
+        width = 2 if is_hollow else 0
+        (drawn,) = ax.plot(*([v] for v in place), linestyle="none", markeredgewidth=width, **style)
+        hint(drawn, text)
+        return drawn
+
     def finish(self) -> None:
         """Write title and notes, and set the size of a new figure."""
         room = self.width - 16
-        notes = [
-            line
-            for note in dict.fromkeys(self._notes)
-            for line in _text.wrap(_text.printable(note), SMALL, room)
-        ]
+        texts = map(_text.printable, dict.fromkeys(self._notes))
+        notes = [line for text in texts for line in _text.wrap(text, SMALL, room)]
         figure = self.ax.get_figure(root=True)
         style: dict[str, Any] = {"parse_math": False}
         muted: dict[str, Any] = {"fontsize": SMALL, "color": self.paints["muted"]}
@@ -242,8 +250,8 @@ class Canvas:
             if self._title:
                 self.ax.set_title(self._title, pad=6 + 17 * self._lines_above, **style)
             if notes:
-                label = self.ax.get_xlabel()
-                self.ax.set_xlabel("\n".join([*filter(None, [label]), *notes]), **muted, **style)
+                label = filter(None, [self.ax.get_xlabel(), *notes])
+                self.ax.set_xlabel("\n".join(label), **muted, **style)
             return
         style |= {"x": 4 / self.width, "ha": "left"}
         bold: dict[str, Any] = {"fontweight": "bold", "color": self.paints["ink"]}
@@ -264,23 +272,6 @@ def hint(artist: Any, content: str, *, if_shortened: bool = False) -> None:
     """Note for `to_svg` that an artist has a tooltip."""
     if not (if_shortened and artist.get_text() == content):
         artist.set_gid(HINT + _text.printable(content))
-
-
-def dot(sheet: Canvas, paint: str, *, is_hollow: bool) -> dict[str, Any]:
-    """Return the style of a dot."""
-    return {
-        "marker": "o",
-        "linestyle": "none",
-        "markersize": 9,
-        "markeredgecolor": paint,
-        "markerfacecolor": sheet.paints["paper"] if is_hollow else paint,
-        "markeredgewidth": 2 if is_hollow else 0,
-    }
-
-
-def legend_label(label: str) -> str:
-    """Return a label that a legend does not leave out."""
-    return label.lstrip("_") or label
 
 
 def _paints(ax: Any) -> Mapping[str, str]:

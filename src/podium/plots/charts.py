@@ -13,17 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import colours as palette
-from podium.plots._canvas import (
-    DASHED,
-    MOST_LINES,
-    SMALL,
-    Canvas,
-    Style,
-    canvas,
-    dot,
-    hint,
-    legend_label,
-)
+from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, Style, canvas, hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,11 +78,10 @@ def histogram(
         bounds = _check.column(edges, "edges").tolist()
         hints = _hints(bounds, heights, count_label)
         gap = (bounds[-1] - bounds[0]) / sheet.width  # about a point
-        for i, height in enumerate(heights):
-            span = bounds[i + 1] - bounds[i]
-            left, inner = bounds[i] + min(gap, 0.1 * span), span - 2 * min(gap, 0.1 * span)
-            (bar,) = sheet.ax.bar(left, height, inner, align="edge", color=sheet.paints["c0"])
-            hint(bar, hints[i])
+        for low, high, height, text in zip(bounds, bounds[1:], heights, hints, strict=False):
+            space = min(gap, 0.1 * (high - low))
+            place, color = (low + space, height, high - low - 2 * space), sheet.paints["c0"]
+            hint(*sheet.ax.bar(*place, align="edge", color=color), text)
         sheet.height = _BARS
         sheet.ax.set_xlim(bounds[0], bounds[-1])
         sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
@@ -111,11 +100,9 @@ def histogram(
 def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:
     """Return the bounds and the count of each bin as text."""
     digits = max(0, _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1)
-    bounds = [_numbers.fixed(edge, digits) for edge in edges]
-    return [
-        f"{bounds[i]} to {bounds[i + 1]}: {_text.counted(count, count_label)}"
-        for i, count in enumerate(counts)
-    ]
+    ends = [_numbers.fixed(edge, digits) for edge in edges]
+    bins = zip(ends, ends[1:], counts, strict=False)
+    return [f"{low} to {high}: {_text.counted(n, count_label)}" for low, high, n in bins]
 
 
 _PLOT = 250
@@ -267,8 +254,12 @@ def _draw_curve(sheet: Canvas, curve: _Curve) -> None:
     if len(curve.x) <= _MARKED or is_alone.any():
         marks["marker"] = "o"
     style: dict[str, Any] = {"linewidth": 2.25, "linestyle": _DASHES if curve.is_dashed else "-"}
-    label = legend_label(curve.label)
-    sheet.ax.plot(curve.x, curve.y, color=paint, label=label, **style, **marks)
+    sheet.ax.plot(curve.x, curve.y, color=paint, label=_named(curve.label), **style, **marks)
+
+
+def _named(label: str) -> str:
+    """Return a label that a legend does not leave out."""
+    return label.lstrip("_") or label
 
 
 def _reference(sheet: Canvas, value: float, label: str) -> None:
@@ -438,9 +429,8 @@ def _draw_point(
     for xs, ys in ((ends[:2], [y, y]), ([x, x], ends[2:])):
         if all(map(math.isfinite, (*xs, *ys))):
             sheet.ax.plot(xs, ys, color=paint, linewidth=2, label="_nolegend_")
-    style = dot(sheet, paint, is_hollow=number >= palette.N_COLOURS)
-    (drawn,) = sheet.ax.plot([x], [y], label=legend_label(label), **style)
-    hint(drawn, described)
+    is_hollow = number >= palette.N_COLOURS
+    sheet.dot(sheet.ax, (x, y), paint, described, is_hollow=is_hollow).set_label(_named(label))
 
 
 def _point_text(label: str, place: tuple[float, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _numbers, _text
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, PHONE, SIZE, SMALL, Canvas, Style, canvas, dot, hint
+from podium.plots._canvas import DASHED, PHONE, SIZE, SMALL, Canvas, Style, canvas, hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,14 +184,9 @@ def grouped_intervals(
         numbers = _series_numbers(all_rows) if sheet.numbers is None else sheet.numbers
         columns = _columns(panels, sheet.width)
         options: dict[str, Any] = {"digits": digits, "with_bounds": columns == 1}
-        parsed: list[_Panel] = [
-            (
-                str(panel["title"]),
-                str(panel.get("note", "")),
-                _read(panel["rows"], numbers, **options),
-            )
-            for panel in panels
-        ]
+        read = [_read(panel["rows"], numbers, **options) for panel in panels]
+        heads = [(str(panel["title"]), str(panel.get("note", ""))) for panel in panels]
+        parsed: list[_Panel] = [(*head, rows) for head, rows in zip(heads, read, strict=True)]
         sheet.ax.set_axis_off()
         drawn = _draw_panels(sheet, parsed, columns)
         if share_axis:
@@ -200,9 +195,8 @@ def grouped_intervals(
                 panel.set_xlim(min(ends), max(ends))
         if axis_label:
             sheet.note(f"Axis: {axis_label}.")
-        _note_bounds(sheet, [row for *_, rows in parsed for row in rows], bounds_label)
-        described = (f"{head}: {_described(rows)}" for head, _, rows in parsed)
-        sheet.description = " ".join(described)
+        _note_bounds(sheet, [row for rows in read for row in rows], bounds_label)
+        sheet.description = " ".join(f"{head}: {_described(rows)}" for head, _, rows in parsed)
         return sheet.ax
 
 
@@ -348,9 +342,8 @@ def _draw(
             top = height / 2 - 14
             sheet.write(ax, row.label, (0, i), offset=(0, top), **above)
             place = 0 if has_two_lines else 1, i
-            sheet.write(
-                ax, row.text, place, offset=(0, top - _LINE * has_two_lines), **text, **value
-            )
+            below = (0, top - _LINE * has_two_lines)
+            sheet.write(ax, row.text, place, offset=below, **text, **value)
         else:
             sheet.write(ax, row.text, (1, i), offset=(10, 0), va="center_baseline", **text)
 
@@ -365,6 +358,4 @@ def _mark(sheet: Canvas, ax: Any, row: _Row, y: float) -> None:
         wide: dict[str, Any] = {"linewidth": 2.5, "solid_capstyle": "round", "zorder": 2.5}
         ax.plot([row.low, row.high], [y, y], color=paint, **wide)
     if math.isfinite(row.value):
-        style = dot(sheet, paint, is_hollow=row.hollow)
-        (drawn,) = ax.plot([row.value], [y], zorder=3, **style)
-        hint(drawn, str(row))
+        sheet.dot(ax, (row.value, y), paint, str(row), is_hollow=row.hollow).set_zorder(3)

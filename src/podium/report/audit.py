@@ -46,6 +46,11 @@ def view(result: Mapping[str, Any]) -> View:
 def page(result: Mapping[str, Any]) -> Report:
     """Return the page of an Audit's JSON form: the most serious finding, then all of them."""
     findings, measure = result["findings"], result["measure"]
+    context: Section = {
+        "title": "Context",
+        "figures": [decided.audit_context(result)],
+        "tables": [context_table(result)],
+    }
     summary, status = f"{headline(result)} Nothing was found.", "good"
     if findings:
         first = findings[0]
@@ -60,14 +65,7 @@ def page(result: Mapping[str, Any]) -> Report:
         "title": f"Audit of {measure}",
         "status": status,
         "summary": [summary],
-        "sections": [
-            *sections,
-            {
-                "title": "Context",
-                "figures": [decided.audit_context(result)],
-                "tables": [context_table(result)],
-            },
-        ],
+        "sections": [*sections, context],
         "conventions": pages.conventions(result),
     }
 

@@ -21,17 +21,15 @@ _NO_SIGN = (
     "Where assumptions decide on a mean, the interval of its difference covers all differences "
     "that the ranks allow, and the probability of the sign is unknown (–)."
 )
-EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
 _FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen", "--scores")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = (*("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),)
+_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the meaning of intervals and bounds."""
     yield meaning(next(iter(result["measures"].values())))
-    yield from _about_targets(result["conventions"])
-    yield from _about_history(result["conventions"])
+    yield from _about_design(result["conventions"], result["conventions"])
     yield from _about_bounds(result["measures"])
     yield from _about_prior(result["measures"])
     yield from _about_order(result["measures"].items())
@@ -39,31 +37,26 @@ def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
 
 def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     """Yield sentences on the meaning of the numbers."""
-    results_by_measure = result["measures"].items()
-    tests = [test for _, results in results_by_measure for test in results["differences"]]
+    measures = result["measures"].items()
+    tests = [test for _, results in measures for test in results["differences"]]
     yield meaning_of_runs(next(iter(result["measures"].values()))["means"])
-    yield from _about_targets(next(iter(result["conventions"].values())))
-    yield from _about_history(_history(result))
+    designs = [*result["conventions"].values()]
+    history = (design for design in designs if design["history"] is not None)
+    yield from _about_design(designs[0], next(history, designs[0]))
     users = "row by row: there are no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     biased = next((test["method"] for test in tests if is_of_expectation(test)), None)
     true_difference = "expected difference of " + biased if biased else "exact difference"
     yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
-    estimates = {
-        f"{name} of {run}": estimate
-        for name, results in results_by_measure
-        for run, estimate in results["means"].items()
-    }
+    runs = [(name, *item) for name, results in measures for item in results["means"].items()]
+    estimates = {f"{name} of {run}": estimate for name, run, estimate in runs}
     yield from _about_prior(estimates)
-    yield from about_signs(tests)
-    yield from _about_order(
-        (name, estimate)
-        for name, results in results_by_measure
-        for estimate in results["means"].values()
-    )
+    if any(test["prior_decides"] and test["sign_probability"] is None for test in tests):
+        yield _NO_SIGN
+    yield from _about_order((name, estimate) for name, _, estimate in runs)
     yield from _about_bounds(estimates)
     if is_open(tests):
-        yield EITHER
+        yield "Where either sign is possible, the ranks alone do not show which model is better."
 
 
 def meaning(estimate: Mapping[str, Any], of: str = "") -> str:
@@ -94,12 +87,6 @@ def is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
     return any(test["either_sign"] for test in tests)
 
 
-def about_signs(tests: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence on differences without a probability, because the prior decides."""
-    if any(test["prior_decides"] and test["sign_probability"] is None for test in tests):
-        yield _NO_SIGN
-
-
 def is_impossible(estimate: Mapping[str, Any]) -> bool:
     """Return whether the observed ranks exclude an estimate; False if either is unknown."""
     low, high = estimate["bounds"] or (None, None)
@@ -120,17 +107,12 @@ def options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     return " ".join(_each_option(conventions, given))
 
 
-def _about_targets(conventions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that users have all their targets, if they do."""
-    if conventions.get("shared"):
+def _about_design(design: Mapping[str, Any], history: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that users have all their targets, and whether the method used their history."""
+    if design.get("shared"):
         yield _SHARED
-
-
-def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield whether the method used the column of users' history, if there is one."""
-    used, method = conventions["history"], conventions["method"]
-    if used is not None:
-        yield f"The column of users' history was {used} by {method}."
+    if history["history"] is not None:
+        yield f"The column of users' history was {history['history']} by {history['method']}."
 
 
 def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
@@ -142,13 +124,9 @@ def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
 
 def _about_order(estimates: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
     """Yield a sentence on the measures whose estimates depend on an order that no sample shows."""
-    names = {
-        name: None
-        for name, estimate in estimates
-        if estimate["order_assumed"] and not is_of_expectation(estimate)
-    }
-    if names:
-        yield _ORDER.format(", ".join(names))
+    open_ones = [(n, e) for n, e in estimates if e["order_assumed"] and not is_of_expectation(e)]
+    if open_ones:
+        yield _ORDER.format(", ".join(dict.fromkeys(name for name, _ in open_ones)))
 
 
 def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
@@ -159,12 +137,6 @@ def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
         outside = [name for name, estimate in estimates.items() if is_impossible(estimate)]
         if outside:
             yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
-
-
-def _history(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conventions of the first model with a history, otherwise of the first model."""
-    designs: list[dict[str, Any]] = list(result["conventions"].values())
-    return next((design for design in designs if design["history"] is not None), designs[0])
 
 
 def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
@@ -185,10 +157,9 @@ def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> It
     uses_seed = resamples is not None or given.get("--ties") == "random"
     seed = conventions["seed"] if uses_seed else None
     values = {**given, "--resamples": resamples, "--seed": seed}
-    yield from (f"--column {shlex.quote(name)}" for name in given.get("--column") or ())
-    for name in _VALUES:
-        if values.get(name) is not None:
-            yield f"{name} {shlex.quote(str(values[name]))}"
+    pairs = [("--column", name) for name in given.get("--column") or ()]
+    pairs += [(name, values[name]) for name in _VALUES if values.get(name) is not None]
+    yield from (f"{name} {shlex.quote(str(value))}" for name, value in pairs)
 
 
 def _is_scan(conventions: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from podium.report._types import Report, Table
 from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
 from podium.report.tables import Columns, build, ends, flat, once, texts
-from podium.report.views import Numbers, Tables, Text, View
+from podium.report.views import Forms, Numbers, Tables, Text, View
 
 _ENDS = ("low", "high", "lowest", "highest")
 _FLAT = (
@@ -179,6 +179,10 @@ def comparison_table(result: Mapping[str, Any]) -> Table:
         of_test = {name: values.get(field) for field, name in names.items()}
         records.append({**mean, **of_test, "baseline": result["baseline"]})
     return flat(["measure", "run", *_OF_RUN, *_ENDS, "baseline", *names.values()], records)
+
+
+ESTIMATE = Forms(estimate_view, estimate_table, estimate_numbers)
+COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
 
 
 def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:

@@ -83,23 +83,29 @@ def _parts(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[Text | T
 
 def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per match, step to a package, and count of two tables."""
-    rows: list[list[Any]] = []
-    search = result["search"]
-    for match in search["matches"] if search else ():
-        first, *_ = match["changes"]
-        rows.append(["match", ", ".join(match["packages"]), conventions(first), match["value"]])
+    return {"columns": ["kind", "of", "conventions", "value"], "rows": [*_rows(result)]}
+
+
+def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
+    for match in result["search"]["matches"] if result["search"] else ():
+        packages, first = ", ".join(match["packages"]), conventions(match["changes"][0])
+        yield ["match", packages, first, match["value"]]
     for steps in result["packages"]:
-        rows.append(["default", steps["like"], "", steps["start"]])
-        rows += [
-            ["change", steps["like"], conventions({s["convention"]: s["value"]}), s["change"]]
-            for s in steps["steps"]
-        ]
-        rows.append(["value", steps["like"], "", steps["end"]])
+        like = steps["like"]
+        yield ["default", like, "", steps["start"]]
+        for step in steps["steps"]:
+            change = conventions({step["convention"]: step["value"]})
+            yield ["change", like, change, step["change"]]
+        yield ["value", like, "", steps["end"]]
+    for table, line in _lines(result):
+        yield ["yours", table, line["label"], line["n_yours"]]
+        yield ["theirs", table, line["label"], line["n_theirs"]]
+
+
+def _lines(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the counts of two tables, with what both are."""
     for compared in result["differences"]:
-        for line in compared["lines"]:
-            place = f"two {compared['kind']}s", line["label"]
-            rows += [["yours", *place, line["n_yours"]], ["theirs", *place, line["n_theirs"]]]
-    return {"columns": ["kind", "of", "conventions", "value"], "rows": rows}
+        yield from ((f"two {compared['kind']}s", line) for line in compared["lines"])
 
 
 def numbers(result: Mapping[str, Any]) -> Numbers:
@@ -113,10 +119,8 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
         yield f"podium/{steps['measure']}", {"": steps["start"]}
         changes = {step["convention"]: step["change"] for step in steps["steps"]}
         yield f"{steps['like']}/{steps['measure']}", {"": steps["end"], **changes}
-    for compared in result["differences"]:
-        for line in compared["lines"]:
-            values = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
-            yield f"two {compared['kind']}s/{line['label']}", values
+    for table, line in _lines(result):
+        yield f"{table}/{line['label']}", {"yours": line["n_yours"], "theirs": line["n_theirs"]}
 
 
 def search_headline(found: Mapping[str, Any]) -> str:

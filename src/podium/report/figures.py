@@ -207,6 +207,12 @@ def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) 
     return {"kind": "grouped_intervals", "title": title, "panels": list(panels), **rest}
 
 
+def panel(title: str, means: Mapping[str, Any], runs: Iterable[str], note: str = "") -> Any:
+    """Return the panel of the means of some runs, each run with its colour."""
+    rows = [interval_row(run, means[run], run) for run in runs]
+    return {"title": title, **({"note": note} if note else {}), "rows": rows}
+
+
 def differences(
     title: str,
     sides: tuple[str, str],

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from podium._text import printable
 from podium.report import pages, tables
-from podium.report._types import Report, Table
+from podium.report._types import Report, Section, Table
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
 from podium.report.pictures import decided
@@ -37,27 +37,24 @@ def headline(result: Mapping[str, Any]) -> str:
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
     if depends_on_ties(result):
-        text = "the decision depends on the order of equal scores"
-        return f"{start}: {text}."
+        return f"{start}: the decision depends on the order of equal scores."
     if verdict == "cannot tell":
         text = f"{measure} does not show whether {candidate} may replace {base}"
     elif verdict == "equal":
         text = f"the runs are equal: {candidate} has the same lists as {base}"
     else:
         text = f"{candidate} is {verdict} to {base} in {measure}"
-    of_others = result["claims"][1:]
-    if result["decision"] == "fail" and verdict != "inferior":
-        text += f", but {', '.join(_fault(c) for c in of_others if c['verdict'] == 'inferior')}"
-    elif result["decision"] == "cannot tell" and verdict != "cannot tell":
-        is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
-        text += f", but {', '.join(map(_fault, is_open))}"
+    reason = {"fail": "inferior"}.get(result["decision"], result["decision"])
+    if reason not in ("pass", verdict):
+        others = [claim for claim in result["claims"][1:] if claim["verdict"] == reason]
+        faults = [_fault(c) for c in others if reason == "inferior" or c["role"] == "guard"]
+        text += f", but {', '.join(faults)}"
     return f"{start}: {text}."
 
 
 def depends_on_ties(result: Mapping[str, Any]) -> bool:
     """Return whether the two orders of equal scores lead to different decisions."""
-    decisions = result["ties"]["decisions"] if result.get("ties") else {"last": "", "first": ""}
-    return decisions["last"] != decisions["first"]
+    return len({*(result.get("ties") or {"decisions": {}})["decisions"].values()}) > 1
 
 
 def view(result: Mapping[str, Any]) -> View:
@@ -70,18 +67,17 @@ def view(result: Mapping[str, Any]) -> View:
 def page(result: Mapping[str, Any]) -> Report:
     """Return the page of a Gate's JSON form: the decision, its reasons, and all claims."""
     measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
+    claims: Section = {
+        "title": "Claims",
+        "figures": [decided.claims(result, m) for m in measures],
+        "tables": [pages.complete(gate_table(result))],
+        "notes": [*notes(result), *interval_notes(result)],
+    }
     return {
         "title": f"{result['candidate']} instead of {result['base']}?",
         "status": _STATUS[result["decision"]],
         "summary": [headline(result), *result["reasons"]],
-        "sections": [
-            {
-                "title": "Claims",
-                "figures": [decided.claims(result, m) for m in measures],
-                "tables": [pages.complete(gate_table(result))],
-                "notes": [*notes(result), *interval_notes(result)],
-            }
-        ],
+        "sections": [claims],
         "conventions": pages.conventions(result),
     }
 
@@ -104,9 +100,8 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     claims = result["claims"]
-    has_segments = any(claim["place"] != "all" for claim in claims)
     columns: tables.Columns = {
-        **({"segment": ("place", str)} if has_segments else {}),
+        **({"segment": ("place", str)} if any(c["place"] != "all" for c in claims) else {}),
         "measure": ("name", str),
         "diff.": ("difference", change),
         f"{claims[0]['level']:.4g} gate interval": ("interval", changes),
@@ -116,11 +111,10 @@ def gate_table(result: Mapping[str, Any]) -> Table:
         "base": ("base", number),
         "candidate": ("candidate", number),
         "users": ("n_users", str),
+        **({"undefined": ("n_undefined", str)} if any(c["n_undefined"] for c in claims) else {}),
     }
-    if any(claim["n_undefined"] for claim in claims):
-        columns |= {"undefined": ("n_undefined", str)}
     table = tables.build(columns, ({**claim, "name": _name(claim)} for claim in claims))
-    return tables.once(table, "segment") if has_segments else table
+    return tables.once(table, "segment")
 
 
 def _name(claim: Mapping[str, Any]) -> str:

@@ -11,6 +11,10 @@ from podium.report import estimate_notes as notes
 from podium.report.cells import number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
+_SCOPE = (
+    "The interval is for the mean over similar users: it includes the variation between users, but "
+    "not the variation between trainings of the model."
+)
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,9 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
 
     A lead is significant if its p value after Holm's correction is at most 1 - level.
     """
-    sign = -1 if tested.get("higher_is_better") is False else 1
-    means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
+    means, best, equal = _best(tested)
     if not means:
         return None
-    best = max(means, key=lambda run: sign * means[run])
     tests = {
         (set(pair) - {best}).pop(): test
         for test in tested["differences"]
@@ -61,8 +63,15 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
     significant = {run: test for run, test in tests.items() if is_significant(test)}
     others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    equal = tuple(run for run, mean in means.items() if mean == means[best] and run != best)
     return Lead(measure, best, means[best], equal, significant, others, untested)
+
+
+def _best(tested: Mapping[str, Any]) -> tuple[dict[str, float], str, tuple[str, ...]]:
+    """Return the defined means of runs, the best of these runs, and its equals."""
+    sign = -1 if tested.get("higher_is_better") is False else 1
+    means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
+    best = max(means, key=lambda run: sign * means[run]) if means else ""
+    return means, best, tuple(run for run in means if means[run] == means[best] and run != best)
 
 
 def is_significant(test: Mapping[str, Any]) -> bool:
@@ -163,25 +172,26 @@ def of_evaluation(result: Mapping[str, Any]) -> list[str]:
         return []
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
-    n_all = n + n_undefined
+    if summary["mean"] is None:
+        return [
+            f"Mean {name} is undefined: none of {counted(n + n_undefined, 'users')} has a value."
+        ]
     has = "has" if n_undefined == 1 else "have"
     undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
-    if summary["mean"] is None:
-        return [f"Mean {name} is undefined: none of {counted(n_all, 'users')} has a value."]
-    over = f"over {counted(n, 'users')}"
+    mean = f"Mean {name} is {number(summary['mean'])} over {counted(n, 'users')}"
+    interval = _with_interval(summary)
+    if not interval:
+        return [f"{mean}. There is no interval.{undefined}"]
+    return [f"{mean}{interval}.{undefined}", _SCOPE]
+
+
+def _with_interval(summary: Mapping[str, Any]) -> str:
+    """Return the interval of a mean as the end of a sentence; empty without an interval."""
     low, high = summary["interval"]
     if low is None or high is None:
-        text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
-        return [text + undefined]
-    interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
-    scope = (
-        "The interval is for the mean over similar users: it includes the variation between "
-        "users, but not the variation between trainings of the model."
-    )
-    return [
-        f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
-        scope,
-    ]
+        return ""
+    level = percentage(summary["level"])
+    return f", with a {level} interval from {number(low)} to {number(high)}"
 
 
 def of_estimate(result: Mapping[str, Any]) -> list[str]:
@@ -189,12 +199,7 @@ def of_estimate(result: Mapping[str, Any]) -> list[str]:
     name, estimate = next(iter(result["measures"].items()))
     if estimate["mean"] is None:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
-    low, high = estimate["interval"]
-    interval = ""
-    if None not in (low, high):
-        level = percentage(estimate["level"])
-        interval = f", with a {level} interval from {number(low)} to {number(high)}"
-    mean = number(estimate["mean"])
+    mean, interval = number(estimate["mean"]), _with_interval(estimate)
     if notes.is_of_expectation(estimate):
         of = f"{name} by {estimate['method']}"
         start = [f"The estimate of {of} is {mean}{interval}.", notes.meaning(estimate)]
@@ -234,11 +239,9 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
 def of_estimates(result: Mapping[str, Any]) -> list[str]:
     """Return the best estimate of several models, and its differences from the first one."""
     name, results = next(iter(result["measures"].items()))
-    means = {run: m["mean"] for run, m in results["means"].items() if m["mean"] is not None}
+    means, best, equal = _best(results)
     if not means:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
-    best = max(means, key=lambda run: means[run])
-    equal = [run for run, mean in means.items() if mean == means[best] and run != best]
     same = f", and {_names(equal)} the same" if equal else ""
     start = [f"{best} has the best estimate of {name}, {number(means[best])}{same}."]
     if len(equal) == len(results["means"]) - 1:

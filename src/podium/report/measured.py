@@ -53,8 +53,7 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     """Return the means and the tests of a Comparison's JSON form, and how to read them."""
     tables = (run_means_table(result), differences_table(result), wins_table(result))
     note = f"{' '.join(tests_notes(result))}\n{conventions_line(result['conventions'])}"
-    means = [mean for *_, tested in comparisons(result) for mean in tested["means"].values()]
-    legend = (BOLD, *undefined_note(result, means))
+    legend = (BOLD, *undefined_note(result, [*means(result)]))
     return View((Tables(tables), Text((note,))), legend)
 
 
@@ -238,8 +237,7 @@ def _measure_in(by: str, name: str, measure: str) -> str:
 
 
 def _first_level(result: Mapping[str, Any]) -> float:
-    means = (mean for tested in result["measures"].values() for mean in tested["means"].values())
-    return _level(means)
+    return _level(means(result))
 
 
 def tests_notes(result: Mapping[str, Any]) -> list[str]:

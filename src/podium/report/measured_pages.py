@@ -72,12 +72,8 @@ def _evaluation_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterat
     without = measured.without_segments(result).strip()
     ties = measured.ties_notes(result["measures"].items())
     notes = [without, *empty, *measured.undefined_note(result, means), *ties, *dashes([table])]
-    yield {
-        "title": "Measures",
-        "figures": [figure] if figure["rows"] else [],
-        "tables": [table],
-        "notes": notes,
-    }
+    figures = [figure] if figure["rows"] else []
+    yield {"title": "Measures", "figures": figures, "tables": [table], "notes": notes}
 
 
 def comparison_report(
@@ -133,13 +129,9 @@ def _run_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Sect
         return
     figure = pictures.run_means(result)
     table = complete(measured.run_means_table(result))
-    means = [m for tested in measures.values() for m in tested["means"].values()]
+    means = [*measured.means({**result, "segments": []})]
     bold = [measured.BOLD] if table.get("highlight") else []
-    ties = measured.ties_notes(
-        (f"{measure} of {run}", mean)
-        for measure, tested in measures.items()
-        for run, mean in tested["means"].items()
-    )
+    ties = measured.ties_notes((f"{m['measure']} of {m['run']}", m) for m in means)
     notes = [*bold, *empty, *measured.undefined_note(result, means), *ties, *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
@@ -149,17 +141,12 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
     if not tests:
         return
-    segments = [
-        {**s, "measures": {measure: s["measures"][measure]}}
-        for s in result["segments"]
-        if measure in s["measures"]
-    ]
-    of_measure = {**result, "measures": {measure: result["measures"][measure]}}
-    of_measure["segments"] = segments
-    of_tests = measured.differences_table(of_measure)
-    in_order = [*tests, *(t for s in segments for t in s["measures"][measure]["differences"])]
-    bold = [i for i, test in enumerate(in_order) if headlines.is_significant(test)]
-    of_tests["highlight"] = [(i, 2) for i in bold]
+    parts = [part for part in (result, *result["segments"]) if measure in part["measures"]]
+    everyone, *segments = ({**p, "measures": {measure: p["measures"][measure]}} for p in parts)
+    of_measure = {**everyone, "segments": segments}
+    in_order = enumerate(measured.tests(of_measure))
+    bold = [i for i, test in in_order if headlines.is_significant(test)]
+    of_tests = {**measured.differences_table(of_measure), "highlight": [(i, 2) for i in bold]}
     leave_out = "" if segments else "measure"
     of_wins = measured.wins_table(of_measure)
     tables = [
@@ -170,12 +157,8 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     if measure == next(iter(result["measures"])):
         notes += measured.tests_notes(result)
     notes += dashes(tables)
-    yield {
-        "title": f"Differences in {measure}",
-        "figures": [pictures.differences(result, measure)],
-        "tables": tables,
-        "notes": notes,
-    }
+    title, figures = f"Differences in {measure}", [pictures.differences(result, measure)]
+    yield {"title": title, "figures": figures, "tables": tables, "notes": notes}
 
 
 def _curves(details: Mapping[str, Any]) -> Iterator[Section]:
@@ -199,18 +182,15 @@ def _gains(details: Mapping[str, Any]) -> Iterator[Section]:
     gain = details.get("gains")
     if gain is None:
         return
-    figures = [pictures.gains(gain)]
-    if gain["segments"]:
-        figures.append(pictures.gains_by_segment(gain))
+    drawn = [pictures.gains, *([pictures.gains_by_segment] if gain["segments"] else [])]
+    figures = [picture(gain) for picture in drawn]
     yield {"title": "Who gains, who loses", "text": _counts(gain), "figures": figures}
 
 
 def _counts(gain: Mapping[str, Any]) -> str:
-    n = max(gain["wins"] + gain["losses"] + gain["equal"], 1)
-    better, worse, equal = (
-        f"{counted(gain[name], 'users')} ({100 * gain[name] / n:.0f} %)"
-        for name in ("wins", "losses", "equal")
-    )
+    counts = [gain[name] for name in ("wins", "losses", "equal")]
+    n = max(sum(counts), 1)
+    better, worse, equal = (f"{counted(c, 'users')} ({100 * c / n:.0f} %)" for c in counts)
     return (
         f"With {gain['run']} instead of {gain['baseline']}, {gain['measure']} is better for "
         f"{better}, worse for {worse}, and equal for {equal}."
@@ -224,19 +204,15 @@ def _users(details: Mapping[str, Any]) -> Iterator[Section]:
         return
     measure, run = served["measure"], served["run"]
     of_run = f" by {run}" if run else ""
+    worst = "lowest" if served["higher_is_better"] else "highest"
     text = (
-        f"The users with the lowest {measure}{of_run}; among equal ones, those with the most "
+        f"The users with the {worst} {measure}{of_run}; among equal ones, those with the most "
         "relevant items. Relevant items are marked."
     )
-    if not served["higher_is_better"]:
-        text = text.replace("lowest", "highest")
     if n := served["n_without_list"]:
         text += f" {counted(n, 'users')} without a list {'is' if n == 1 else 'are'} left out."
-    yield {
-        "title": "Worst-served users",
-        "text": text,
-        "lists": [_card(user, measure) for user in served["users"]],
-    }
+    cards = [_card(user, measure) for user in served["users"]]
+    yield {"title": "Worst-served users", "text": text, "lists": cards}
 
 
 def _card(user: Mapping[str, Any], measure: str) -> Lists:

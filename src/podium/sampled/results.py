@@ -12,7 +12,8 @@ from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.report import Report, estimates
-from podium.report.pictures import Pictures, chosen_measure, estimated
+from podium.report.estimates import COMPARISON, ESTIMATE
+from podium.report.pictures import Pictures, chosen_measures, estimated
 from podium.report.results import Result
 from podium.report.views import Forms, View
 from podium.sampled.bounds import Bounds
@@ -21,11 +22,6 @@ from podium.sampled.estimators import ErrorFrom
 from podium.sampled.fits import IntervalOf
 
 Entry = TypeVar("Entry")
-
-_OF_ONE = Forms(estimates.estimate_view, estimates.estimate_table, estimates.estimate_numbers)
-_OF_SEVERAL = Forms(
-    estimates.comparison_view, estimates.comparison_table, estimates.comparison_numbers
-)
 
 
 @dataclass(frozen=True)
@@ -175,7 +171,7 @@ class SampledEvaluation(Result):
     estimates: dict[str, Estimate]
     conventions: dict[str, Any]
 
-    _forms: ClassVar[Forms] = _OF_ONE
+    _forms: ClassVar[Forms] = ESTIMATE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", ByMeasure(self.estimates))
@@ -206,13 +202,10 @@ class SampledEvaluation(Result):
 
     def _pictures(self, measure: Any) -> Pictures:
         result = self.as_json()
-        name = chosen_measure(result["measures"], measure)
-        only = "" if measure is None else name
+        _, only, names = chosen_measures(result["measures"], measure)
         means = {name: {"": estimate} for name, estimate in result["measures"].items()}
-        return {
-            "estimates": estimated.estimates(result, only),
-            **estimated.cutoffs(means, only),
-        }
+        curve = estimated.cutoffs(means, names)
+        return {"estimates": estimated.estimates(result, only), **curve}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,7 +231,7 @@ class SampledComparison(Result):
     by_row: bool = False
 
     _test: ClassVar[str] = "the intervals of comparison.differences"
-    _forms: ClassVar[Forms] = _OF_SEVERAL
+    _forms: ClassVar[Forms] = COMPARISON
 
     def __post_init__(self) -> None:
         by_name = {name: ByMeasure(values) for name, values in self.differences.items()}
@@ -261,20 +254,19 @@ class SampledComparison(Result):
             "runs": list(self.evaluations),
             "baseline": self.baseline,
             "measures": {
-                measure: {
-                    "higher_is_better": True,  # true of all measures that a rank determines
-                    "means": {
-                        name: result.estimates[measure].as_json()
-                        for name, result in self.evaluations.items()
-                    },
-                    "differences": [
-                        {"run": name, "baseline": self.baseline, **tests[measure].as_json()}
-                        for name, tests in self.differences.items()
-                    ],
-                }
-                for measure in self.evaluations[self.baseline].estimates
+                name: self._measure(name) for name in self.evaluations[self.baseline].estimates
             },
             "conventions": {name: dict(of_model) for name, of_model in self.conventions.items()},
+        }
+
+    def _measure(self, measure: str) -> dict[str, Any]:
+        tests = {run: tests[measure].as_json() for run, tests in self.differences.items()}
+        return {
+            "higher_is_better": True,  # true of all measures that a rank determines
+            "means": {run: e.estimates[measure].as_json() for run, e in self.evaluations.items()},
+            "differences": [
+                {"run": run, "baseline": self.baseline, **test} for run, test in tests.items()
+            ],
         }
 
     def _report(self, titles: Any) -> Report:
@@ -282,13 +274,12 @@ class SampledComparison(Result):
 
     def _pictures(self, measure: Any) -> Pictures:
         result = self.as_json()
-        name = chosen_measure(result["measures"], measure)
-        only = "" if measure is None else name
+        name, only, names = chosen_measures(result["measures"], measure)
         means = {name: estimates["means"] for name, estimates in result["measures"].items()}
         return {
             "differences": estimated.run_differences(result, name),
             "estimates": estimated.run_estimates(result, only),
-            **estimated.cutoffs(means, only),
+            **estimated.cutoffs(means, names),
         }
 
     def _view(self) -> View:

@@ -21,6 +21,7 @@ Pictures: TypeAlias = Mapping[str, Figure | Callable[[], Figure]]
 __all__ = [
     "Pictures",
     "chosen_measure",
+    "chosen_measures",
     "decided",
     "estimated",
     "measured",
@@ -57,6 +58,12 @@ def picture(pictures: Pictures, kind: str | None, result: str) -> Figure:
     name = next(iter(pictures)) if kind is None else _check.choice(kind, "kind", list(pictures))
     chosen = pictures[name]
     return chosen() if callable(chosen) else chosen
+
+
+def chosen_measures(measures: Iterable[str], measure: Any) -> tuple[str, str, list[str]]:
+    """Return the chosen measure, or the first one; the only one to show, if any; those to try."""
+    name = chosen_measure(measures, measure)
+    return (name, "", [*measures]) if measure is None else (name, name, [name])
 
 
 def chosen_measure(measures: Iterable[str], measure: Any) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
-from podium.report.figures import differences, grouped, interval_row, intervals, lines
+from podium.report.figures import differences, grouped, interval_row, intervals, lines, panel
 from podium.report.pictures import measured
 
 BOUNDS = "all values that the observed ranks allow"
@@ -26,14 +26,8 @@ def estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
 
 def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
     """Return the estimates of a SampledComparison's JSON form: one panel per measure."""
-    panels = [
-        {
-            "title": name,
-            "rows": [interval_row(run, mean, run) for run, mean in results["means"].items()],
-        }
-        for name, results in result["measures"].items()
-        if measure in ("", name)
-    ]
+    measures = {n: m["means"] for n, m in result["measures"].items() if measure in ("", n)}
+    panels = [panel(name, means, means) for name, means in measures.items()]
     first = next(iter(next(iter(result["measures"].values()))["means"].values()))
     title = f"Estimates, with {percentage(first['level'])} intervals"
     return grouped(title, panels, BOUNDS)
@@ -48,18 +42,18 @@ def run_differences(result: Mapping[str, Any], measure: str) -> Figure:
 
 
 def cutoffs(
-    means: Mapping[str, Mapping[str, Mapping[str, Any]]], measure: str
+    means: Mapping[str, Mapping[str, Mapping[str, Any]]], measures: Iterable[str]
 ) -> dict[str, Figure]:
-    """Return the picture of a metric at the cutoffs that were estimated, if there are several.
+    """Return the picture of the first metric that was estimated at several cutoffs, if any is.
 
     Parameters
     ----------
     means : dict of measure to dict of run to estimate
-    measure : str
-        The only measure; if it is empty, the first metric with several cutoffs.
+    measures : iterable of str
+        The measures whose metrics are tried in turn.
     """
-    figures = (measured.cutoffs(means, name, BOUNDS) for name in ([measure] if measure else means))
-    figure = next((figure for figure in figures if figure is not None), None)
+    figures = (measured.cutoffs(means, name, BOUNDS) for name in measures)
+    figure = next(filter(None, figures), None)
     return {} if figure is None else {"cutoffs": figure}
 
 
@@ -119,7 +113,7 @@ def rank_shares(
     ks = sorted(bounds) if bounds else cutoffs_of_ranks(len(shares))
     line: dict[str, Any] = {"label": "estimate", "x": ks, "y": [shares[k - 1] for k in ks]}
     if bounds:
-        line |= {"lowest": [bounds[k][0] for k in ks], "highest": [bounds[k][1] for k in ks]}
+        line |= {end: [bounds[k][i] for k in ks] for i, end in enumerate(("lowest", "highest"))}
     axes = "k", "share of users with a rank of at most k (recall@k)"
     title = "Rank of the target among all items"
     return lines(title, axes, [line], log_x=True, bounds_label=BOUNDS)

@@ -26,31 +26,22 @@ def means(result: Mapping[str, Any], measure: str = "") -> Figure:
     measure has a mean.
     """
     everyone: dict[str, Any] = {**result, "segments": []}
-    rows = [
-        (name, summary)
-        for *_, name, summary in summaries(everyone)
-        if measure in ("", name) and (measure or summary["mean"] is not None)
-    ]
-    shares = [(name, summary) for name, summary in rows if measure or 0 <= summary["mean"] <= 1]
+    means = [(n, s) for *_, n, s in summaries(everyone) if measure in ("", n)]
+    known = [(n, s) for n, s in means if measure or s["mean"] is not None]
+    shares = [(n, s) for n, s in known if measure or 0 <= s["mean"] <= 1]
     level = next((percentage(s["level"]) for s in result["measures"].values()), "")
-    drawn = (interval_row(name, s) for name, s in shares or rows)
-    return figures.intervals(
-        f"Means over users, with {level} intervals", drawn, bounds_label=UNJUDGED
-    )
+    title, drawn = f"Means over users, with {level} intervals", shares or known
+    return figures.intervals(title, (interval_row(*s) for s in drawn), bounds_label=UNJUDGED)
 
 
 def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str, Figure]]:
     """Yield each division of the users in an Evaluation's JSON form, and the means of its parts."""
     for by, parts in _divisions(result).items():
+        drawn = parts[:MOST_IN_FIGURE]
         panels = [
-            {
-                "title": name,
-                "rows": [
-                    interval_row(s["name"], s["measures"][name]) for s in parts[:MOST_IN_FIGURE]
-                ],
-            }
-            for name in parts[0]["measures"]
-            if measure in ("", name)
+            {"title": n, "rows": [interval_row(s["name"], s["measures"][n]) for s in drawn]}
+            for n in parts[0]["measures"]
+            if measure in ("", n)
         ]
         title = f"Means by {by}{_of_many(len(parts))}"
         yield by, figures.grouped(title, panels, UNJUDGED)
@@ -86,11 +77,8 @@ def cutoffs(
         The meaning of bounds.
     """
     metric = _metric(measure)[0]
-    by_cutoff = {
-        k: summaries
-        for (name, k), summaries in ((_metric(text), s) for text, s in measures.items())
-        if name == metric and k
-    }
+    same = {text: s for text, s in measures.items() if _metric(text)[0] == metric}
+    by_cutoff = {k: s for text, s in same.items() if (k := _metric(text)[1])}
     if len(by_cutoff) < 2:
         return None
     ks = sorted(by_cutoff)
@@ -127,10 +115,7 @@ def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
         n_best = len(runs) - (result["pairs"] == "first")
         baseline = "the baseline and " if n_best < len(runs) else ""
         title = f"{baseline}the best {n_best} of {len(result['runs'])} runs, {title}"
-    panels = [
-        {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
-        for name, results in measures.items()
-    ]
+    panels = [figures.panel(name, m["means"], runs) for name, m in measures.items()]
     if len(panels) == 1:
         rows, name = panels[0]["rows"], panels[0]["title"]
         return figures.intervals(f"{name}: {title}", rows, bounds_label=UNJUDGED)
@@ -146,11 +131,8 @@ def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
     sign = -1 if tested.get("higher_is_better") is False else 1
     known = [run for run in runs if tested["means"][run]["mean"] is not None]
     best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
-    if result["pairs"] == "all":
-        leaders = set(best[:MOST_IN_FIGURE])
-    else:
-        others = [run for run in best if run != result["baseline"]]
-        leaders = {result["baseline"], *others[: MOST_IN_FIGURE - 1]}
+    first = [] if result["pairs"] == "all" else [result["baseline"]]
+    leaders = [*dict.fromkeys([*first, *best])][:MOST_IN_FIGURE]
     return [run for run in runs if run in leaders]
 
 
@@ -182,11 +164,12 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
     for by, all_parts in _divisions(result).items():
         parts = [part for part in all_parts if measure in part["measures"]]
         panels = [
-            {
-                "title": part["name"],
-                "note": counted(part["n_groups"], "users"),
-                "rows": [interval_row(r, part["measures"][measure]["means"][r], r) for r in runs],
-            }
+            figures.panel(
+                part["name"],
+                part["measures"][measure]["means"],
+                runs,
+                note=counted(part["n_groups"], "users"),
+            )
             for part in parts[:MOST_IN_FIGURE]
         ]
         if panels:
@@ -204,13 +187,9 @@ def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
         return None
     other = next((name for name in others if _is_of_items_shown(name)), others[0])
     x, y = (result["measures"][name]["means"] for name in (other, measure))
-    return {
-        "kind": "trade_off_plot",
-        "title": f"{measure} and {other}",
-        "x_label": other,
-        "y_label": measure,
-        "points": [_point(run, x[run], y[run]) for run in runs_in_figures(result, measure)],
-    }
+    points = [_point(run, x[run], y[run]) for run in runs_in_figures(result, measure)]
+    axes = {"title": f"{measure} and {other}", "x_label": other, "y_label": measure}
+    return {"kind": "trade_off_plot", **axes, "points": points}
 
 
 def _is_of_items_shown(measure: str) -> bool:
@@ -226,15 +205,9 @@ def _point(run: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, An
 def users(values: Sequence[Any], runs: tuple[str, str], measure: str) -> Figure:
     """Return the values of all users in two runs, the baseline across."""
     x, y = values
-    return {
-        "kind": "user_scatter",
-        "title": f"{measure} of each user in two runs",
-        "x": x,
-        "y": y,
-        "x_label": runs[0],
-        "y_label": runs[1],
-        "count_label": "users",
-    }
+    labels = {"x_label": runs[0], "y_label": runs[1], "count_label": "users"}
+    title = f"{measure} of each user in two runs"
+    return {"kind": "user_scatter", "title": title, "x": x, "y": y, **labels}
 
 
 def gains(gain: Mapping[str, Any]) -> Figure:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from podium.report import Table
+from podium.report.tables import build
 from podium.report.views import Numbers, Tables, Text, View
 
 if TYPE_CHECKING:
@@ -62,17 +63,13 @@ def _design_table(plan: Plan) -> Table:
 
 def plan_table(plan: Plan) -> Table:
     """Return one row per design with all digits."""
-    designs: list[dict[str, Any]] = plan.as_json()["designs"]
-    names = list(plan.everything.errors)
     fields = (*_FLAT, "list_share") if _has_lists(plan) else _FLAT
-    rows = [
-        [
-            *(_cell(design.get(name)) for name in fields),
-            *(design["errors"][name] for name in names),
-        ]
-        for design in designs
-    ]
-    return {"columns": [*fields, *(f"error_{name}" for name in names)], "rows": rows}
+    errors = {name: f"error_{name}" for name in plan.everything.errors}
+    records = (
+        {**design, **{name: design["errors"][error] for error, name in errors.items()}}
+        for design in plan.as_json()["designs"]
+    )
+    return build({name: (name, _cell) for name in (*fields, *errors.values())}, records)
 
 
 def _cell(value: Any) -> Any:
@@ -110,13 +107,11 @@ def _scans_concluded(plan: Plan, goal: str) -> Iterator[str]:
         yield from _too_few_users(plan, goal, 0)
     elif best.list_share is None:
         yield f"No scan gives {goal}. Rank all items, or scan pilots with a larger budget."
-    elif best.kind == "scan":
-        yield f"For {goal}: scan with budget={best.budget:.0f}, list_share={best.list_share:.2f}"
-        yield f"({_percent(best.share)} of the cost of ranking all)."
     else:
         certain = round(best.budget * best.list_share)
-        uniform = best.n_negatives - certain
-        yield f"For {goal}: draw strata with certain={certain}, uniform={uniform}"
+        strata = f"draw strata with certain={certain}, uniform={best.n_negatives - certain}"
+        scan = f"scan with budget={best.budget:.0f}, list_share={best.list_share:.2f}"
+        yield f"For {goal}: {scan if best.kind == 'scan' else strata}"
         yield f"({_percent(best.share)} of the cost of ranking all)."
     yield "Compared with the goal: the standard error."
 
@@ -151,9 +146,7 @@ def _compared_error(plan: Plan) -> Iterator[str]:
 
 
 def _bias_note(plan: Plan) -> str:
-    design = next(
-        (candidate for candidate in plan.designs if candidate.std_error <= plan.goal), None
-    )
+    design = next((design for design in plan.designs if design.std_error <= plan.goal), None)
     if design is None or design is plan.best:
         return ""
     return f"a sample of {design.text} has a small enough standard error, but too much bias; "
@@ -179,11 +172,8 @@ def _assumptions(plan: Plan) -> Iterator[str]:
             f"{_ERROR_ACCURACY.get(plan.conventions['bias_is'], '')}."
         )
     else:
-        why = (
-            "so that recall@k is the square root of k / N, see --expect"
-            if plan.assumed
-            else "given"
-        )
+        assumed = "so that recall@k is the square root of k / N, see --expect"
+        why = assumed if plan.assumed else "given"
         yield (
             "Expected ranks, without a pilot: one of three shapes "
             f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
@@ -197,10 +187,9 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 
 def _count(number: float) -> str:
     """Return a large number with a unit, such as 1.2M."""
-    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= unit:
-            return f"{number / unit:.1f}{name}"
-    return f"{number:.0f}"
+    units = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k"}
+    unit = next((unit for unit in units if number >= unit), None)
+    return f"{number:.0f}" if unit is None else f"{number / unit:.1f}{units[unit]}"
 
 
 def _percent(share: float) -> str:
