@@ -92,10 +92,11 @@ class Gate(Result):
             return []
         if self.ties is not None and self.ties.decide:
             return list(self.ties.reasons(self.base, self.candidate))
+        verdict = "inferior" if decision == "fail" else decision
         return [
             claim.sentence(self.base, self.candidate)
             for claim in self.claims
-            if (claim.verdict == "inferior" if decision == "fail" else _is_open(claim))
+            if claim.verdict == verdict and (claim.role != "segment" or decision == "fail")
         ]
 
     @property
@@ -129,7 +130,3 @@ class Gate(Result):
         result = self.as_json()
         name = chosen_measure([claim.measure for claim in self.claims], measure)
         return {"claims": decided.claims(result, name)}
-
-
-def _is_open(claim: Claim) -> bool:
-    return claim.role != "segment" and claim.verdict == "cannot tell"

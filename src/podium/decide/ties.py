@@ -120,12 +120,10 @@ def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
     place = user_positions(state.pairs.labels, pairs.labels)
 
     first = best.columns()
-    columns: dict[str, Any] = {
-        name: np.where(place < 0, column, first[name][place])
-        if name.startswith(("base ", "candidate "))
-        else column
-        for name, column in state.pairs.columns().items()
-    }
+    columns: dict[str, Any] = {**state.pairs.columns()}
+    for name in columns:
+        if name.startswith(("base ", "candidate ")):
+            columns[name] = np.where(place < 0, columns[name], first[name][place])
     return replace(state, pairs=state.pairs.with_columns(columns))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,16 +118,12 @@ def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:
     dict
         "histograms" by measure, "curves" by metric, and "users", the worst-served users.
     """
-    histograms = {
-        name: histogram(evaluation, name)
-        for name, values in [*evaluation.per_group().items()][:_MOST_MEASURES]
-        if not np.isnan(values).all()
-    }
-    one_run = {"": evaluation}
+    first = [*evaluation.per_group().items()][:_MOST_MEASURES]
+    known = [name for name, values in first if not np.isnan(values).all()]
     return {
-        "histograms": histograms,
-        "curves": curves(one_run, evaluation.measures),
-        "users": worst_served(one_run, "", titles),
+        "histograms": {name: histogram(evaluation, name) for name in known},
+        "curves": curves({"": evaluation}, evaluation.measures),
+        "users": worst_served({"": evaluation}, "", titles),
     }
 
 
@@ -191,12 +187,10 @@ def best_runs(evaluations: Mapping[str, Evaluation], measure: str) -> list[str]:
 
 def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     """Return the differences of a run from the baseline: counts, distribution, segments."""
-    first = comparison.evaluations[comparison.baseline]
-    difference = stats.differences(
-        first.filled(measure), comparison.evaluations[run].filled(measure)
-    )
+    runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
+    first, metric = runs[0], parse(measure).metric
+    difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
     test = comparison.difference(measure, run).test
-    sign = parse(measure).metric.sign
     segments: list[dict[str, Any]] = [
         {
             "name": segment.name if segment.by in BUILT_IN else f"{segment.by} {segment.name}",
@@ -210,17 +204,16 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
         "measure": measure,
         "run": run,
         "baseline": comparison.baseline,
-        "higher_is_better": parse(measure).metric.higher_is_better,
+        "higher_is_better": metric.higher_is_better,
         **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
         "histogram": _bins(difference, test.difference),
-        "segments": sorted(known, key=lambda segment: -sign * segment["mean"]),
+        "segments": sorted(known, key=lambda segment: -metric.sign * segment["mean"]),
     }
 
 
 def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
     summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
-    values_by_name = plain(vars(summary))
-    return {name: values_by_name[name] for name in ("mean", "interval")}
+    return plain({"mean": summary.mean, "interval": summary.interval})
 
 
 def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
@@ -239,16 +232,14 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
         run: _run_curves(evaluation, chosen, truths[id(t.truth)], users)
         for (run, evaluation), t in zip(evaluations.items(), tables, strict=True)
     }
+    some = {"n_users": users.size} if users.size < first.labels.size else {}
     result: dict[str, Any] = {}
     for name in chosen:
-        first_curve, *others = (curve[name] for curve in values.values())
-        cutoffs = sorted(k for k in first_curve if all(k in curve for curve in others))
+        cutoffs = sorted(set[int].intersection(*({*curve[name]} for curve in values.values())))
         means = {run: [curve[name][k] for k in cutoffs] for run, curve in values.items()}
         is_known = any(mean is not None for curve in means.values() for mean in curve)
         if len(cutoffs) > 1 and is_known:
-            result[name] = {"k": cutoffs, "means": means}
-            if users.size < first.labels.size:
-                result[name]["n_users"] = users.size
+            result[name] = {"k": cutoffs, "means": means, **some}
     return result
 
 
@@ -266,20 +257,16 @@ def _run_curves(
     from podium.data.users import user_positions
 
     tables: Any = evaluation.tables
-    rankings: dict[tuple[Conventions, bool], Any] = {}
-    result: dict[str, dict[int, float | None]] = {}
+    result: dict[str, dict[int, float | None]] = {name: {} for name in measures}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each was given with the values
-        rank = tables.ranker(truth, users)
-        if rank is None:
-            return {name: {} for name in measures}
+        if (rank := tables.ranker(truth, users)) is None:
+            return result
+        ranked = cache(rank)
         for name, text in measures.items():
             measure, conventions = tables.measured[text]
             rule = evaluation.undefined_rule(text)
-            key = conventions, reads_judged([measure])
-            if key not in rankings:
-                rankings[key] = rank(conventions, mark_judged=key[1])
-            ranking = rankings[key]
+            ranking = ranked(conventions, mark_judged=reads_judged([measure]))
             is_included = user_positions(ranking.groups.labels, users) >= 0
             result[name] = {
                 k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, rule)

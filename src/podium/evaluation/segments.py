@@ -37,11 +37,8 @@ class Segment:
 
 def by_engagement(n_pos: Counts, k: int) -> tuple[Segment, ...]:
     """Divide the groups into those with at most k positives, and the others."""
-    fits = n_pos <= k
-    return (
-        Segment("engagement", f"n_pos <= {k}", fits),
-        Segment("engagement", f"n_pos > {k}", ~fits),
-    )
+    parts = {f"n_pos <= {k}": n_pos <= k, f"n_pos > {k}": n_pos > k}
+    return tuple(Segment("engagement", name, mask) for name, mask in parts.items())
 
 
 def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
@@ -49,9 +46,8 @@ def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
     positive_counts = n_pos[n_pos > 0]
     if not positive_counts.size:
         return ()
-    cuts = np.quantile(
-        positive_counts, np.arange(1, _QUANTILES + 1) / _QUANTILES, method="inverted_cdf"
-    )
+    shares = np.arange(1, _QUANTILES + 1) / _QUANTILES
+    cuts = np.quantile(positive_counts, shares, method="inverted_cdf")
     segments: list[Segment] = []
     low = 1
     for high in np.unique(cuts).astype(int).tolist():

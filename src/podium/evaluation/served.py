@@ -61,14 +61,8 @@ def worst_served(
         }
         for place, row in enumerate(rows)
     ]
-    is_better = metric.higher_is_better
-    return {
-        "measure": measure,
-        "run": run,
-        "higher_is_better": is_better,
-        "users": users,
-        "n_without_list": n_without_list,
-    }
+    start = {"measure": measure, "run": run, "higher_is_better": metric.higher_is_better}
+    return {**start, "users": users, "n_without_list": n_without_list}
 
 
 def _with_lists(
@@ -113,17 +107,12 @@ class _Lists:
         relevant = self.relevant[place]
         listed = {item for run in self.shown.values() for item in run[place]}
         missed = [item for item in relevant if item not in listed]
+
+        def shown(item: str) -> dict[str, Any]:
+            return {"text": title_of.get(item, item), "relevant": item in relevant}
+
         return {
-            "lists": [
-                (
-                    run,
-                    [
-                        {"text": title_of.get(item, item), "relevant": item in relevant}
-                        for item in lists[place]
-                    ],
-                )
-                for run, lists in self.shown.items()
-            ],
+            "lists": [(run, [*map(shown, lists[place])]) for run, lists in self.shown.items()],
             "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
             "n_missed": len(missed),
         }

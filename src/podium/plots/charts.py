@@ -81,7 +81,8 @@ def histogram(
         for low, high, height, text in zip(bounds, bounds[1:], heights, hints, strict=False):
             space = min(gap, 0.1 * (high - low))
             place, color = (low + space, height, high - low - 2 * space), sheet.paints["c0"]
-            hint(*sheet.ax.bar(*place, align="edge", color=color), text)
+            (bar,) = sheet.ax.bar(*place, align="edge", color=color)
+            hint(bar, text)
         sheet.height = _BARS
         sheet.ax.set_xlim(bounds[0], bounds[-1])
         sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)

@@ -351,11 +351,10 @@ def _draw(
 def _mark(sheet: Canvas, ax: Any, row: _Row, y: float) -> None:
     """Draw the interval as a bar, the value as a dot on it, and bounds as a thin line with ends."""
     paint = sheet.paints[row.tone]
-    if row.has_bounds:
-        ends: dict[str, Any] = {"marker": "|", "markersize": 8, "markeredgewidth": 1.25}
-        ax.plot([row.lowest, row.highest], [y, y], color=paint, linewidth=1.25, **ends)
-    if math.isfinite(row.low) and math.isfinite(row.high):
-        wide: dict[str, Any] = {"linewidth": 2.5, "solid_capstyle": "round", "zorder": 2.5}
-        ax.plot([row.low, row.high], [y, y], color=paint, **wide)
+    thin = {"linewidth": 1.25, "marker": "|", "markersize": 8, "markeredgewidth": 1.25}
+    wide = {"linewidth": 2.5, "solid_capstyle": "round", "zorder": 2.5}
+    for ends, style in (((row.lowest, row.highest), thin), ((row.low, row.high), wide)):
+        if all(map(math.isfinite, ends)):
+            ax.plot(ends, [y, y], color=paint, **style)
     if math.isfinite(row.value):
         sheet.dot(ax, (row.value, y), paint, str(row), is_hollow=row.hollow).set_zorder(3)

@@ -41,12 +41,11 @@ def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
     """Return conventions as options, without those that are usual and need none."""
     usual = {"unretrieved": "count", "single_precision": False, but: conventions.get(but)}
     usual |= _usual_relevance(conventions)
-    unusual = {
-        name: value
+    return [
+        GLUE.join(as_option(name, value))
         for name, value in conventions.items()
         if value is not None and (name not in usual or usual[name] != value)
-    }
-    return [GLUE.join(as_option(name, value)) for name, value in unusual.items()]
+    ]
 
 
 def as_option(name: str, value: Any) -> list[str]:
@@ -67,7 +66,5 @@ def _usual_relevance(conventions: Mapping[str, Any]) -> dict[str, Any]:
 
     By default, low grades count as 0 if a threshold is passed, and keep their gains if none is.
     """
-    low_grades, threshold = conventions.get("low_grades"), conventions.get("min_relevance")
-    if low_grades == "keep" and threshold == 1:
-        return {"low_grades": "keep", "min_relevance": threshold}
-    return {"low_grades": "zero"}
+    kept = {"low_grades": "keep", "min_relevance": 1}
+    return kept if kept.items() <= conventions.items() else {"low_grades": "zero"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.report import estimate_notes as notes
 from podium.report import headlines, measured, pages
-from podium.report._types import Report, Table
+from podium.report._types import Report, Section, Table
 from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
 from podium.report.tables import Columns, build, ends, flat, once, texts
@@ -57,60 +57,43 @@ def comparison_view(
 
 
 def _view(
-    tables: Tables,
-    sentences: Iterable[str],
-    conventions: Mapping[str, Any],
-    options: Mapping[str, Any],
+    tables: Tables, sentences: Iterable[str], design: Mapping[str, Any], given: Mapping[str, Any]
 ) -> View:
-    text = " ".join([*sentences, *notes.about_sizes(conventions, options)])
-    return View((tables, Text((f"{text}\n{notes.options(conventions, options)}",))))
+    text = " ".join([*sentences, *notes.about_sizes(design, given)])
+    return View((tables, Text((f"{text}\n{notes.options(design, given)}",))))
 
 
 def estimate_page(result: Mapping[str, Any]) -> Report:
     """Return the page of a SampledEvaluation's JSON form."""
     first = next(iter(result["measures"].values()))
-    is_known = headlines.is_determined(first)
-    return {
-        "title": "Estimates for the ranking of all items",
-        "status": "open" if is_known is False else "",
-        "summary": headlines.of_estimate(result),
-        "sections": [
-            {
-                "title": "Estimates",
-                "figures": [estimated.estimates(result)],
-                "tables": [pages.complete(_estimate_table(result))],
-                "notes": [*notes.of_estimate(result)],
-            }
-        ],
-        "conventions": pages.conventions(result),
+    status = "open" if headlines.is_determined(first) is False else ""
+    section: Section = {
+        "title": "Estimates",
+        "figures": [estimated.estimates(result)],
+        "tables": [pages.complete(_estimate_table(result))],
+        "notes": [*notes.of_estimate(result)],
     }
+    title, summary = "Estimates for the ranking of all items", headlines.of_estimate(result)
+    return pages.of_section(result, title, status, summary, section)
 
 
 def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Report:
     """Return the page of a SampledComparison's JSON form; see `comparison_view`."""
     first = next(iter(result["measures"].values()))
-    return {
-        "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
-        "status": "open" if notes.is_open(first["differences"]) else "",
-        "summary": headlines.of_estimates(result),
-        "sections": [
-            {
-                "title": "Estimates",
-                "figures": [
-                    estimated.run_estimates(result),
-                    *(estimated.run_differences(result, name) for name in result["measures"]),
-                ],
-                "tables": [
-                    pages.complete(_means_table(result), "Means"),
-                    pages.complete(_differences_table(result), "Differences"),
-                ],
-                "notes": [*notes.of_comparison(result, by_row)],
-            }
+    status = "open" if notes.is_open(first["differences"]) else ""
+    of_measures = (estimated.run_differences(result, name) for name in result["measures"])
+    section: Section = {
+        "title": "Estimates",
+        "figures": [estimated.run_estimates(result), *of_measures],
+        "tables": [
+            pages.complete(_means_table(result), "Means"),
+            pages.complete(_differences_table(result), "Differences"),
         ],
-        "conventions": pages.conventions(
-            {"conventions": _merged_conventions([*result["conventions"].values()])}
-        ),
+        "notes": [*notes.of_comparison(result, by_row)],
     }
+    title = f"Estimates of {len(result['runs'])} models for the ranking of all items"
+    merged = {"conventions": _merged_conventions([*result["conventions"].values()])}
+    return pages.of_section(merged, title, status, headlines.of_estimates(result), section)
 
 
 def estimate_numbers(result: Mapping[str, Any]) -> Numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from podium._fields import FIELDS
@@ -39,10 +40,7 @@ def conventions(changes: Mapping[str, Any]) -> str:
     )
 
 
-def view(
-    result: Mapping[str, Any],
-    files: Sequence[str] = ("TRUTH", "RUN"),
-) -> View:
+def view(result: Mapping[str, Any], files: Sequence[str] = ("TRUTH", "RUN")) -> View:
     """Return the reasons of an Explanation's JSON form.
 
     Parameters
@@ -197,9 +195,8 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
     rows = [["your conventions", number(steps["start"]), "", ""]]
-    for step, value in zip(steps["steps"], step_values(steps), strict=True):
-        if not step["n_users"]:
-            continue
+    values = zip(steps["steps"], step_values(steps), strict=True)
+    for step, value in ((step, value) for step, value in values if step["n_users"]):
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
@@ -223,11 +220,11 @@ def step_values(steps: Mapping[str, Any]) -> list[float | None]:
 
 def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
     """Return a number and its sums with the first changes; None from the first None on."""
-    sums = [start]
-    for change in changes:
-        before = sums[-1]
-        sums.append(None if before is None or change is None else before + change)
-    return sums
+    return [*accumulate(changes, _sum, initial=start)]
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:

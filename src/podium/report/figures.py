@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check, plots
+from podium._text import counted
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,10 +26,8 @@ _ROUNDING = 1e-12  # relative difference of values that are equal but for the ro
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
-_PLOTS = ("grouped_intervals", "histogram", "interval_plot", "line_plot", "trade_off_plot")
-FIGURES: dict[str, Callable[..., Axes]] = {
-    name: vars(plots)[name] for name in (*_PLOTS, "user_scatter")
-}
+_PLOTS = "grouped_intervals histogram interval_plot line_plot trade_off_plot user_scatter"
+FIGURES: dict[str, Callable[..., Axes]] = {name: vars(plots)[name] for name in _PLOTS.split()}
 """The figures by the "kind" in a figure's dictionary."""
 
 
@@ -207,10 +206,12 @@ def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) 
     return {"kind": "grouped_intervals", "title": title, "panels": list(panels), **rest}
 
 
-def panel(title: str, means: Mapping[str, Any], runs: Iterable[str], note: str = "") -> Any:
-    """Return the panel of the means of some runs, each run with its colour."""
-    rows = [interval_row(run, means[run], run) for run in runs]
-    return {"title": title, **({"note": note} if note else {}), "rows": rows}
+def panel(
+    title: str, means: Mapping[str, Any], runs: Iterable[str], n_users: int | None = None
+) -> dict[str, Any]:
+    """Return the panel of the means of some runs, each with its colour; a note has the users."""
+    note = {} if n_users is None else {"note": counted(n_users, "users")}
+    return {"title": title, **note, "rows": [interval_row(run, means[run], run) for run in runs]}
 
 
 def differences(

@@ -54,7 +54,8 @@ def headline(result: Mapping[str, Any]) -> str:
 
 def depends_on_ties(result: Mapping[str, Any]) -> bool:
     """Return whether the two orders of equal scores lead to different decisions."""
-    return len({*(result.get("ties") or {"decisions": {}})["decisions"].values()}) > 1
+    ties: Mapping[str, Any] = result.get("ties") or {"decisions": {}}
+    return len({*ties["decisions"].values()}) > 1
 
 
 def view(result: Mapping[str, Any]) -> View:
@@ -73,13 +74,9 @@ def page(result: Mapping[str, Any]) -> Report:
         "tables": [pages.complete(gate_table(result))],
         "notes": [*notes(result), *interval_notes(result)],
     }
-    return {
-        "title": f"{result['candidate']} instead of {result['base']}?",
-        "status": _STATUS[result["decision"]],
-        "summary": [headline(result), *result["reasons"]],
-        "sections": [claims],
-        "conventions": pages.conventions(result),
-    }
+    title, status = f"{result['candidate']} instead of {result['base']}?", result["decision"]
+    summary = [headline(result), *result["reasons"]]
+    return pages.of_section(result, title, _STATUS[status], summary, claims)
 
 
 def flat_table(result: Mapping[str, Any]) -> Table:

@@ -87,15 +87,11 @@ def alpha(test: Mapping[str, Any]) -> float:
 
 def of_comparison(result: Mapping[str, Any]) -> list[str]:
     """Return which run is best in the first measure and the others, and if it is significant."""
-    tested = {name: results for name, results in result["measures"].items() if results["means"]}
-    leads = {measure: lead(measure, results) for measure, results in tested.items()}
+    leads = {m: lead(m, tested) for m, tested in result["measures"].items() if tested["means"]}
     measures = list(leads)
     same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
-    n_tests = sum(
-        len(results["differences"])
-        for part in (result, *result["segments"])
-        for results in part["measures"].values()
-    )
+    parts = (result, *result["segments"])
+    n_tests = sum(len(m["differences"]) for part in parts for m in part["measures"].values())
     sentences = [_of(m, leads[m], n_tests) for m in measures if m not in same]
     if same:
         text = f"In {_names(same)}, the same run is best, and the same differences are significant."

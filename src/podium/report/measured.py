@@ -141,9 +141,8 @@ def _segment(by: str, name: str) -> str:
 
 def without_segments(result: Mapping[str, Any]) -> str:
     """Return a line on the measures that segments lack, empty if there are none."""
-    if not result["segments"]:
-        return ""
-    names = [name for name in result["measures"] if name not in result["segments"][0]["measures"]]
+    first = result["segments"][:1]
+    names = [n for part in first for n in result["measures"] if n not in part["measures"]]
     if not names:
         return ""
     is_or_are = "is not a mean" if len(names) == 1 else "are not means"
@@ -154,18 +153,10 @@ def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
     letters = ["letters"] if result["pairs"] == "all" else []
     columns = {**texts("measure", "run", *letters), **_mean_columns(_first_level(result))}
-    is_best = [
-        best is not None and best.is_proven and run == best.run
-        for _, _, measure, tested in comparisons(result)
-        for best in [lead(measure, tested)]
-        for run in tested["means"]
-    ]
-    cells = [
-        (row, column)
-        for row, bold in enumerate(is_best)
-        if bold
-        for column in (1, list(columns).index("mean"))
-    ]
+    leads = ((lead(name, tested), tested["means"]) for _, _, name, tested in comparisons(result))
+    bold = [best and best.is_proven and run == best.run for best, runs in leads for run in runs]
+    places = (1, list(columns).index("mean"))
+    cells = [(i, j) for i, is_bold in enumerate(bold) if is_bold for j in places]
     return {**once(build(columns, means(result)), "measure"), "highlight": cells}
 
 
@@ -318,9 +309,7 @@ EVALUATION = Forms(evaluation_view, evaluation_table, evaluation_numbers)
 COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
 
 
-def comparisons(
-    result: Mapping[str, Any],
-) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+def comparisons(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (by, name, measure, results) of a Comparison's JSON form."""
     yield from (("", "all", *item) for item in result["measures"].items())
     for segment in result.get("segments", ()):

@@ -44,10 +44,8 @@ def _with_short_names(tables: list[Table]) -> list[Table]:
     short = {name: _short(name) for name in names}
     if len(set(short.values())) < len(names):
         return tables
-    return [
-        {**content, "rows": [[short.get(row[0], row[0]), *row[1:]] for row in content["rows"]]}
-        for content in tables
-    ]
+    tables_rows = ([[short.get(name, name), *row] for name, *row in t["rows"]] for t in tables)
+    return [{**t, "rows": rows} for t, rows in zip(tables, tables_rows, strict=True)]
 
 
 def _short(name: str) -> str:

@@ -26,6 +26,14 @@ def page(view: View, title: str) -> Report:
     return {"title": title, "sections": sections(view)}
 
 
+def of_section(
+    result: Mapping[str, Any], title: str, status: str, summary: Sequence[str], section: Section
+) -> Report:
+    """Return the page of a result with one section, and with its conventions."""
+    head: Report = {"title": title, "status": status, "summary": summary}
+    return {**head, "sections": [section], "conventions": conventions(result)}
+
+
 def sections(view: View) -> list[Section]:
     """Return the parts of a view as sections; paragraphs without a title are notes of a section."""
     result: list[Any] = []
@@ -91,10 +99,9 @@ def complete(table: Mapping[str, Any], caption: str = "", leave_out: str = "") -
 
 def without_empty_segments(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return a result without segments that contain no users, and a note that names them."""
-    segments = result["segments"]
-    empty = [segment["name"] for segment in segments if not segment["n_groups"]]
+    empty = [segment["name"] for segment in result["segments"] if not segment["n_groups"]]
     note = f"Left out, because no user is in them: {', '.join(empty)}."
-    filled = [segment for segment in segments if segment["n_groups"]]
+    filled = [segment for segment in result["segments"] if segment["n_groups"]]
     return {**result, "segments": filled}, [note] if empty else []
 
 
@@ -105,12 +112,9 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     values.pop("changed", None)  # they are among the values
     pairs = [(name, _text(value)) for name, value in values.items() if value is not None]
     for text, rules in computed.items():
-        rules_text = [
-            f"{name}: {_text(value)}"
-            for name, value in rules.items()
-            if value is not None and name != "measure"
-        ]
-        pairs.append((text, ", ".join([rules["measure"], *rules_text])))
+        known = {name: value for name, value in rules.items() if value is not None}
+        told = [f"{name}: {_text(value)}" for name, value in known.items() if name != "measure"]
+        pairs.append((text, ", ".join([rules["measure"], *told])))
     return pairs
 
 

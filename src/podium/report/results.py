@@ -6,6 +6,7 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium import _check
@@ -226,12 +227,9 @@ def _renamed(values: dict[str, float]) -> dict[str, float]:
     """Return the values by safe names; equal ones get a number at the end."""
     result: dict[str, float] = {}
     for name, value in values.items():
-        start = safe = _safe(name)
-        n = 1
-        while safe in result:
-            n += 1
-            safe = f"{start}_{n}"
-        result[safe] = value
+        start = _safe(name)
+        numbered = (f"{start}_{n}" for n in count(2))
+        result[next(safe for safe in chain([start], numbered) if safe not in result)] = value
     return result
 
 

@@ -24,12 +24,11 @@ def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
         The columns of `Search.table`.
     """
     names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
-    chosen = list(columns["chosen"]).index(True)
     sign = parse(measure).metric.sign
 
     def place(i: int) -> tuple[bool, bool, float]:
         mean = columns["mean"][i]
-        return i != chosen, mean is None, 0.0 if mean is None else -sign * mean
+        return not columns["chosen"][i], mean is None, -sign * (mean or 0.0)
 
     order = sorted(range(len(columns["trial"])), key=place)
     rows = [[_cell(name, columns[name][i]) for name in names] for i in order]

@@ -57,7 +57,7 @@ def build(columns: Columns, records: Iterable[Mapping[str, Any]]) -> Table:
 
 def flat(names: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Table:
     """Return a table of all digits; `low` and `high` are the ends of a record's interval."""
-    columns = {name: (name, _same) for name in names}
+    columns: Columns = {name: (name, lambda value: value) for name in names}
     return build(columns, ({**record, **ends(record)} for record in records))
 
 
@@ -87,15 +87,10 @@ def once(table: Table, name: str) -> Table:
     if name not in table["columns"]:
         return table
     j = list(table["columns"]).index(name)
-    names = [row[j] for row in table["rows"]]
-    rows = [list(row) for row in table["rows"]]
-    for i, row in enumerate(rows):
-        row[j] = "" if i and names[i] == names[i - 1] else row[j]
+    above = [None, *(row[j] for row in table["rows"])]
+    pairs = zip(above, table["rows"], strict=False)
+    rows = [[*row[:j], "" if row[j] == before else row[j], *row[j + 1 :]] for before, row in pairs]
     return {**table, "rows": rows}
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def to_text(table: Mapping[str, Any]) -> str:
@@ -151,14 +146,8 @@ def to_latex(table: Mapping[str, Any]) -> str:
     header, rows = formatted(table)
     sides = "".join(side[0] for side in alignment(table))
     latex_rows = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{sides}}}",
-            *(r"\toprule", latex_rows[0], r"\midrule"),
-            *latex_rows[1:],
-            *(r"\bottomrule", r"\end{tabular}"),
-        ]
-    )
+    start = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", latex_rows[0], r"\midrule"]
+    return "\n".join([*start, *latex_rows[1:], r"\bottomrule", r"\end{tabular}"])
 
 
 def to_csv(table: Mapping[str, Any]) -> str:

@@ -154,13 +154,12 @@ def _short_parts(view: View) -> Iterator[Text | Tables]:
 
 
 def _short_table(table: Table) -> Table:
-    rows = [
-        [_cut(cell, _LONGEST) if isinstance(cell, str) else cell for cell in row]
-        for row in table["rows"][:MOST_ROWS]
-    ]
+    rows = [[_cut(cell, _LONGEST) for cell in row] for row in table["rows"][:MOST_ROWS]]
     bold = [cell for cell in table.get("highlight", ()) if cell[0] < MOST_ROWS]
     return {**table, "rows": rows, "highlight": bold}
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(cell: Any, most: int) -> Any:
+    """Return a cell or a text, which is cut if it is a long text."""
+    is_long = isinstance(cell, str) and len(cell) > most
+    return f"{cell[: most - 1]}…" if is_long else cell

@@ -55,10 +55,8 @@ def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
     """Return the means of a metric at several cutoffs, in the form of `evaluation.details`."""
     sampled = f" ({curve['n_users']:,} users)" if "n_users" in curve else ""
-    series = [
-        {"label": run or metric, "x": curve["k"], "y": means}
-        for run, means in curve["means"].items()
-    ]
+    means: Mapping[str, Any] = curve["means"]
+    series = [{"label": run or metric, "x": curve["k"], "y": y} for run, y in means.items()]
     return figures.lines(f"{metric} at k{sampled}", ("k", f"mean {metric}"), series, log_x=True)
 
 
@@ -164,13 +162,8 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
     for by, all_parts in _divisions(result).items():
         parts = [part for part in all_parts if measure in part["measures"]]
         panels = [
-            figures.panel(
-                part["name"],
-                part["measures"][measure]["means"],
-                runs,
-                note=counted(part["n_groups"], "users"),
-            )
-            for part in parts[:MOST_IN_FIGURE]
+            figures.panel(p["name"], p["measures"][measure]["means"], runs, p["n_groups"])
+            for p in parts[:MOST_IN_FIGURE]
         ]
         if panels:
             title = f"{measure} by {by}{_of_many(len(parts))}"

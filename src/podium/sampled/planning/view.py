@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from podium.report import Table
-from podium.report.tables import build
+from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
 if TYPE_CHECKING:
@@ -42,23 +42,21 @@ def plan_numbers(plan: Plan) -> Numbers:
 
 
 def _design_table(plan: Plan) -> Table:
-    columns = ["sampled", "scored", "total", "share", "std error", "bias", "error"]
-    has_several_errors = len(plan.everything.errors) > 1
-    rows = [
-        [
-            design.text,
-            f"{design.n_scored:,.1f}".removesuffix(".0"),
-            _count(design.n_scored * plan.n_users),
-            _percent(design.share),
-            *(_number(design.std_error), f"{design.bias:.2g}", _number(design.error)),
-            *([f"{min(design.errors.values()):.2g}"] if has_several_errors else []),
-            "yes" if design.reaches else "",
-        ]
-        for design in plan.designs
-    ]
+    has_several = len(plan.everything.errors) > 1
+    columns: Columns = {
+        "sampled": ("text", str),
+        "scored": ("n_scored", lambda n: f"{n:,.1f}".removesuffix(".0")),
+        "total": ("n_scored", lambda n: _count(n * plan.n_users)),
+        "share": ("share", _percent),
+        "std error": ("std_error", _number),
+        "bias": ("bias", "{:.2g}".format),
+        "error": ("error", _number),
+        **({"at best": ("least", "{:.2g}".format)} if has_several else {}),
+        "ok": ("reaches", lambda reaches: "yes" if reaches else ""),
+    }
+    records = ({**vars(d), "text": d.text, "least": min(d.errors.values())} for d in plan.designs)
     best = [] if plan.best is None else [(plan.designs.index(plan.best), 0)]
-    columns += [*(["at best"] if has_several_errors else []), "ok"]
-    return {"columns": columns, "rows": rows, "highlight": best}
+    return {**build(columns, records), "highlight": best}
 
 
 def plan_table(plan: Plan) -> Table:
