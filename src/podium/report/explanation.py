@@ -220,7 +220,7 @@ def step_values(steps: Mapping[str, Any]) -> list[float | None]:
 
 def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
     """Return a number and its sums with the first changes; None from the first None on."""
-    return [*accumulate(changes, _sum, initial=start)]
+    return [*accumulate([start, *changes], _sum)]
 
 
 def _sum(a: float | None, b: float | None) -> float | None:
