@@ -17,14 +17,13 @@ from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks, one_size, size_at
+from podium.sampled.ranks import SampledRanks, columns_at, one_size
 from podium.sampled.sampling import (
     THIN,
     draw_bits,
     from_doubled,
+    rank_blocks,
     read_plan,
-    refuse_nonfinite,
-    score_blocks,
     tie_rule,
 )
 from podium.types import Labels, Offsets, Ties
@@ -122,23 +121,19 @@ class Candidates:
         doubled_above = np.empty(self.target.size, np.int64)
         tie_order = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
-        for start, left, right in score_blocks(scores, source):
-            ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
-            row, item = _kernels.rank_listed(
-                _kernels.Scores(left, right),
-                tie_order,
-                self._targets,
-                start,
-                order[ends[0] : ends[1]],
-                _kernels.CandidateLists(self.offsets, self.items),
-                doubled_above,
+        targets, lists = self._targets, _kernels.CandidateLists(self.offsets, self.items)
+
+        def rank(block: _kernels.Scores, start: int, stop: int) -> tuple[int, int]:
+            of_users = order[slice(*np.searchsorted(self.row[order], [start, stop]))]
+            return _kernels.rank_listed(
+                block, tie_order, targets, start, of_users, lists, doubled_above
             )
-            if row >= 0:
-                refuse_nonfinite(start, (left, right), row, item)
+
+        rank_blocks(scores, source, rank)
         return from_doubled(
             doubled_above,
-            self.n_negatives,
-            self.n_items,
+            n_negatives=self.n_negatives,
+            n_items=self.n_items,
             replacement=self.replacement,
             user=self.user,
             history=self.history,
@@ -192,17 +187,10 @@ class Candidates:
         has_candidates = np.diff(n_left_before) > 0
         if not has_candidates.any():
             raise ArgumentError("candidates: no target has a candidate left. Draw more.")
-        sizes = np.diff(n_left_before)[has_candidates]
-        return replace(
-            self,
-            user=self.user[has_candidates],
-            row=self.row[has_candidates],
-            target=self.target[has_candidates],
-            offsets=row_offsets(sizes),
-            items=self.items[~dropped],
-            n_items=size_at(self.n_items, has_candidates),
-            history=None if self.history is None else self.history[has_candidates],
-        )
+        offsets = row_offsets(np.diff(n_left_before)[has_candidates])
+        names = ("user", "row", "target", "n_items", "history")
+        columns = columns_at(self, names, has_candidates)
+        return replace(self, offsets=offsets, items=self.items[~dropped], **columns)
 
     def _require_inside(self, n_users: int, n_items: int) -> None:
         last_item = max(int(self.target.max()), int(self.items.max()))

@@ -131,8 +131,7 @@ class Design:
     @cached_property
     def above(self) -> Ints:
         """The number of items above the target, by outcome: int64, (n_outcomes,)."""
-        outcome = np.arange(self.n_outcomes)
-        return outcome - self._size_before
+        return np.arange(self.n_outcomes) - self._size_before
 
     @cached_property
     def sizes(self) -> Ints:
@@ -151,8 +150,7 @@ class Design:
     @cached_property
     def log_ways(self) -> Floats:
         """The log of the number of orders that give an outcome: float64, (n_outcomes,)."""
-        size = np.where(self.above > 0, self.sizes - self._size_before, 0)
-        return gammaln(size + 1) - gammaln(self.above + 1) - gammaln(size - self.above + 1)
+        return log_choices(np.where(self.above > 0, self.sizes - self._size_before, 0), self.above)
 
     def probabilities(self, ranks: ArrayLike | None = None) -> Floats:
         """Return the probability of each outcome for a target of each rank.
@@ -192,6 +190,15 @@ class Design:
             logs += self.log_ways - total
         return np.exp(logs, out=logs)
 
+    def chances(self, ranks: Floats | Ints) -> Floats:
+        """Return the probabilities for ranks of a larger catalogue too; 0 beyond the own one."""
+        inside = ranks <= self.n_items
+        if inside.all():
+            return self.probabilities(ranks)
+        chances = np.zeros((ranks.size, self.n_outcomes))
+        chances[inside] = self.probabilities(ranks[inside])
+        return chances
+
     def _log_powers(self, better: Floats, worse: Floats, below: Ints) -> Floats:
         """Return the log of each outcome's probability with replacement, by one product."""
         with np.errstate(divide="ignore"):
@@ -225,6 +232,11 @@ class Design:
         for start in range(0, stop, block_size):
             block_end = min(start + block_size, stop)
             yield slice(start, block_end), self.probabilities(np.arange(start + 1, block_end + 1))
+
+
+def log_choices(size: int | Ints, above: Ints) -> Floats:
+    """Return the log of the number of ways to choose `above` of `size` items."""
+    return gammaln(size + 1) - gammaln(above + 1) - gammaln(size - above + 1)
 
 
 def _log_products(base: Floats, exponents: Ints) -> Floats:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from podium.sampled.distribution import (
 from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
-from podium.sampled.ranks import SampledRanks, about_mean, size_at
+from podium.sampled.ranks import SampledRanks, about_mean, columns_at
 from podium.types import Mask
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
@@ -50,17 +50,11 @@ class Tally(SampledRanks):
 
     def __init__(self, rows: SampledRanks, counts: Floats) -> None:
         kept_rows = np.flatnonzero(counts > 0)
-        kept_sizes = {
-            "n_negatives": size_at(rows.n_negatives, kept_rows),
-            "n_items": size_at(rows.n_items, kept_rows),
-        }
-        design = {"replacement": rows.replacement, "stages": rows.stages}
+        names = ("ranks", "n_negatives", "n_items", "replacement", "stages")
         totals = {"user": None, "history": None, "_total": round(float(counts.sum()))}
         weights = counts[kept_rows] / counts.sum()
         # A subset of checked rows needs no new checks.
-        self.__dict__.update(
-            ranks=rows.ranks[kept_rows], weights=weights, **kept_sizes, **design, **totals
-        )
+        self.__dict__.update(columns_at(rows, names, kept_rows), weights=weights, **totals)
 
     @property
     def n_users(self) -> int:
@@ -124,25 +118,11 @@ class ExactMeasure(LinearEstimator):
         return all_rank_weights(read_measure(measure), design.n_items)
 
 
-class Observed(Protocol):
-    """Sampled ranks of any kind."""
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether all items were drawn, so that the ranks are ranks among all items."""
-        ...
-
-
-def linear_form(method: Estimator, ranks: Observed) -> LinearEstimator | None:
+def linear_form(method: Estimator, *, is_exact: bool) -> LinearEstimator | None:
     """Return the method as a mean of users' values, or None if it has no such form here."""
-    if method.consistent and ranks.is_exact:
+    if method.consistent and is_exact:
         return ExactMeasure()
     return method if isinstance(method, LinearEstimator) else None
-
-
-def source_of_error(method: Estimator, ranks: Observed) -> ErrorFrom:
-    """Return the source of the standard error: the users if the ranks are exact."""
-    return "users" if method.consistent and ranks.is_exact else method.error_from
 
 
 @contextmanager
@@ -171,11 +151,11 @@ class MeanOfUsers:
     Attributes
     ----------
     mean, std_error : float
-    interval : Interval
-        The interval at the level; nan for means that need resamples.
     effects : float64, (n_users,)
         The effect of each user on the mean, times n_users, whose covariance gives the error from
         the choice of users. From resamples: their means, times the root of their number.
+    interval : Interval
+        The interval at the level; nan for means that need resamples.
     other, freedom : float
         The variance of the mean that the effects do not contain, and its degrees of freedom.
     prior_decides : bool
@@ -187,8 +167,8 @@ class MeanOfUsers:
 
     mean: float
     std_error: float
-    interval: Interval
     effects: Floats
+    interval: Interval = NOWHERE
     other: float = 0.0
     freedom: float = np.inf
     prior_decides: bool = False
@@ -196,21 +176,10 @@ class MeanOfUsers:
     largest: float = np.inf
 
     @classmethod
-    def of(
-        cls,
-        mean: float,
-        effects: Floats,
-        other: float = 0.0,
-        *,
-        interval: Interval = NOWHERE,
-        prior_decides: bool = False,
-        bounds: Bounds | None = None,
-        largest: float = np.inf,
-    ) -> MeanOfUsers:
+    def of(cls, mean: float, effects: Floats, other: float = 0.0, **rest: Any) -> MeanOfUsers:
         """Return a mean whose error is that of the effects and another standard error."""
         error = float(np.hypot(standard_error(effects), other))
-        rest = (other**2, np.inf, prior_decides, bounds, largest)
-        return cls(mean, error, interval, effects, *rest)
+        return cls(mean, error, effects, other=other**2, **rest)
 
     def with_resamples(self, means: Floats, level: float, n_users: int) -> MeanOfUsers:
         """Return the mean with the error of resampled means; nan with one user.
@@ -415,13 +384,17 @@ class EstimatorFit(Fit):
         return str(self.estimator)
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all items were drawn, and the method then gives the exact measure."""
+        return self.estimator.consistent and self.observed.is_exact
+
+    @property
     def source(self) -> ErrorFrom:
-        return source_of_error(self.estimator, self.observed)
+        return "users" if self.is_exact else self.estimator.error_from
 
     @property
     def bias(self) -> tuple[bool, IntervalOf]:
-        is_exact = self.estimator.consistent and self.observed.is_exact
-        is_biased = self.estimator.biased and not is_exact
+        is_biased = self.estimator.biased and not self.is_exact
         is_short = is_biased and self.estimator.error_from != "posterior"
         return is_biased, "expectation" if is_short else "exact"
 
@@ -452,7 +425,7 @@ class EstimatorFit(Fit):
         most_items = self.targets.most_items
         highest = [float(rank_weights(part.measure, most_items).max()) for part in parts]
         ends: dict[str, Any] = {"bounds": total, "largest": float(shares @ highest)}
-        linear = linear_form(self.estimator, self.observed)
+        linear = linear_form(self.estimator, is_exact=self.is_exact)
         if linear is not None:
             values = self.user_values(linear, measure)
             summary = stats.summarize(values, level=level)
@@ -521,8 +494,8 @@ class EstimatorFit(Fit):
         return MeanOfUsers(
             share * fit.expect(part.measure),
             error,
-            Interval(share * low, share * high),
             effects,
+            Interval(share * low, share * high),
             max(error**2 - standard_error(effects) ** 2, 0.0),
             prior_decides=fit.prior_decides(part.measure),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -194,45 +195,30 @@ def _at_all_ranks(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floa
     """Interpolate the growth of the mass from the nodes to all ranks."""
     if grid.has_all_ranks:
         return growth / grid.n_items
-    edge_factors = _Edge.of(likelihood, n_steps)
+    log_factor = _edge_factor(likelihood, n_steps)
     logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
     is_nonzero = grid.cells_above(logs, float(logs.max()) - _NEGLIGIBLE_LOG)
-    log_probabilities = grid.interpolate(
-        logs - edge_factors.log_factor(grid.ranks)
-    ) + edge_factors.log_factor(np.arange(1.0, grid.n_items + 1))
+    log_probabilities = grid.interpolate(logs - log_factor(grid.ranks))
+    log_probabilities += log_factor(np.arange(1.0, grid.n_items + 1))
     return (
         np.where(is_nonzero, np.exp(np.minimum(log_probabilities, _NEGLIGIBLE_LOG)), 0.0)
         / grid.n_items
     )
 
 
-@dataclass(frozen=True)
-class _Edge:
-    """The zeros of the mass at the first and the last rank, which no polynomial can follow in logs.
+def _edge_factor(likelihood: Likelihood, n_steps: int) -> Callable[[Floats], Floats]:
+    """Return the log, by rank, of a factor with the zeros of the mass at the first and last rank.
 
-    The order of a zero is the number of steps times the number of sampled items that are above the
-    target in every outcome (first rank), or below it (last rank).
+    No polynomial can follow these zeros in logs. The order of a zero is the number of steps times
+    the number of sampled items that are above the target in every outcome (first rank), or below it
+    (last rank).
     """
+    parts, n_items = likelihood.parts, likelihood.n_items
+    above = n_steps * min(int(d.above[observed].min()) for d, observed in parts)
+    below = n_steps * min(int((d.sizes - d.above)[observed].min()) for d, observed in parts)
 
-    above: int
-    below: int
-    n_items: int
+    def log_factor(ranks: Floats) -> Floats:
+        log_above = np.log(np.maximum(ranks - 1.0, 0.5) / n_items)
+        return above * log_above + below * np.log(np.maximum(n_items - ranks, 0.5) / n_items)
 
-    @classmethod
-    def of(cls, likelihood: Likelihood, n_steps: int) -> _Edge:
-        above = [int(design.above[observed].min()) for design, observed in likelihood.parts]
-        below = [
-            int((design.sizes - design.above)[observed].min())
-            for design, observed in likelihood.parts
-        ]
-        return cls(min(above) * n_steps, min(below) * n_steps, likelihood.n_items)
-
-    def log_factor(self, ranks: Floats) -> Floats:
-        """Return the log of the factor with these zeros: (n,)."""
-        above_target, below_target = (
-            np.maximum(ranks - 1.0, 0.5),
-            np.maximum(self.n_items - ranks, 0.5),
-        )
-        return self.above * np.log(above_target / self.n_items) + self.below * np.log(
-            below_target / self.n_items
-        )
+    return log_factor

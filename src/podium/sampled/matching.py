@@ -16,6 +16,10 @@ from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.ranks import SharedRanks
 
 _ROUNDING = 1e-9  # of weights
+_STRATA = (
+    " If all tables have strata, their column must have one name: stratum, or that of "
+    f"{arg['columns', 'stratum']}."
+)
 _SAME_USERS = "Models are compared on the same users"
 
 
@@ -40,11 +44,14 @@ def matched(models: Mapping[str, Any], method: Estimator) -> list[Any]:
         or if there are no users and the numbers of rows differ. If users have other weights, other
         targets or other catalogues. If the method reads histories and only some samples have them.
     """
-    kinds = dict.fromkeys(map(_kind, models.values()))
+    kinds: dict[str, list[str]] = {}
+    for name, ranks in models.items():
+        kinds.setdefault(_kind(ranks), []).append(name)
     if len(kinds) > 1:
+        got = " and ".join(f"{kind} ({', '.join(names)})" for kind, names in kinds.items())
         raise ArgumentError(
-            f"models must have samples of one kind, got {' and '.join(kinds)}. Give all models the "
-            "same candidates."
+            f"models must have samples of one kind, got {got}. Give all models the same candidates."
+            f"{_STRATA if 'ScannedRanks' in kinds or 'SharedRanks with strata' in kinds else ''}"
         )
     samples = _of_same_users(models)
     if isinstance(samples[0], SampledRanks):

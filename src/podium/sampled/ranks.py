@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,6 +104,12 @@ def span(size: int | Ints) -> str:
 def one_size(sizes: Ints) -> int | Ints:
     """Return the size that all samples have, or the sizes if they differ."""
     return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+
+
+def columns_at(table: object, names: Sequence[str], rows: Any) -> dict[str, Any]:
+    """Return attributes at some rows; those that are one value for all rows, or None, as it is."""
+    columns = {name: getattr(table, name) for name in names}
+    return {n: c[rows] if isinstance(c, np.ndarray) else c for n, c in columns.items()}
 
 
 def size_at(size: int | Ints, rows: Any) -> int | Ints:
@@ -235,7 +242,7 @@ class SampledRanks(RowsOfUsers):
         observed = integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold at least one rank, got none.")
-        fields = {
+        fields: dict[str, Any] = {
             "ranks": observed,
             "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
             "n_items": _sizes(n_items, "n_items", observed.size),
@@ -244,11 +251,10 @@ class SampledRanks(RowsOfUsers):
             "stages": read_stages(stages),
             "half_ranks": _check.flag(half_ranks, "half_ranks"),
         }
+        fields["history"] = _read_history(history, fields["n_items"], observed.size)
+        fields["row_weights"] = weights(row_weights, observed.size)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        own_items = _read_history(history, self.n_items, self.n_rows)
-        object.__setattr__(self, "history", own_items)
-        object.__setattr__(self, "row_weights", weights(row_weights, self.n_rows))
         refuse_large(self.most_items)
         self._refuse_large_samples()
         self._refuse_outside()
@@ -408,11 +414,9 @@ class SampledRanks(RowsOfUsers):
     def _leave_out_weights_of_zero(self) -> None:
         if self.row_weights is None or self.row_weights.all():
             return
-        is_kept = self.row_weights > 0
-        for name in ("ranks", "n_negatives", "n_items", "user", "history", "row_weights"):
-            column = vars(self)[name]
-            if isinstance(column, np.ndarray):
-                object.__setattr__(self, name, column[is_kept])
+        names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights")
+        for name, column in columns_at(self, names, self.row_weights > 0).items():
+            object.__setattr__(self, name, column)
 
     def _row_text(self, row: int) -> str:
         return f" at row {row}" + (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -61,11 +61,6 @@ class DrawPlan:
     def user(self) -> Labels:
         return self.labels[self.rows]
 
-    def target_slice(self, start: int, stop: int) -> slice:
-        """Return the slice of the targets of users start .. stop - 1."""
-        first_row, end_row = np.searchsorted(self.rows, [start, stop])
-        return slice(int(first_row), int(end_row))
-
     def require_candidates(self, n_negatives: int) -> None:
         """Raise unless each target has at least n_negatives candidates."""
         is_short = self.n_items <= n_negatives
@@ -97,7 +92,8 @@ class DrawPlan:
     def _unavailable_weight(self, weights: Floats) -> Floats:
         owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
         hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
-        return hidden[self.rows] + weights[self.targets] * (self.n_target_gaps > 0)
+        n_own = self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
+        return hidden[self.rows] + weights[self.targets] * (n_own > 0)
 
     def n_own_items(self, history: Any) -> Ints | None:
         """Return the number of the user's own items among each target's candidates: (n_targets,).
@@ -114,11 +110,6 @@ class DrawPlan:
         pairs = np.repeat(np.arange(shape[0]), visible.sizes) * shape[1] + visible.items
         target_is_own = np.isin(self.rows * shape[1] + self.targets, pairs, assume_unique=True)
         return visible.sizes[self.rows] - target_is_own
-
-    @property
-    def n_target_gaps(self) -> Ints:
-        """1 if the target is not among its user's hidden items, otherwise 0: (n_targets,)."""
-        return self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
 
 
 def read_plan(
@@ -258,17 +249,18 @@ def sample_ranks(
     )
     own_counts = plan.n_own_items(history)
     stages = _stages(n_negatives)
-    last_size, grows = stages[-1], len(stages) > 1
     doubled_above, sizes = rank_targets(
         scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
     )
+    design: dict[str, Any] = {"n_negatives": stages[-1]}
+    if len(stages) > 1:
+        design = {"n_negatives": sizes, "stages": stages}
     return from_doubled(
         doubled_above,
-        sizes if grows else last_size,
-        plan.sizes,
+        **design,
+        n_items=plan.sizes,
         replacement=replacement,
         user=plan.user,
-        stages=stages if grows else (),
         history=own_counts,
     )
 
@@ -296,19 +288,22 @@ def rank_targets(
     stages : tuple of int
         The sizes of samples.
     """
-    source = read(scores)
-    require_shape(source, (plan.labels.size, plan.catalogue_size))
+    source, shape = read(scores), (plan.labels.size, plan.catalogue_size)
+    if source.shape != shape:
+        raise ArgumentError(
+            f"targets must have the shape of scores, users x items = {source.shape}, got {shape}."
+        )
     plan.require_candidates(stages[-1])
     tie_order = _kernels.Tie(tie_rule(ties, growing=len(stages) > 1), random_bits(seed))
     replacement = _check.flag(replacement, "replacement")
     draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement, np.empty(0))
     doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
-    for start, left, right in score_blocks(scores, source):
-        stop = start + left.shape[0]
-        part = plan.target_slice(start, stop)
+
+    def rank(block: _kernels.Scores, start: int, stop: int) -> tuple[int, int]:
+        part = slice(*np.searchsorted(plan.rows, [start, stop]))
         rows = plan.rows[part]
-        row, item = _kernels.rank_drawn(
-            _kernels.Scores(left, right),
+        return _kernels.rank_drawn(
+            block,
             draws,
             tie_order,
             _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part], streams[part]),
@@ -317,8 +312,8 @@ def rank_targets(
             doubled_above[part],
             sizes[part],
         )
-        if row >= 0:
-            refuse_nonfinite(start, (left, right), row, item)
+
+    rank_blocks(scores, source, rank)
     return doubled_above, sizes
 
 
@@ -412,17 +407,25 @@ def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
     return stages or (_check.cutoff(None, name="n_negatives"),)
 
 
-def score_blocks(
-    scores: Scores, source: Source
-) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Yield (first user, scores, no factors) by block, or (0, user factors, item factors)."""
+def rank_blocks(
+    scores: Scores,
+    source: Source,
+    rank: Callable[[_kernels.Scores, int, int], tuple[int, int]],
+) -> None:
+    """Rank the targets of all users, by blocks of scores or by factors of all users.
+
+    `rank` ranks those of users start .. stop - 1. It returns the place of a score that is not
+    finite, for which an error is raised, or a negative row.
+    """
+    blocks = source.blocks(source.block_size)
+    right = np.empty((0, 0), source.dtype)
     if isinstance(scores, tuple) and len(scores) == 2:
         left, right = (np.ascontiguousarray(factor, dtype=source.dtype) for factor in scores)
-        yield 0, left, right
-        return
-    no_factors = np.empty((0, 0), source.dtype)
-    for start, block in source.blocks(source.block_size):
-        yield start, block, no_factors
+        blocks = [(0, left)]
+    for start, left in blocks:
+        row, item = rank(_kernels.Scores(left, right), start, start + left.shape[0])
+        if row >= 0:
+            refuse_score(start + row, item, np.inf if right.size else left[row, item])
 
 
 def tie_rule(ties: Ties, *, growing: bool) -> int:
@@ -437,53 +440,17 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
     return rule
 
 
-def require_shape(source: Source, shape: tuple[int, int]) -> None:
-    """Raise unless scores and targets have the same shape."""
-    if source.shape != shape:
-        raise ArgumentError(
-            f"targets must have the shape of scores, users x items = {source.shape}, got {shape}."
-        )
-
-
-def refuse_nonfinite(
-    start: int, sides: tuple[NDArray[Any], NDArray[Any]], row: int, item: int
-) -> None:
-    """Raise for a score that is not finite, or a product of factors that overflows."""
-    left, right = sides
-    refuse_score(start + row, item, np.inf if right.size else left[row, item])
-
-
-def from_doubled(
-    doubled_above: Ints,
-    n_negatives: int | Ints,
-    n_items: int | Ints,
-    *,
-    replacement: bool,
-    user: Labels,
-    stages: tuple[int, ...] = (),
-    history: NDArray[Any] | None = None,
-) -> SampledRanks:
+def from_doubled(doubled_above: Ints, **columns: Any) -> SampledRanks:
     """Return ranks from doubled numbers of items above each target.
 
-    An odd number stands for half a rank, which counts one half at each neighbouring rank.
+    An odd number stands for half a rank, which counts one half at each neighbouring rank. `columns`
+    are the other parameters of `SampledRanks`.
     """
-    ranks = doubled_above // 2 + 1
+    above = doubled_above // 2
     has_halves = bool((doubled_above % 2).any())
     if has_halves:
-        ranks = np.concatenate([ranks, (doubled_above + 1) // 2 + 1])
-        user = np.concatenate([user, user])
-        history = None if history is None else np.concatenate([history, history])
-        n_negatives, n_items = (
-            sizes if isinstance(sizes, int) else np.concatenate([sizes, sizes])
-            for sizes in (n_negatives, n_items)
-        )
-    return SampledRanks(
-        ranks,
-        n_negatives,
-        n_items,
-        replacement=replacement,
-        user=user,
-        stages=stages,
-        history=history,
-        half_ranks=has_halves,
-    )
+        above = np.concatenate([above, (doubled_above + 1) // 2])
+        for name, column in columns.items():
+            if name != "stages" and np.ndim(column):
+                columns[name] = np.concatenate([column, column])
+    return SampledRanks(above + 1, **columns, half_ranks=has_halves)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.design import Design, Floats, Ints, log_choices
+from podium.types import Mask
 
 _NODES = 8  # per cell; cells with this number of ranks or fewer are summed rank by rank
 _CELLS = 0.5  # the number of cells per standard deviation that a catalogue spans
@@ -201,25 +201,12 @@ def expected(design: Design, values: Floats) -> Floats:
     probabilities. Designs that grow, and samples that are a large part of the catalogue, use
     blocks of probabilities instead and take about 20 times as long.
     """
-    n, size = design.n_items, design.n_negatives
-    sums = np.empty(n)
     if not needs_no_table(design):
-        for places, chances in design.blocks():
-            sums[places] = chances @ values
-        return sums
-    ways = np.exp(_log_ways(size))
-    n_worse = np.arange(n - 1, -1, -1.0)
-    half = n // 2
-    for start in range(0, n, _BLOCK):
-        stop = min(start + _BLOCK, n)
-        middle = min(max(half, start), stop)
-        for low, high, flip in ((start, middle, 1), (middle, stop, -1)):
-            if low < high:
-                worse = n_worse[low:high]
-                larger, smaller = (worse, n - 1 - worse)[::flip]
-                sum_rule = _powers if design.replacement else _factorials
-                sums[low:high] = sum_rule(smaller, larger, (values * ways)[::flip])
-    return sums
+        return np.concatenate([chances @ values for _, chances in design.blocks()])
+    worse = np.arange(design.n_items - 1, -1, -1.0)
+    is_first_half = np.arange(design.n_items) < design.n_items // 2
+    sides = (worse[::-1], worse, is_first_half)
+    return _sums(*sides, values, replacement=design.replacement)
 
 
 def needs_no_table(design: Design) -> bool:
@@ -242,21 +229,28 @@ def expected_at(better: Floats, worse: Floats, values: Floats, *, replacement: b
     -------
     float64, (n,)
     """
-    terms = values * np.exp(_log_ways(values.size - 1))
+    return _sums(better, worse, worse >= better, values, replacement=replacement)
+
+
+def _sums(
+    better: Floats, worse: Floats, mostly_worse: Mask, values: Floats, *, replacement: bool
+) -> Floats:
+    """Return the sums, with the ratio of the smaller side to the larger one."""
+    terms = values * np.exp(log_choices(values.size - 1, np.arange(values.size)))
     sum_rule = _powers if replacement else _factorials
     totals = np.empty(better.size)
     for start in range(0, better.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        mostly_worse = worse[part] >= better[part]
-        for selected, flip in ((mostly_worse, 1), (~mostly_worse, -1)):
+        for selected, flip in ((mostly_worse[part], 1), (~mostly_worse[part], -1)):
             larger, smaller = (worse[part][selected], better[part][selected])[::flip]
             totals[part][selected] = sum_rule(smaller, larger, terms[::flip])
     return totals
 
 
-def _log_ways(size: int) -> Floats:
-    above = np.arange(size + 1)
-    return gammaln(size + 1) - gammaln(above + 1) - gammaln(size - above + 1)
+def normalised(logs: Floats) -> Floats:
+    """Return the numbers with these logarithms, divided by their sum along the last axis."""
+    values = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return values / values.sum(axis=-1, keepdims=True)
 
 
 def _powers(smaller: Floats, larger: Floats, terms: Floats) -> Floats:

@@ -194,7 +194,8 @@ def identification_bounds(
     level = _check.open_fraction(confidence, "confidence")
     known = _KNOWN.setdefault(ranks, {})
     if (parsed, level) not in known:
-        known[parsed, level] = _computed_bounds(ranks, parsed, level)
+        worth = _worth(parsed, ranks.fewest_items)
+        known[parsed, level] = _range(ranks, parsed, worth, level)
     bounds, some_fit = known[parsed, level]
     if not some_fit:
         warn(
@@ -205,9 +206,10 @@ def identification_bounds(
     return bounds
 
 
-def _computed_bounds(ranks: SampledRanks, measure: Measure, level: float) -> tuple[Bounds, bool]:
-    """Return the bounds, and whether some distribution of ranks fits the observations."""
-    worth = _worth(measure, ranks.fewest_items)
+def _range(
+    ranks: SampledRanks, measure: Measure, worth: Worth, level: float
+) -> tuple[Bounds, bool]:
+    """Return the range of the mean of a worth, and whether some distribution fits."""
     if _are_nearly_whole(ranks):
         return _bounds_of_known_ranks(ranks, worth, level), True
     with one_blas_thread:
@@ -251,10 +253,7 @@ def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: f
         rank_values[depth:] = 0.0
         return rank_values
 
-    if _are_nearly_whole(ranks):
-        return _bounds_of_known_ranks(ranks, worth, level).high
-    with one_blas_thread:
-        return extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))[1]
+    return _range(ranks, measure, worth, level)[0].high
 
 
 def population_bounds(
@@ -342,12 +341,11 @@ def population_bounds(
 
 def _are_nearly_whole(ranks: SampledRanks) -> bool:
     """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
-    return all(_is_nearly_whole(design) for design, _ in ranks.designs)
-
-
-def _is_nearly_whole(design: Design) -> bool:
-    n_left = design.n_items - 1 - design.n_negatives
-    return n_left <= _MOST_UNDRAWN and not design.repeats and not design.grows
+    designs = [design for design, _ in ranks.designs]
+    return not any(
+        design.n_items - 1 - design.n_negatives > _MOST_UNDRAWN or design.repeats or design.grows
+        for design in designs
+    )
 
 
 def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:

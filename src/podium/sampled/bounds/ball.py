@@ -139,7 +139,7 @@ def ball_of_shares(
     prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[_borders(nodes, fitted.size)])
     added_share = _ADDED_USERS / (n_users + _ADDED_USERS)
     prior = (1.0 - added_share) * prior + added_share / nodes.size
-    chances = np.concatenate([share * _chances(d, nodes) for d, share in designs], axis=1)
+    chances = np.concatenate([share * d.chances(nodes) for d, share in designs], axis=1)
     values = _functions(chances, prior, n_users)
     values_by_design = np.split(
         values, np.cumsum([design.n_outcomes for design, _ in designs])[:-1]
@@ -167,13 +167,6 @@ def _borders(nodes: Ints, n_items: int) -> Ints:
     """Return the edges that separate the ranks of the nodes, with 0 and n_items at the ends."""
     middles = (nodes[1:] + nodes[:-1]) // 2
     return np.concatenate([[0], middles, [n_items]])
-
-
-def _chances(design: Design, ranks: Ints) -> Floats:
-    chances = np.zeros((ranks.size, design.n_outcomes))
-    inside = ranks <= design.n_items
-    chances[inside] = design.probabilities(ranks[inside])
-    return chances
 
 
 def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:

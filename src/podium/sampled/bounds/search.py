@@ -250,26 +250,37 @@ def _least_worth(ball: Ball, worth: Worth) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """The users by design; designs with one sample size are adjacent."""
+    """The users by design; designs with the same stages are adjacent.
 
-    parts: tuple[Part, ...]
-    sums: tuple[_Sums, ...]
+    `sources` are the means of the functions of these, by tables or interpolated.
+    """
+
+    members: tuple[tuple[Part, ...], ...]
+    sources: tuple[Curves | tuple[Floats, ...], ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
-        groups = [tuple(members) for _, members in groupby(sorted(parts, key=_stages), key=_stages)]
-        return cls(
-            tuple(part for members in groups for part in members),
-            tuple(map(_Sums.of, groups)),
-        )
+        members = groupby(sorted(parts, key=_stages), key=_stages)
+        groups = tuple(tuple(of_stages) for _, of_stages in members)
+        return cls(groups, tuple(map(_source, groups)))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(part for members in self.members for part in members)
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
         """Yield each part, the cost of its outcomes at every rank, and the error of the cost.
 
         The cost is the sum of prices times the means of the functions.
         """
-        for group_sums in self.sums:
-            yield from group_sums.costs(prices)
+        for parts, source in zip(self.members, self.sources, strict=True):
+            values = parts[0].values @ prices
+            error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
+            is_curves = isinstance(source, Curves)
+            sums = source.sums(values) if is_curves else (table @ prices for table in source)
+            for part, cost in zip(parts, sums, strict=True):
+                is_finite = bool(np.isfinite(cost).all())
+                yield part, cost if is_finite else expected(part.design, values), error
 
     def merged(self) -> _Groups:
         """Return a few groups of neighbouring sizes that represent many designs."""
@@ -285,35 +296,14 @@ class _Groups:
         return _Groups.of([_merged_part(members) for members in groups.values()])
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Users of designs with the same stages: the means of functions by tables, or interpolated."""
-
-    parts: tuple[Part, ...]
-    source: Curves | tuple[Floats, ...]
-
-    @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> _Sums:
-        """Choose tables unless they are large, or sums need none."""
-        designs = [part.design for part in parts]
-        cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
-        if cells > _CELLS or any(map(needs_no_table, designs)):
-            return cls(parts, Curves.over(designs))
-        blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
-        return cls(parts, tuple(map(np.concatenate, blocks)))
-
-    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        """Yield the parts with their costs at all ranks, and the largest error of these."""
-        values = self.parts[0].values @ prices
-        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
-        sums = (
-            self.source.sums(values)
-            if isinstance(self.source, Curves)
-            else (table @ prices for table in self.source)
-        )
-        for part, cost in zip(self.parts, sums, strict=True):
-            is_finite = bool(np.isfinite(cost).all())
-            yield part, cost if is_finite else expected(part.design, values), error
+def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
+    """Return tables of the functions' means, or curves if these are large or sums need none."""
+    designs = [part.design for part in parts]
+    cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
+    if cells > _CELLS or any(map(needs_no_table, designs)):
+        return Curves.over(designs)
+    blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
+    return tuple(map(np.concatenate, blocks))
 
 
 def _stages(part: Part) -> tuple[int, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -199,12 +199,12 @@ class BV(LinearEstimator):
         """Solve for the value of each outcome; see `LinearEstimator.values`."""
         rank_values = rank_weights(read_measure(measure), design.n_items)
         return solve(
-            _trade_off(moments(design, None), self.gamma), project(design, rank_values, None)
+            _trade_off(self.gamma, moments(design, None)), project(design, rank_values, None)
         )
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
-        return _fit(self.check(ranks), self.gamma, None, self.name)
+        return _fit(self.check(ranks), None, self.name, partial(_trade_off, self.gamma))
 
 
 @register
@@ -246,7 +246,7 @@ class BVPrior(Estimator):
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
         prior = fit_prior(self.prior, self.check(ranks))
-        return _fit(ranks, self.gamma, prior.probabilities, self.name)
+        return _fit(ranks, prior.probabilities, self.name, partial(_trade_off, self.gamma))
 
 
 @register
@@ -283,17 +283,13 @@ class MN(Estimator):
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
         prior = fit_prior(self.prior, self.check(ranks)).probabilities
-        mass = np.zeros(ranks.most_items)
-        for design, counts in ranks.designs:
-            design_prior = prior_within(prior, design.n_items)
-            prior_sums, uniform_sums = moments(design, design_prior), moments(design, None)
-            refuse_impossible(counts, prior_sums.total, self.name)
+
+        def matrix(sums: Moments, design: Design, counts: Floats) -> Floats:
+            uniform_sums = moments(design, None)
             variance_scale = design.n_items / counts.sum()  # uniform sums are means over ranks
-            matrix = prior_sums.gram + variance_scale * (
-                np.diag(uniform_sums.total) - uniform_sums.gram
-            )
-            mass[: design.n_items] += spread(design, solve(matrix, counts), design_prior)
-        return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
+            return sums.gram + variance_scale * (np.diag(uniform_sums.total) - uniform_sums.gram)
+
+        return _fit(ranks, prior, self.name, matrix)
 
 
 def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) -> RankDistribution:
@@ -309,12 +305,15 @@ def prior_within(prior: Floats, n_items: int) -> Floats:
     return np.pad(inside / inside.sum(), (0, n_items - inside.size))
 
 
-def _trade_off(sums: Moments, gamma: float) -> Floats:
+def _trade_off(gamma: float, sums: Moments, *_: Any) -> Floats:
     """Return the matrix of equation 11 of jin2021, before its inverse."""
     return (1.0 - gamma) * sums.gram + gamma * np.diag(sums.total)
 
 
-def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> RankDistribution:
+def _fit(
+    ranks: SampledRanks, prior: Floats | None, name: str, matrix_of: Callable[..., Floats]
+) -> RankDistribution:
+    """Solve for the probability of each rank, with a matrix of each design and its counts."""
     mass = np.zeros(ranks.most_items)
     for design, counts in ranks.designs:
         design_prior = None if prior is None else prior_within(prior, design.n_items)
@@ -322,7 +321,7 @@ def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> 
         refuse_impossible(counts, sums.total, name)
         # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
         # solution, for the row of counts, is enough.
-        values = solve(_trade_off(sums, gamma), counts)
+        values = solve(matrix_of(sums, design, counts), counts)
         mass[: design.n_items] += spread(design, values, design_prior)
     return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 

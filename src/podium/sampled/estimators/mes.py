@@ -14,7 +14,7 @@ from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
 from podium.sampled.likelihood import Likelihood, likelihood
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import Grid
+from podium.sampled.sums import Grid, normalised
 
 _FACTORS = 16  # the number of factors in a product that the first grid is made for
 _SUM_TOLERANCE = 1e-8  # the tolerance of the sum over the grid
@@ -149,9 +149,7 @@ class _Dual:
 
     def masses(self, forces: Floats) -> Floats:
         """Return the probability of the ranks that each node represents: (n_nodes,)."""
-        logs = self.log_weights - self.chances @ forces / self.eta
-        masses = np.exp(logs - logs.max())
-        return masses / masses.sum()
+        return normalised(self.log_weights - self.chances @ forces / self.eta)
 
     def value(self, forces: Floats) -> float:
         """Return -eta log sum_R exp(-(A l)_R / eta) - sum_r (l_r**2 / (4 stiffness_r) + l_r p_r).

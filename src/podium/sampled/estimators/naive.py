@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import betaln
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.design import Design, Floats, Ints, log_choices
 from podium.sampled.distribution import (
     RankDistribution,
     all_rank_weights,
@@ -153,8 +153,9 @@ class RecallMap(LinearEstimator):
         n, above = design.n_negatives, np.arange(design.n_outcomes)
         if self.a is None:
             return (1 + above * (design.n_items - 1) // n).astype(np.float64)
-        log_ways = gammaln(n + 1) - gammaln(above + 1) - gammaln(n - above + 1)
-        chances: Floats = self.a * np.exp(log_ways + betaln(above + self.a, n - above + 1))
+        chances: Floats = self.a * np.exp(
+            log_choices(n, above) + betaln(above + self.a, n - above + 1)
+        )
         recall = np.minimum(np.cumsum(chances), 1.0) ** (1.0 / self.a)
         return design.n_items * np.asarray(recall, dtype=np.float64)
 

@@ -35,7 +35,7 @@ from podium.sampled.planning.outlook import (
 from podium.sampled.planning.outlook import (
     Expected as Expected,
 )
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, columns_at
 from podium.sampled.scanning.measured import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.types import Progress
@@ -195,9 +195,7 @@ class _Simulation:
             places = self.rng.beta(n_left[stops], above[stops] - n_left[stops] + 1)
             above[stops] = n_left[stops]
             sizes[stops] = np.maximum(np.ceil(sizes[stops] * places), above[stops])
-        counts = (ranks.above_listed, ranks.n_listed, above, sizes)
-        options: dict[str, Any] = {"user": ranks.user, "row_weights": ranks.row_weights}
-        return ScannedRanks(*counts, ranks.n_items, k=ranks.k, **options)
+        return replace(ranks, above_drawn=above, n_drawn=sizes)
 
     @property
     def _is_fixed(self) -> bool:
@@ -209,10 +207,9 @@ def _repeated(pilot: ScannedRanks, times: int) -> ScannedRanks:
     """Return a scan of the pilot's users and of copies of them."""
     _, codes = np.unique(pilot.user, return_inverse=True)
     users = codes + pilot.n_users * np.arange(times)[:, None]
-    columns = (pilot.above_listed, pilot.n_listed, pilot.above_drawn, pilot.n_drawn)
-    counts = np.stack([np.tile(column, times) for column in (*columns, pilot.n_items)])
-    weights = None if pilot.row_weights is None else np.tile(pilot.row_weights, times)
-    return ScannedRanks(*counts, k=pilot.k, user=users.ravel(), row_weights=weights)
+    names = ("above_listed", "n_listed", "above_drawn", "n_drawn", "n_items", "row_weights", "k")
+    columns = columns_at(pilot, names, np.tile(np.arange(pilot.n_rows), times))
+    return ScannedRanks(**columns, user=users.ravel())
 
 
 def _planned(

@@ -17,6 +17,7 @@ from podium.sampled.estimators.smooth.fit import Mode, State, combined_mass
 from podium.sampled.fits import Tally, linear_form
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sums import normalised
 
 SHAPES = {"steep": 0.0, "bent": 1 / 300, "flat": 1 / 15}
 """Where a power law of the rank flattens towards rank 1, as a share of the catalogue."""
@@ -100,9 +101,7 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
     log_sizes = np.log(cells.sizes)
 
     def mass(power: float) -> Floats:
-        densities = log_sizes - power * log_ranks
-        densities = np.exp(densities - densities.max())
-        return densities / densities.sum()
+        return normalised(log_sizes - power * log_ranks)
 
     def excess(power: float) -> float:
         return float(mass(power) @ weights) - value
@@ -169,8 +168,7 @@ def _drawn(state: State, mode: Mode, noise: Floats) -> Floats:
     """Return the distribution of all users over cells, at random coefficients near a mode."""
     step = np.linalg.solve(np.linalg.cholesky(mode.precision).T, noise)
     logs = state.prior.design @ (mode.coefficients + step) + state.prior.sizes
-    mass = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return state.shares @ (mass / mass.sum(axis=1, keepdims=True))
+    return state.shares @ normalised(logs)
 
 
 def _regroup(probabilities: Floats, cells: Cells) -> Floats:
@@ -232,7 +230,7 @@ class PlannedEstimate:
         equal_shares = np.full(outcomes.size, 1.0 / outcomes.size)
         chances = cells.chances(Likelihood(((design, outcomes),), equal_shares, design.n_items))
         rows = _all_outcomes(design)
-        linear = linear_form(self.method, rows)
+        linear = linear_form(self.method, is_exact=design.is_whole)
         outcome_values = None if linear is None else linear.values(design, self.measure)
         weights = cells.weights(self.measure)
         outlooks: dict[str, Outlook] = {}

@@ -235,16 +235,7 @@ class SampleReader:
                 "candidates."
             )
         self._refuse_options("negatives", self.negatives)
-        return listed_candidates(
-            Path(self.negatives),
-            n_items=self.n_items,
-            n_negatives=self.n_negatives,
-            replacement=_check.flag(self.replacement, "replacement"),
-            mixed=self.mixed,
-            drops_own=self.own_target == "drop",
-            seen=self._seen,
-            drops_seen=self.seen_candidates == "drop",
-        )
+        return listed_candidates(Path(self.negatives), self)
 
     @cached_property
     def pairs(self) -> CandidatePairs:
@@ -303,7 +294,8 @@ class SampleReader:
         return {role: name for role, name in self.columns.items() if role in _ROLES[kind]}
 
     @cached_property
-    def _seen(self) -> Seen | None:
+    def seen_items(self) -> Seen | None:
+        """The items of `seen`, read once."""
         if self.seen is None or not _has_names(self.seen):
             return None if self.seen is None else read_seen(self.seen)
         table = open_table(self.seen, "seen items", ())
@@ -319,13 +311,13 @@ class SampleReader:
                 f"got {'neither' if self.n_negatives is None else 'both'}."
             )
         user, n_items = read.user, self.n_items
-        if self._seen is not None:
+        if self.seen_items is not None:
             if user is None:
                 raise ArgumentError(
                     f"{arg.seen()} needs users, but {read.name} has no column of users."
                 )
             refuse_history(columns, read)
-            n_items = self._seen.sizes(user, self.n_items, read.name)
+            n_items = self.seen_items.sizes(user, self.n_items, read.name)
         sizes: Any = self.n_negatives
         if sizes is None:
             sizes = read.numbers("n_negatives")
@@ -349,15 +341,7 @@ class SampleReader:
         return SharedRanks.of(ranks) if self.shared else ranks
 
     def _from_scores(self, table: Any) -> SampledRanks | SharedRanks:
-        rows = ScoredRows.read(
-            table,
-            self.n_items,
-            self._columns("scores"),
-            self._seen,
-            replacement=self.replacement,
-            mixed=self.mixed,
-            drops_seen=self.seen_candidates == "drop",
-        )
+        rows = ScoredRows.read(table, self, self._columns("scores"))
         n_negatives = one_size(rows.n_candidates)
         if self.n_negatives is not None and np.any(n_negatives != self.n_negatives):
             raise DataError(
@@ -368,8 +352,8 @@ class SampleReader:
         rows.warn_of_popular_draws()
         ranks = from_doubled(
             rows.doubled_above(self.ties or "worst", self.seed),
-            size_at(n_negatives, rows.owner),
-            rows.n_items,
+            n_negatives=size_at(n_negatives, rows.owner),
+            n_items=rows.n_items,
             replacement=self.replacement,
             user=rows.user,
             history=rows.history,
@@ -377,7 +361,7 @@ class SampleReader:
         return SharedRanks.of(ranks) if self.shared else ranks
 
     def _from_strata(self, table: Any) -> ScannedRanks | SharedRanks:
-        rows = ScoredRows.read_strata(table, self.n_items, self._columns("strata"), self._seen)
+        rows = ScoredRows.read_strata(table, self, self._columns("strata"))
         counts = rows.counts(self.ties or "worst", keeps_targets=True)
         rows.warn_of_bad_strata(counts)
         if self.shared:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium._ties import label_keys
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
@@ -18,7 +19,7 @@ from podium.errors import DataError, arg
 from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks, one_size, size_at
+from podium.sampled.ranks import SampledRanks, columns_at, one_size, size_at
 from podium.sampled.reading.columns import SCORE, Columns
 from podium.sampled.reading.scores import (
     Tie,
@@ -29,25 +30,16 @@ from podium.sampled.reading.scores import (
 from podium.sampled.reading.seen import Seen, catalogue_size
 from podium.sampled.sampling import from_doubled
 
+if TYPE_CHECKING:
+    from podium.sampled.reading import SampleReader
+
 _DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\s*\((\d+), ?(\d+)\)\s+")
 _LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
-def listed_candidates(
-    file: Path,
-    *,
-    n_items: int,
-    n_negatives: int | None,
-    replacement: bool,
-    mixed: bool,
-    drops_own: bool,
-    seen: Seen | None,
-    drops_seen: bool,
-) -> Candidates:
+def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     """Read a file of candidates in the format of the paper on neural collaborative filtering.
-
-    The parameters are those of `SampleReader`.
 
     Raises
     ------
@@ -59,6 +51,7 @@ def listed_candidates(
         `Seen.candidates` or `Seen.sizes` fails.
     """
     check_file(file, "negatives")
+    drops_own = reader.own_target == "drop"
     lines = read_bytes(file).splitlines()
     if not lines:
         raise DataError(f"{file} has no lines. Pass a file with candidates.")
@@ -82,10 +75,10 @@ def listed_candidates(
         targets.copy(),
         row_offsets(sizes),
         np.concatenate(candidates_of_lines),
-        catalogue_size(n_items),
-        replacement,
+        catalogue_size(reader.n_items),
+        _check.flag(reader.replacement, "replacement"),
     )
-    _refuse_sizes(file, sizes, n_negatives, mixed=mixed or drops_own)
+    _refuse_sizes(file, sizes, reader.n_negatives, mixed=reader.mixed or drops_own)
     first, second = repeats(users, targets)
     if first.size:
         raise DataError(
@@ -93,7 +86,8 @@ def listed_candidates(
             "Keep one."
         )
     _refuse_impossible_draws(file, candidates)
-    return candidates if seen is None else _without_seen(candidates, seen, str(file), drops_seen)
+    seen, drop = reader.seen_items, reader.seen_candidates == "drop"
+    return candidates if seen is None else _without_seen(candidates, seen, str(file), drop)
 
 
 def _without_seen(candidates: Candidates, seen: Seen, source: str, drop: bool) -> Candidates:
@@ -207,8 +201,7 @@ class CandidatePairs:
 
     def keep(self, rows: NDArray[Any]) -> CandidatePairs:
         """Return some of the pairs."""
-        line, user, item, target = self.line, self.user, self.item, self.target
-        return replace(self, line=line[rows], user=user[rows], item=item[rows], target=target[rows])
+        return replace(self, **columns_at(self, ("line", "user", "item", "target"), rows))
 
     def ranks(self, scores: NDArray[Any], *, ties: Tie = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its line's candidates by one score per pair.
@@ -229,8 +222,8 @@ class CandidatePairs:
         sizes = np.bincount(line[~is_target], minlength=self.owner.size)[line[is_target]]
         return from_doubled(
             doubled,
-            one_size(sizes),
-            size_at(self.n_items, line[is_target]),
+            n_negatives=one_size(sizes),
+            n_items=size_at(self.n_items, line[is_target]),
             replacement=self.replacement,
             user=self.owner[line[is_target]],
         )

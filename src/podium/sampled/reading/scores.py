@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,17 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above, repeats
 from podium.sampled.design import Floats, Ints
+from podium.sampled.ranks import columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
-from podium.sampled.reading.seen import Seen, catalogue_size
+from podium.sampled.reading.seen import catalogue_size
 from podium.sampled.scanning.ranks import Counts
-from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
+from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
+
+if TYPE_CHECKING:
+    from podium.sampled.reading import SampleReader
 
 Tie = Literal["worst", "best", "average", "random"]
-TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
+TIES: tuple[Tie, ...] = get_args(Tie)
 
 STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
 """The values of a column of strata: the first is usual, the others mean the same."""
@@ -79,34 +83,25 @@ class ScoredRows:
     n_items: int | Ints
 
     @classmethod
-    def read(
-        cls,
-        source: Any,
-        n_items: int,
-        columns: Mapping[str, str],
-        seen: Seen | None,
-        *,
-        replacement: bool,
-        mixed: bool,
-        drops_seen: bool,
-    ) -> ScoredRows:
+    def read(cls, source: Any, reader: SampleReader, columns: Mapping[str, str]) -> ScoredRows:
         """Read a table of scores without strata."""
+        n_items, seen = reader.n_items, reader.seen_items
         roles = (USER, ITEM, SCORE, TARGET, HISTORY)
         read = Columns.read(source, "candidates' scores", roles, columns)
         if seen is not None:
             refuse_history(columns, read)
         rows = cls._of(read, n_items, None)
-        rows._refuse_repeats(replacement=_check.flag(replacement, "replacement"))
-        rows._refuse_mixed(mixed=mixed)
+        rows._refuse_repeats(replacement=_check.flag(reader.replacement, "replacement"))
+        rows._refuse_mixed(mixed=reader.mixed)
         refuse_more_items(np.unique(rows.item_codes).size, n_items, rows.name)
         if "history" in read.values:
             history = read.numbers("history", rows.is_target)[rows.is_target]
             rows = replace(rows, history=history)
         if seen is None:
             return rows
-        is_seen = seen.candidates(
-            read.pairs, rows.is_target, n_items=n_items, source=rows.name, drop=drops_seen
-        )
+        options: dict[str, Any] = {"n_items": n_items, "source": rows.name}
+        options["drop"] = reader.seen_candidates == "drop"
+        is_seen = seen.candidates(read.pairs, rows.is_target, **options)
         has_rest = np.bincount(rows.codes[~is_seen & ~rows.is_target], minlength=rows.users.size)
         is_kept = ~is_seen & (has_rest > 0)[rows.codes]
         sizes = seen.sizes(read.pairs[0], n_items, rows.name)[is_kept & rows.is_target]
@@ -119,9 +114,10 @@ class ScoredRows:
 
     @classmethod
     def read_strata(
-        cls, source: Any, n_items: int, columns: Mapping[str, str], seen: Seen | None
+        cls, source: Any, reader: SampleReader, columns: Mapping[str, str]
     ) -> ScoredRows:
         """Read a table of scores with strata."""
+        n_items, seen = reader.n_items, reader.seen_items
         roles = (USER, ITEM, SCORE, TARGET, STRATUM)
         read = Columns.read(source, "strata's scores", roles, columns)
         rows = cls._of(read, n_items, _is_listed(label_array(read.ids("stratum")), read.name))
@@ -171,10 +167,10 @@ class ScoredRows:
         return doubled_above(self.codes, self.score, self.is_target, keys, ties, seed)
 
     def counts(self, ties: str, *, keeps_targets: bool) -> Counts:
-        """Return the counts of each target in strata; see `Strata.counts`."""
+        """Return the counts of each target in strata; see `strata_counts`."""
         is_drawn = ~np.asarray(self.is_listed)
-        strata = Strata(self.codes, self.score, self.is_target, is_drawn)
-        return strata.counts(ties, keeps_targets=keeps_targets)
+        columns = (self.codes, self.score, self.is_target, is_drawn)
+        return strata_counts(*columns, ties=ties, keeps_targets=keeps_targets)
 
     def warn_of_popular_draws(self) -> None:
         """Warn if an item was drawn far more often than in a uniform sample."""
@@ -209,16 +205,8 @@ class ScoredRows:
 
     def _keep(self, rows: NDArray[np.bool_], n_items: Ints) -> ScoredRows:
         users, codes = np.unique(self.users[self.codes[rows]], return_inverse=True)
-        return replace(
-            self,
-            users=users,
-            codes=codes,
-            item=self.item[rows],
-            item_codes=self.item_codes[rows],
-            score=self.score[rows],
-            is_target=self.is_target[rows],
-            n_items=n_items,
-        )
+        columns = columns_at(self, ("item", "item_codes", "score", "is_target"), rows)
+        return replace(self, users=users, codes=codes, n_items=n_items, **columns)
 
     def _refuse_mixed(self, *, mixed: bool) -> None:
         sizes = self.n_candidates

@@ -146,7 +146,7 @@ class OpenTargets:
         columns = (ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.n_rest)
         open_columns = np.stack([column[is_open] for column in columns])
         cases, case_of = np.unique(open_columns, axis=1, return_inverse=True)
-        values[is_open] = _expected(_Case(*cases), weights, coefficients)[case_of]
+        values[is_open] = _expected(cases, weights, coefficients)[case_of]
         return values
 
 
@@ -205,27 +205,22 @@ def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:
     return np.exp(np.clip(log_alpha, -_LIMIT, _LIMIT)), np.exp(np.clip(log_beta, -_LIMIT, _LIMIT))
 
 
-class _Case(NamedTuple):
-    """Counts of open targets: int64, (n,) each."""
+def _expected(cases: Ints, weights: Floats, coefficients: Floats) -> Floats:
+    """Return sum_j weights[c + b + j] P(j of the unscored items are above the target).
 
-    above_listed: Ints
-    above_drawn: Ints
-    n_drawn: Ints
-    n_rest: Ints
-
-
-def _expected(case: _Case, weights: Floats, coefficients: Floats) -> Floats:
-    """Return sum_j weights[c + b + j] P(j of the unscored items are above the target)."""
+    The rows of `cases` are c, b, and the numbers of drawn and of unscored items: int64, (4, n).
+    """
     from scipy.special import betaln
 
-    alpha, beta = _shapes(np.log1p(case.above_listed), coefficients)
-    a, b = alpha + case.above_drawn, beta + case.n_drawn - case.above_drawn
-    probability = np.exp(betaln(a, b + case.n_rest) - betaln(a, b))
-    above = case.above_listed + case.above_drawn
+    listed, drawn, n_drawn, n_rest = cases
+    alpha, beta = _shapes(np.log1p(listed), coefficients)
+    a, b = alpha + drawn, beta + n_drawn - drawn
+    probability = np.exp(betaln(a, b + n_rest) - betaln(a, b))
+    above: Ints = listed + drawn
     value, padded = np.zeros(above.size), np.append(weights, 0.0)
     for j in range(weights.size):
         value += padded[np.minimum(above + j, weights.size)] * probability
-        n_left = case.n_rest - j
+        n_left = n_rest - j
         # The ratio of two probabilities; with no item left, it is 0.
         probability *= np.maximum(n_left, 0) / (j + 1) * (a + j) / np.maximum(b + n_left - 1, b)
     return value
@@ -528,7 +523,7 @@ class ScanFit(Fit):
             limits = self.bounds(measure, (1.0 + level) / 2)
             interval = covering(interval, limits) if prior_decides else interval
         shown = limits if bounds else None
-        return MeanOfUsers(mean, error, interval, effects, *other, prior_decides, shown, largest)
+        return MeanOfUsers(mean, error, effects, interval, *other, prior_decides, shown, largest)
 
     def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
         """Return the error of a difference; see `Fit.error_of_difference`."""

@@ -17,7 +17,7 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.sampling import DrawPlan, read_plan
 from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
-from podium.types import Labels
+from podium.types import Labels, Mask
 
 LISTED, DRAWN = "listed", "drawn"
 """The names of the strata in a table."""
@@ -89,8 +89,8 @@ class StratifiedCandidates:
 
         If other targets are kept, they count as listed items.
         """
-        strata = Strata(self.row, self._checked(scores), self.is_target, self.is_drawn)
-        return strata.counts(ties, keeps_targets=keeps_targets)
+        columns = (self.row, self._checked(scores), self.is_target, self.is_drawn)
+        return strata_counts(*columns, ties=ties, keeps_targets=keeps_targets)
 
     def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
         """Return columns for `podium estimate` and `read`: user, item, target and stratum.
@@ -117,43 +117,25 @@ class StratifiedCandidates:
         return column
 
 
-@dataclass(frozen=True, eq=False)
-class Strata:
-    """Scores of targets, of listed items and of drawn ones, in any order: (n,) each.
+def strata_counts(
+    codes: Ints, scores: Floats, is_target: Mask, is_drawn: Mask, *, ties: str, keeps_targets: bool
+) -> Counts:
+    """Count the items above each target, in the order of the rows of targets.
 
-    Attributes
-    ----------
-    codes : int64
-        The number of each row's user.
-    scores : float64
-    is_target, is_drawn : bool
+    `codes` are the numbers of users. Rows are targets, listed items and drawn ones, in any order.
+    If other targets are kept, they are listed.
     """
-
-    codes: Ints
-    scores: Floats
-    is_target: NDArray[np.bool_]
-    is_drawn: NDArray[np.bool_]
-
-    def counts(self, ties: str, *, keeps_targets: bool) -> Counts:
-        """Count the items above each target, in the order of the rows of targets.
-
-        If other targets are kept, they are listed.
-        """
-        is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
-        is_listed, n_own = ~(self.is_drawn | self.is_target), int(keeps_targets)
-        listed = is_listed | self.is_target if keeps_targets else is_listed
-        above_listed, n_listed = self._counts(listed, is_worst)
-        return Counts(
-            above_listed - n_own * is_worst,
-            n_listed - n_own,
-            *self._counts(self.is_drawn & ~self.is_target, is_worst),
-        )
-
-    def _counts(self, is_in: NDArray[np.bool_], is_worst: bool) -> tuple[Ints, Ints]:
-        """Return the number of a stratum's items above each target, and of all its items."""
-        above, equal = counts_above(self.codes, self.scores, self.is_target, is_in)
-        sizes = np.bincount(self.codes[is_in], minlength=int(self.codes.max()) + 1)
-        return above + equal * is_worst, sizes[self.codes[self.is_target]]
+    is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
+    counts: list[Ints] = []
+    for is_in in (
+        ~is_drawn | is_target if keeps_targets else ~(is_drawn | is_target),
+        is_drawn & ~is_target,
+    ):
+        above, equal = counts_above(codes, scores, is_target, is_in)
+        sizes = np.bincount(codes[is_in], minlength=int(codes.max()) + 1)
+        counts += [above + equal * is_worst, sizes[codes[is_target]]]
+    n_own = int(keeps_targets)  # the target is not listed for itself
+    return Counts(counts[0] - n_own * is_worst, counts[1] - n_own, *counts[2:])
 
 
 def draw_strata(

@@ -19,11 +19,11 @@ import numpy as np
 from podium import metrics
 from podium.errors import ArgumentError
 from podium.metrics import Measure, Terms
-from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.sampled.estimators import LinearEstimator
 from podium.sampled.fits import EstimatorFit, Fit, Part, Tally, design_of
-from podium.sampled.ranks import SampledRanks, size_at
+from podium.sampled.ranks import SampledRanks, columns_at
 from podium.sampled.shared.ranks import SharedRanks
 
 _LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours
@@ -81,15 +81,10 @@ class Group:
 
     def ranks(self, targets: SampledRanks) -> SampledRanks:
         """Return the observations of the group."""
-        rows = self.rows
-        return SampledRanks(
-            targets.ranks[rows],
-            size_at(targets.n_negatives, rows),
-            size_at(targets.n_items, rows),
-            replacement=targets.replacement,
-            user=None if np.unique(targets.owner[rows]).size == rows.size else targets.owner[rows],
-            row_weights=self.sizes,
-        )
+        names = ("ranks", "n_negatives", "n_items", "replacement")
+        columns, owner = columns_at(targets, names, self.rows), targets.owner[self.rows]
+        user = None if np.unique(owner).size == owner.size else owner
+        return SampledRanks(**columns, user=user, row_weights=self.sizes)
 
 
 def groups(shared: SharedRanks, measure: Measure) -> list[Group]:
@@ -121,12 +116,10 @@ def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
     places, rows_of_place = zip(*_places_of(shared, np.arange(shared.n_rows)), strict=True)
     forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
     n_items = int(shared.n_candidates.max())
-    for i, (position, n_pos) in enumerate(places):
-        weights = _weights(measure, (position, n_pos), n_items)
-        largest = float(np.abs(weights).max(initial=0.0))
+    for i, place in enumerate(places):
+        largest, form = _form(measure, place, n_items)
         if largest > 0:
-            form = position, (weights / largest).round(_DIGITS).tobytes()
-            forms.setdefault(form, []).append((i, largest))
+            forms.setdefault((place[0], form), []).append((i, largest))
     for members in forms.values():
         rows = [rows_of_place[i] for i, _ in members]
         sizes = [np.full(rows_of_place[i].size, largest) for i, largest in members]
@@ -136,6 +129,13 @@ def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
 def _weights(measure: Measure, place: tuple[int, int], n_items: int) -> Floats:
     position, n_pos = place
     return metrics.rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
+
+
+def _form(measure: Measure, place: tuple[int, int], n_items: int) -> tuple[float, bytes]:
+    """Return the largest value of a term, and a key of its form, that factors do not change."""
+    weights = _weights(measure, place, n_items)
+    largest = float(np.abs(weights).max(initial=0.0))
+    return largest, (weights / largest).round(_DIGITS).tobytes() if largest > 0 else b""
 
 
 def user_values(
@@ -150,10 +150,14 @@ def user_values(
     for part in parts:
         has_term[part.rows] = True
     for design, rows in targets.design_rows:
-        known: dict[bytes, Floats] = {}
-        for (position, n_pos), members in _places_of(shared, rows[has_term[rows]]):
-            outcome_values = _outcome_values(estimator, design, measure, (position, n_pos), known)
-            values[members] = outcome_values[targets.outcomes[members]]
+        known: dict[bytes, Floats] = {}  # of terms that differ by a factor
+        for place, members in _places_of(shared, rows[has_term[rows]]):
+            largest, form = _form(measure, place, design.n_items)
+            if largest > 0 and form not in known:
+                term = Terms.of(measure, (*place, 1.0 / largest))
+                known[form] = estimator.values(design, term)
+            if largest > 0:
+                values[members] = (known[form] * largest)[targets.outcomes[members]]
     return np.bincount(targets.owner, values, shared.n_users).astype(np.float64)
 
 
@@ -166,25 +170,6 @@ def _places_of(shared: SharedRanks, rows: Ints) -> Iterator[tuple[tuple[int, int
     for start, stop in zip(starts, [*starts[1:], rows.size], strict=True):
         key = int(keys[order[start]])
         yield (key // span, key % span), rows[order[start:stop]]
-
-
-def _outcome_values(
-    estimator: LinearEstimator,
-    design: Design,
-    measure: Measure,
-    place: tuple[int, int],
-    known: dict[bytes, Floats],
-) -> Floats:
-    """Return the values of outcomes; those of terms that differ by a factor are computed once."""
-    weights = _weights(measure, place, design.n_items)
-    largest = float(np.abs(weights).max(initial=0.0))
-    if largest == 0:
-        return np.zeros(design.n_outcomes)
-    form = (weights / largest).round(_DIGITS).tobytes()
-    if form not in known:
-        term = Terms.of(measure, (*place, 1.0 / largest))
-        known[form] = estimator.values(design, term)
-    return known[form] * largest
 
 
 class WholeFit(Fit):

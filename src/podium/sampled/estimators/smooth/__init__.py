@@ -30,9 +30,11 @@ from podium.sampled.estimators.smooth.cells import (
 )
 from podium.sampled.estimators.smooth.fit import (
     ANY,
+    USUAL,
     Mode,
     Prior,
     Sample,
+    Spread,
     State,
     combined_mass,
     evidence,
@@ -48,6 +50,7 @@ from podium.sampled.estimators.smooth.fit import (
 )
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sums import normalised
 
 _MAX_DRAWS, _MIN_DRAWS = 2000, 500  # the limits of the number of drawn distributions
 _MAX_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
@@ -147,7 +150,7 @@ def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
     of the first ranks, so that the density falls more steeply there than below.
     """
-    free_prior = _free_prior(state)
+    free_prior = _prior(state.cells, state.row_index, state.shares, ANY)
     free_modes, free_weights = modes(free_prior, state.sample)
     slope = top_exponent(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
     if slope < _STEEP:
@@ -159,11 +162,11 @@ def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
     return peaked, peaked_modes, peaked_weights
 
 
-def _free_prior(state: State) -> Prior:
-    """Return the family with a vague prior on the slope at rank 1 and on the bend."""
-    if not state.row_index.has_groups:
-        return without_history(state.cells, ANY)
-    return with_history(state.cells, state.row_index.sizes, state.shares, ANY)
+def _prior(cells: Cells, row_index: RowIndex, shares: Floats, spread: Spread) -> Prior:
+    """Return the family with one density for all users, or with those that depend on history."""
+    if not row_index.has_groups:
+        return without_history(cells, spread)
+    return with_history(cells, row_index.sizes, shares, spread)
 
 
 def _draw_near(
@@ -194,8 +197,7 @@ def _draw_near(
     )
     masses = np.zeros((len(points), prior.sizes.size))
     for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
-        density = points @ design.T + prior.sizes
-        mass = _normalised(np.exp(density - density.max(axis=1, keepdims=True)))
+        mass = normalised(points @ design.T + prior.sizes)
         observed_outcomes = np.flatnonzero(counts)
         log_weights += (
             np.log(np.maximum(mass @ sample.chances[:, observed_outcomes], _TINY))
@@ -580,13 +582,9 @@ class Smooth(Estimator):
 
 
 def _state(cells: Cells, row_index: RowIndex, sample: Sample) -> State:
-    """Fit the family with one density for all users, or with densities that depend on history."""
+    """Fit the family of users with these groups."""
     shares = sample.counts.sum(axis=1) / sample.counts.sum()
-    prior = (
-        with_history(cells, row_index.sizes, shares)
-        if row_index.has_groups
-        else without_history(cells)
-    )
+    prior = _prior(cells, row_index, shares, USUAL)
     fitted_modes, weights = modes(prior, sample)
     return State(cells, prior, sample, shares, tuple(fitted_modes), weights, row_index)
 

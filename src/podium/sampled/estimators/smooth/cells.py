@@ -132,9 +132,7 @@ class Cells:
         """
         if design.replacement:
             offset = np.sqrt((self.sizes**2 - 1.0) / 12.0)
-            end_chances = (
-                _chances_inside(design, self.middles + sign * offset) for sign in (-1, 1)
-            )
+            end_chances = (design.chances(self.middles + sign * offset) for sign in (-1, 1))
             return sum(end_chances, np.zeros(())) / 2
         ranks, counts = self._whole_ranks(design.n_negatives, deviation_ratio(design))
         stops: Ints = np.cumsum(counts)
@@ -143,7 +141,7 @@ class Cells:
         while low < counts.size:
             start = int(stops[low] - counts[low])
             high = max(low + 1, int(np.searchsorted(stops, start + n_block_ranks, side="right")))
-            block = _chances_inside(design, ranks[start : stops[high - 1]])
+            block = design.chances(ranks[start : stops[high - 1]])
             sums[low:high] = np.add.reduceat(block, stops[low:high] - counts[low:high] - start)
             low = high
         return sums / counts[:, None]
@@ -186,16 +184,6 @@ def deviation_ratio(design: Design) -> float:
     if design.replacement:
         return 1.0
     return float(np.sqrt((design.n_items - design.n_negatives) / max(design.n_items - 1, 1)))
-
-
-def _chances_inside(design: Design, ranks: Floats) -> Floats:
-    """Return the chances of all outcomes at ranks; 0 beyond the user's own catalogue."""
-    if ranks[-1] <= design.n_items:
-        return design.probabilities(ranks)
-    chances = np.zeros((ranks.size, design.n_outcomes))
-    inside = ranks <= design.n_items
-    chances[inside] = design.probabilities(ranks[inside])
-    return chances
 
 
 def _outcome_bins(design: Design) -> Ints:

@@ -22,6 +22,7 @@ from scipy.linalg import block_diag
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
+from podium.sampled.sums import normalised
 
 _SPACING = 0.5  # between knots
 _UNIT = 0.36  # the knot spacing to whose second differences the roughness refers
@@ -306,9 +307,7 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     for penalty in penalties(prior):
         fitted.append(_fit_with_restarts(prior, penalty, sample, start))
         start = fitted[-1].coefficients
-    logs = _evidences(fitted)
-    weights = np.exp(logs - logs.max())
-    return fitted, weights / weights.sum()
+    return fitted, normalised(_evidences(fitted))
 
 
 def evidence(fits: Sequence[Mode]) -> float:
@@ -377,9 +376,7 @@ def _value(
     prior: Prior, penalty: Floats, sample: Sample, point: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the penalised log likelihood, the mass of cells, and the chances of outcomes."""
-    logs = prior.design @ point + prior.sizes
-    mass = np.exp(logs - logs.max(axis=1, keepdims=True))
-    mass /= mass.sum(axis=1, keepdims=True)
+    mass = normalised(prior.design @ point + prior.sizes)
     outcome_chances = np.full_like(sample.counts, _TINY)
     for columns, cells, chances in sample.blocks:
         outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, _TINY)
@@ -449,9 +446,7 @@ def combined_mass(states: Sequence[State]) -> Floats:
             logs, variances = _log_density(mode, state)
             mean_logs += weight * logs
             mean_squares += weight * (variances + logs**2)
-    logs = mean_logs - (mean_squares - mean_logs**2) / 2
-    mass = np.exp(logs - logs.max())
-    return mass / mass.sum()
+    return normalised(mean_logs - (mean_squares - mean_logs**2) / 2)
 
 
 def _log_density(mode: Mode, state: State) -> tuple[Floats, Floats]:
