@@ -381,7 +381,7 @@ class _Request:
         )
 
     def _with_resamples(
-        self, fits: Sequence[Fit], means: Sequence[Sequence[MeanOfUsers]]
+        self, fits: Sequence[Any], means: Sequence[Sequence[MeanOfUsers]]
     ) -> Sequence[Sequence[MeanOfUsers]]:
         """Add the errors of resampled users, who are the same for all models, if needed."""
         if all(fit.source != "bootstrap" for fit in fits):

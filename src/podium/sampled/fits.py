@@ -269,25 +269,6 @@ class Fit(ABC):
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure, with bounds at the level or without bounds."""
 
-    def resampled(
-        self, measures: Sequence[Measure], first: Ints, draws: Iterable[Ints]
-    ) -> list[list[float]]:
-        """Estimate measures from each draw of users, of whom the first of each kind stands for all.
-
-        Parameters
-        ----------
-        first : int64, (n_kinds,)
-            See `Resampler`.
-        draws : iterable of int64, (n_kinds,)
-            The number of users of each kind.
-        """
-        raise NotImplementedError
-
-    @property
-    def targets(self) -> SampledRanks:
-        """The ranks of single targets, for resamples."""
-        raise NotImplementedError
-
     def orders(self, measure: Measure) -> bool:
         """Return whether the order of the first ranks, which samples hardly show, is assumed."""
         return False
@@ -398,6 +379,11 @@ class EstimatorFit(Fit):
         is_short = is_biased and self.estimator.error_from != "posterior"
         return is_biased, "expectation" if is_short else "exact"
 
+    @property
+    @abstractmethod
+    def targets(self) -> SampledRanks:
+        """The ranks of single targets, for resamples."""
+
     @abstractmethod
     def parts(self, measure: Measure) -> Sequence[Part]:
         """Return the parts of a measure."""
@@ -444,7 +430,15 @@ class EstimatorFit(Fit):
     def resampled(
         self, measures: Sequence[Measure], first: Ints, draws: Iterable[Ints]
     ) -> list[list[float]]:
-        """Estimate measures from resampled users; see `Fit.resampled`."""
+        """Estimate measures from each draw of users, of whom the first of each kind stands for all.
+
+        Parameters
+        ----------
+        first : int64, (n_kinds,)
+            See `Resampler`.
+        draws : iterable of int64, (n_kinds,)
+            The number of users of each kind.
+        """
         counts = np.zeros(self.n_users)
         counts[first] = 1.0
         is_first = counts[self.observed.owner] > 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -306,8 +307,7 @@ def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
     return tuple(map(np.concatenate, blocks))
 
 
-def _stages(part: Part) -> tuple[int, ...]:
-    return part.design.stages
+_stages = attrgetter("design.stages")
 
 
 def _merged_part(parts: Sequence[Part]) -> Part:

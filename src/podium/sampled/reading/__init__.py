@@ -164,11 +164,8 @@ class SampleReader:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("own_target", self.own_target),
-            ("seen_candidates", self.seen_candidates),
-        ):
-            _check.choice(value, name, ("error", "drop"))
+        for name in ("own_target", "seen_candidates"):
+            _check.choice(getattr(self, name), name, ("error", "drop"))
         if self.seen_candidates == "drop" and self.seen is None:
             raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
         if self.own_target == "drop" and self.negatives is None:

@@ -88,7 +88,7 @@ class OpenTargets:
         covariance = np.linalg.pinv((hessian + hessian.T) / 2, hermitian=True)
         return cls(optimum.x, covariance.astype(np.float64))
 
-    def values(self, ranks: ScannedRanks, weights: Floats) -> Floats:
+    def values(self, ranks: ScannedRanks, weights: Floats, shift: float | Floats = 0.0) -> Floats:
         """Return the expected value of each target: float64, (n_targets,).
 
         Parameters
@@ -96,14 +96,22 @@ class OpenTargets:
         ranks : ScannedRanks
         weights : float64, (at most ranks.k,)
             The value of a target at each rank; 0 below.
+        shift : float64, (4,), optional
+            A change of the coefficients.
         """
-        return self._values(ranks, weights, self.coefficients)
+        values = values_of(weights, ranks.above)
+        is_open = np.flatnonzero(ranks.is_open & (ranks.above < weights.size))
+        columns = (ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.n_rest)
+        open_columns = np.stack([column[is_open] for column in columns])
+        cases, case_of = np.unique(open_columns, axis=1, return_inverse=True)
+        values[is_open] = _expected(tuple(cases), weights, self.coefficients + shift)[case_of]
+        return values
 
     def gradient(self, ranks: ScannedRanks, weights: Floats) -> Floats:
         """Return the derivative of the users' mean value by the coefficients: float64, (4,)."""
         ends = [
             [
-                ranks.means_of_users(self._values(ranks, weights, self.coefficients + shift)).mean()
+                ranks.means_of_users(self.values(ranks, weights, shift)).mean()
                 for shift in (step, -step)
             ]
             for step in _STEP * np.eye(4)
@@ -139,15 +147,6 @@ class OpenTargets:
         alpha, beta = self.shapes(above_listed)
         shapes = n_drawn[:, None], alpha[:, None], beta[:, None]
         return np.asarray(betabinom.pmf(np.arange(most + 1), *shapes), np.float64)
-
-    def _values(self, ranks: ScannedRanks, weights: Floats, coefficients: Floats) -> Floats:
-        values = values_of(weights, ranks.above)
-        is_open = np.flatnonzero(ranks.is_open & (ranks.above < weights.size))
-        columns = (ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.n_rest)
-        open_columns = np.stack([column[is_open] for column in columns])
-        cases, case_of = np.unique(open_columns, axis=1, return_inverse=True)
-        values[is_open] = _expected(cases, weights, coefficients)[case_of]
-        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +204,10 @@ def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:
     return np.exp(np.clip(log_alpha, -_LIMIT, _LIMIT)), np.exp(np.clip(log_beta, -_LIMIT, _LIMIT))
 
 
-def _expected(cases: Ints, weights: Floats, coefficients: Floats) -> Floats:
+def _expected(cases: tuple[Ints, ...], weights: Floats, coefficients: Floats) -> Floats:
     """Return sum_j weights[c + b + j] P(j of the unscored items are above the target).
 
-    The rows of `cases` are c, b, and the numbers of drawn and of unscored items: int64, (4, n).
+    The rows of `cases` are c, b, and the numbers of drawn and of unscored items: int64, (n,) each.
     """
     from scipy.special import betaln
 
@@ -216,7 +215,7 @@ def _expected(cases: Ints, weights: Floats, coefficients: Floats) -> Floats:
     alpha, beta = _shapes(np.log1p(listed), coefficients)
     a, b = alpha + drawn, beta + n_drawn - drawn
     probability = np.exp(betaln(a, b + n_rest) - betaln(a, b))
-    above: Ints = listed + drawn
+    above = listed + drawn
     value, padded = np.zeros(above.size), np.append(weights, 0.0)
     for j in range(weights.size):
         value += padded[np.minimum(above + j, weights.size)] * probability

@@ -38,10 +38,6 @@ class Scorer:
         self._plan = plan
         self._scores_of = scorer if callable(scorer) else _look_up(scorer, plan)
 
-    def targets(self) -> Floats:
-        """Return the scores of all targets."""
-        return self.pairs(self._plan.rows, self._plan.targets)
-
     def pairs(self, rows: Ints, items: Ints) -> Floats:
         """Return the score of each pair: float64, (n_pairs,)."""
         result = np.empty(rows.size)
@@ -114,7 +110,7 @@ class Rounds:
     ) -> None:
         self._plan, self._order, self._scorer = plan, order, scorer
         self._k, self._seed, self._is_strict = k, seed, ties == "best"
-        self._target_scores: Floats = scorer.targets()
+        self._target_scores = scorer.pairs(plan.rows, plan.targets)
         self.counts = Counts(*np.zeros((4, plan.targets.size), np.int64))
 
     @property

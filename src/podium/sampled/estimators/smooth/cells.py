@@ -99,23 +99,22 @@ class Cells:
             many outcomes and few users.
         """
         seen_chances: list[Floats] = []
-        unseen_chances: list[Floats] = [np.zeros((self.sizes.size, 0))]
+        unseen_chances: list[Floats] = []
         for design, observed_outcomes in observed.parts:
             known = (tables or {}).get(design)
             chances = self.table(design) if known is None else known
             seen_chances.append(chances[:, observed_outcomes])
             other_outcomes = np.setdiff1d(np.arange(design.n_outcomes), observed_outcomes)
             first_columns = np.unique(_outcome_bins(design)[other_outcomes], return_index=True)[1]
-            if other_outcomes.size:
-                unseen_chances.append(
-                    np.add.reduceat(chances[:, other_outcomes], first_columns, axis=1)
-                )
-            else:
-                unseen_chances.append(unseen_chances[0])
+            others = chances[:, other_outcomes]
+            is_any = other_outcomes.size > 0
+            unseen_chances.append(
+                np.add.reduceat(others, first_columns, axis=1) if is_any else others
+            )
         part_numbers = np.arange(len(seen_chances))
         columns = [
             np.repeat(part_numbers, [block.shape[1] for block in blocks])
-            for blocks in (seen_chances, unseen_chances[1:])
+            for blocks in (seen_chances, unseen_chances)
         ]
         return (
             np.concatenate(seen_chances, axis=1),
