@@ -128,7 +128,7 @@ def is_given(value: Any) -> bool:
 
 def _largest_cutoff(names: Sequence[str]) -> int:
     """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
-    from podium.metrics import listed_measures
+    from podium.metrics.measures import listed_measures
     from podium.sampled.distribution import read_measure
 
     return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)

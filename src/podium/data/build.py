@@ -16,7 +16,8 @@ from podium.data.tables import with_shared_names
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
 from podium.metrics import Measure
-from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 from podium.types import PerRow
 

@@ -21,7 +21,8 @@ from podium.data.source import POLARS
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
 from podium.groups import row_offsets
-from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Counts, Labels, Offsets
 

@@ -23,7 +23,8 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.shown import check_tables, read_tables
-from podium.protocol import Measures, Protocol, ProtocolFields, toml
+from podium.protocol import Protocol, ProtocolFields, toml
+from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
     from podium.data.storage import Storage

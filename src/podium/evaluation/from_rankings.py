@@ -16,7 +16,8 @@ from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
 from podium.metrics import Measure
-from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 from podium.types import Labels, PerGroup, Undefined
 

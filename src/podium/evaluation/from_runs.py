@@ -20,8 +20,9 @@ from podium.evaluation.segments import divide
 from podium.evaluation.shown import check_tables, read_tables, shown_values
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
-from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
+from podium.protocol.protocol import Measures
 from podium.types import Labels
 
 if TYPE_CHECKING:

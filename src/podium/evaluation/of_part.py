@@ -13,7 +13,8 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation.conventions import conventions_of
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_ranking, refuse_undefined
-from podium.protocol import Conventions, Measures, Protocol, ProtocolFields
+from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:

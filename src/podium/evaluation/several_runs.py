@@ -14,7 +14,8 @@ from podium.evaluation.from_runs import measure_runs, warn_of_unread
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import read_tables
 from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
-from podium.protocol import Measures, Protocol, ProtocolFields
+from podium.protocol import Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth

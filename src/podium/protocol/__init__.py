@@ -5,6 +5,6 @@ measure, with nothing left open.
 """
 
 from podium.protocol.conventions import EXCLUSIONS, NO_EFFECT, Conventions
-from podium.protocol.protocol import Measures, Protocol, ProtocolFields
+from podium.protocol.protocol import Protocol, ProtocolFields
 
-__all__ = ["EXCLUSIONS", "NO_EFFECT", "Conventions", "Measures", "Protocol", "ProtocolFields"]
+__all__ = ["EXCLUSIONS", "NO_EFFECT", "Conventions", "Protocol", "ProtocolFields"]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from podium import _check, metrics
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse, parse_relevance
+from podium.metrics.measures import listed_measures
 from podium.report import figures
 from podium.report.pictures import estimated
 from podium.sampled.design import Floats, Ints
@@ -55,7 +56,7 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
 
 def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Return measures that ranks determine: at least one, and none of them twice."""
-    parsed = [read_measure(measure) for measure in metrics.listed_measures(measures)]
+    parsed = [read_measure(measure) for measure in listed_measures(measures)]
     if not parsed:
         raise ArgumentError(f"{arg.measures} must name at least one measure, such as ['ndcg@10'].")
     for i, measure in enumerate(parsed):

@@ -22,7 +22,8 @@ from podium.decide.audit.reading import read_tables
 from podium.decide.audit.tables import Tables
 from podium.decide.audit.vocabulary import respell
 from podium.evaluation.from_runs import warn_of_unread
-from podium.protocol import Measures, Protocol, ProtocolFields
+from podium.protocol import Protocol, ProtocolFields
+from podium.protocol.protocol import Measures
 
 OF_PARTS = (*checks_train.CHECKS, *checks_time.CHECKS, *checks_test.CHECKS)
 OF_RUNS = (*checks_run.CHECKS, *checks_scores.CHECKS, *checks_candidates.CHECKS)

@@ -18,8 +18,8 @@ from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
-from podium.protocol import Measures, Protocol, ProtocolFields
-from podium.protocol.protocol import NO_PROTOCOL
+from podium.protocol import Protocol, ProtocolFields
+from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.report import explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
