@@ -142,8 +142,10 @@ class Task(NamedTuple):
 def refuse_excluded(values: Mapping[str, Any], measures: Sequence[Measure] = ()) -> None:
     """Raise if two of the values, or a value and a measure, exclude each other."""
     for first, second, reason in EXCLUSIONS:
+        if not _holds(first, values):
+            continue
         wrong = [str(m) for m in measures if second in KINDS and KINDS[second](m)]
-        if _holds(first, values) and (wrong or _holds(second, values)):
+        if wrong or _holds(second, values):
             other = ", ".join(wrong) or _shown(second, values)
             raise ArgumentError(
                 f"{_shown(first, values)} can't be combined with {other}, because {reason}. Leave "
