@@ -38,9 +38,8 @@ def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
         warnings.simplefilter("ignore")
         first = measure(truth, run, protocol)
         return {
-            name: _sentence(truth, run, protocol, first, name)
+            name: _sentence(truth, run, protocol, first, name, values)
             for name, values in {**_rules(), **_OTHERS}.items()
-            if values
         }
 
 
@@ -52,9 +51,15 @@ def _rules() -> dict[str, tuple[Any, ...]]:
     return {name: tuple(v for v in rules[name] if v not in ("bounds", "error")) for name in names}
 
 
-def _sentence(truth: Any, run: Any, protocol: Protocol, first: Evaluation, name: str) -> str:
+def _sentence(
+    truth: Any,
+    run: Any,
+    protocol: Protocol,
+    first: Evaluation,
+    name: str,
+    values: tuple[Any, ...],
+) -> str:
     counts: list[str] = []
-    values = {**_rules(), **_OTHERS}[name]
     for value in values:
         try:
             changed = measure(truth, run, protocol.replace(**{name: value}))
