@@ -93,13 +93,11 @@ class Pairs:
     def means(self, measure: Measure) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values.
 
-        A measure that is not a mean over users has its own value for each run; none if a run lacks
-        one, as with gini where nothing is shown.
+        A measure that is not a mean over users has its own value for each run.
         """
         base, candidate = self.base[str(measure)], self.candidate[str(measure)]
         if not measure.metric.is_mean:
-            means = float(np.mean(base)), float(np.mean(candidate))
-            return (np.nan, np.nan) if np.isnan(means).any() else means
+            return float(np.mean(base)), float(np.mean(candidate))
         is_defined = self._is_defined(measure)
         weights = self.weights(measure)
         weights = None if weights is None else weights[is_defined]
