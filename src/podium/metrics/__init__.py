@@ -3,7 +3,8 @@
 Each metric is a function of a `Ranking` and keyword arguments that returns one float64 per group.
 `parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, decorate a function with
 `register`. The command line, estimates from sampled ranks and the tests in tests/laws then include
-it. podium's own metrics are in `pairs`, `hits`, `grades` and `judgements`.
+it. podium's own metrics are in `pairs`, `two_way`, `hits`, `grades`
+and `judgements`.
 
 Metrics of the items shown, such as ``coverage@10``, read no relevance. They are functions of arrays
 in `shown`, and have measures too; `podium.measure` and `podium.gate` compute these from a run.
@@ -41,6 +42,7 @@ from podium.metrics.shown import (
     novelty,
     popularity,
 )
+from podium.metrics.two_way import pauc2
 
 if TYPE_CHECKING:
     from podium.metrics.scorer import make_scorer
@@ -76,6 +78,7 @@ __all__ = [
     "parse_all",
     "parse_relevance",
     "pauc",
+    "pauc2",
     "popularity",
     "precision",
     "r_precision",

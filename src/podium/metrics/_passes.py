@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium import _check
 from podium.discounts import MetricGain as Gain
 from podium.discounts import gains
+from podium.errors import UnsettledError
 from podium.metrics import _kernels
 from podium.ranking import Ranking
 from podium.types import Counts, Mask, PerGroup, PerRow
@@ -100,6 +102,21 @@ def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[P
         settled,
     )
     return correct, settled
+
+
+def require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) -> None:
+    """Raise if a list of a group with positives is too short for its value to be settled."""
+    is_unsettled = ~settled & (ranking.n_pos > 0)
+    if ranking.absent is not None:
+        is_unsettled &= ~ranking.absent
+    if not is_unsettled.any():
+        return
+    first = int(np.argmax(is_unsettled))
+    label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
+    raise UnsettledError(
+        f"{need}. This does not hold for {int(is_unsettled.sum())} of {ranking.n_groups} groups, "
+        f"first group {label} (a list of length {length}). {advice}"
+    )
 
 
 def longest_depth(ranking: Ranking, k: int | None) -> int:

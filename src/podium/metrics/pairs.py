@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium import _check
-from podium.errors import UnsettledError, arg
+from podium.errors import arg
 from podium.metrics import _passes
 from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
@@ -123,7 +123,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """
     top_pos, top_neg = np.minimum(ranking.n_pos, k), _top_negatives(ranking, k, clip=clip)
     correct, settled = _passes.ordered_pairs(ranking, top_pos, top_neg)
-    _require_settled(
+    _passes.require_settled(
         ranking,
         settled,
         f"pap@{k} needs min(k, n_pos) positives or k negatives in each list",
@@ -180,7 +180,7 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """
     top_neg = _top_negatives(ranking, k, clip=clip)
     correct, settled = _passes.ordered_pairs(ranking, ranking.n_pos, top_neg)
-    _require_settled(
+    _passes.require_settled(
         ranking,
         settled,
         f"pauc@{k} needs all positives or k negatives in each list",
@@ -230,7 +230,7 @@ def auc(ranking: Ranking) -> PerGroup:
     array([0.5])
     """
     correct, settled = _passes.ordered_pairs(ranking, ranking.n_pos, np.maximum(ranking.n_neg, 0))
-    _require_settled(
+    _passes.require_settled(
         ranking,
         settled & (ranking.n_neg >= 0),
         "auc needs the whole list",
@@ -286,7 +286,7 @@ def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     (array([1.]), array([nan]))
     """
     sizes = ranking.groups.sizes
-    _require_settled(
+    _passes.require_settled(
         ranking,
         (sizes >= k) | ranking.whole | _lacks_pairs(ranking, k=k),
         f"auc@{k} needs k items in each list",
@@ -296,18 +296,3 @@ def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     n_pos = _passes.hits(ranking, depths).astype(np.int64)
     correct, _ = _passes.ordered_pairs(ranking, n_pos, depths - n_pos)
     return correct / (n_pos * (depths - n_pos))
-
-
-def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) -> None:
-    """Raise if a list of a group with positives is too short for its value to be settled."""
-    is_unsettled = ~settled & (ranking.n_pos > 0)
-    if ranking.absent is not None:
-        is_unsettled &= ~ranking.absent
-    if not is_unsettled.any():
-        return
-    first = int(np.argmax(is_unsettled))
-    label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
-    raise UnsettledError(
-        f"{need}. This does not hold for {int(is_unsettled.sum())} of {ranking.n_groups} groups, "
-        f"first group {label} (a list of length {length}). {advice}"
-    )

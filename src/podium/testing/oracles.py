@@ -245,6 +245,25 @@ def _auc(scored: Scored) -> Value:
     return scored.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
 
 
+def _pauc2(scored: Scored, *, alpha: float, beta: float) -> Value:
+    if scored.endless:
+        raise UnsettledError("the number of negatives is unknown")
+    n_pos, n_neg = len(scored.positives), len(scored.negatives)
+    lowest, top = (1 - Fraction(alpha)) * n_pos, Fraction(beta) * n_neg
+    if not top:
+        return None
+    positives = _counted(sorted(scored.positives), lowest)
+    negatives = _counted(sorted(scored.negatives)[::-1], top)
+    correct = [p * q * _credit(s, t) for (s, p), (t, q) in itertools.product(positives, negatives)]
+    return sum(correct, start=Fraction(0)) / (lowest * top)
+
+
+def _counted(scores: Sequence[float], number: Fraction) -> list[tuple[float, Fraction]]:
+    """Return the first scores with the part of each that counts, in all this number."""
+    parts = (min(max(number - i, Fraction(0)), Fraction(1)) for i in range(len(scores)))
+    return list(zip(scores, parts, strict=True))
+
+
 # --- Ranks: sums over the ranks of the given list ------------------------------------------------
 
 
@@ -370,6 +389,7 @@ class Definition:
 DEFINITIONS: dict[str, Definition] = {
     "pap": Definition(_pap, half_pairs=True),
     "pauc": Definition(_pauc, half_pairs=True),
+    "pauc2": Definition(_pauc2, half_pairs=True),
     "auc": Definition(_auc, half_pairs=True),
     "auc@k": Definition(_auc_at),
     "precision": Definition(_precision),

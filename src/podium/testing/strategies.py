@@ -23,7 +23,12 @@ SCORES = (-1.5, 0.0, 0.25, 2.0)
 """A few values, so that lists have ties, among them negatives and zero, which some other libraries
 interpret as absent."""
 
-NUMBERS = {"p": (0.5, 0.8), "max_grade": (4.0, 5.5)}
+NUMBERS = {
+    "p": (0.5, 0.8),
+    "max_grade": (4.0, 5.5),
+    "alpha": (0.0, 0.5, 0.75),
+    "beta": (0.25, 1.0),
+}
 """Values of numeric options. All grades drawn here are <= 4."""
 
 
