@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,12 @@ from podium._arrays import check_arrays
 from podium.errors import ArgumentError, arg, warn
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse, parse_relevance
+from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import MeasureOnRows, are_grades, undefined_text, validator
-from podium.types import PerRow
+from podium.types import PerRow, Progress
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,29 @@ class FitReport:
     validation: float = math.nan
 
 
+@dataclass(frozen=True, eq=False)
+class FitData:
+    """The checked parameters and data of a fit.
+
+    Attributes
+    ----------
+    parameters : dict
+        The parameters of the ranker by name.
+    rows : Rows
+        The training rows: features, relevance and groups.
+    weights : float64, (n_rows,), or None
+    valid : Rows or None
+        The rows of the eval_set.
+    """
+
+    parameters: dict[str, Any]
+    rows: inputs.Rows
+    weights: PerRow | None
+    valid: inputs.Rows | None
+
+
 class Ranker(BaseEstimator, abc.ABC):
-    """Abstract base class of all rankers."""
+    """Abstract base class of all rankers; a subclass learns in `_learn`."""
 
     default_loss: ClassVar[str | None] = None
     """The loss in use with loss=None; None for a ranker that has no choice of losses."""
@@ -96,6 +118,81 @@ class Ranker(BaseEstimator, abc.ABC):
     eval_metric: Any
     one_group: bool
     n_features_in_: int
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn to score rows.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features)
+            The features, dense or sparse.
+        y : (n_rows,)
+            The relevance of each row, >= 0.
+        qid : (n_rows,), optional
+            The group of each row, in any order. A loss that uses groups needs it, or `group`,
+            unless one_group=True.
+        sample_weight : (n_rows,) or (n_groups,), optional
+            The weights, >= 0: one per row, or one per group in ascending order of labels. If every
+            group has one row, they are weights of the rows.
+        group : (n_groups,), optional
+            The sizes of consecutive groups instead of `qid`, as in LightGBM.
+        eval_set : (X, y, qid), optional
+            The rows by which the iterate is chosen; (X, y) with one_group=True. Logistic regression
+            only measures them.
+        progress : callable, optional
+            A function called as ``progress(done, total, note)`` after each iteration.
+
+        Raises
+        ------
+        ArgumentError
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, the loss needs groups and there are none, or the
+            ranker can't learn from the rows. A loss, for example, may be undefined for every
+            group, and logistic regression needs both classes. A loss that is not smooth may have
+            its minimum at zero coefficients. Steps may be so long that scores overflow at once.
+        MissingExtraError
+            If the ranker needs a library that is not installed.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a solver reached max_iter or stalled, if scores overflowed, or if no coefficients
+            were better than zero for a smooth loss.
+        """
+        reader = self._loss_reader(self.loss_in_use())
+        data = self._data(reader, X, (y, qid, group, sample_weight), eval_set)
+        self._learn(data, or_silent(progress))
+        return self
+
+    def _learn(self, data: FitData, progress: Progress) -> None:
+        """Keep the learned attributes; a ranker has this method, or a `fit` of its own."""
+        raise NotImplementedError
+
+    def _data(self, reader: str, X: Any, labels: tuple[Any, ...], eval_set: Any) -> FitData:
+        """Check the arguments of a fit; an error about missing groups names their reader."""
+        parameters = _check.parameters(self)
+        parse_relevance(self._measure())
+        self._library()
+        (y, qid, group, sample_weight), missing = labels, self._takes_missing
+        features = self._features(X, reset=True)
+        rows = inputs.rows_of(features, y, qid, group, reader=reader, missing=missing)
+        self._keep_kind(rows.relevance)
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        valid = None if eval_set is None else self._eval_rows(eval_set)
+        return FitData(parameters, rows, weights, valid)
+
+    def _library(self) -> Any:  # most rankers need no optional library
+        """Import the library that the ranker needs, or raise an error with the install command."""
 
     @abc.abstractmethod
     def predict(self, X: Any) -> PerRow:
@@ -148,6 +245,9 @@ class Ranker(BaseEstimator, abc.ABC):
             return None
         loss = self.get_params(deep=False)["loss"]
         return as_loss(self.default_loss if loss is None else loss)
+
+    def _loss(self) -> Loss:
+        return cast("Loss", self.loss_in_use())
 
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: that of the loss, or 1."""
@@ -213,9 +313,9 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the name of the reader of groups; "" if all rows may be one group."""
         return "" if _check.flag(self.one_group, "one_group") else name
 
-    def _loss_reader(self, loss: Loss) -> str:
+    def _loss_reader(self, loss: Any) -> str:
         """Return the loss's name if it reads groups, else ""."""
-        return self._reader(loss.name) if loss.reads_groups else ""
+        return self._reader(loss.name) if isinstance(loss, Loss) and loss.reads_groups else ""
 
     def _eval_rows(self, eval_set: Any) -> inputs.Rows:
         """Check the rows of an eval_set; its measure reads groups."""

@@ -18,7 +18,7 @@ from podium.rankers._draws import generator, keys_option
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
-from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
+from podium.rankers.solvers import LBFGS, SOLVERS, Settings, Solution
 from podium.types import PerRow, RowIndex
 
 STARTS = ("auto", "zero", "normal", "logistic")
@@ -140,7 +140,7 @@ def _logistic(objective: LinearObjective) -> Parameters:
     loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)
-    solution = lbfgs(logistic_objective, _LOGISTIC, None, or_silent(None))
+    solution = LBFGS.solve(logistic_objective, _LOGISTIC, None, or_silent(None))
     return _with_intercept(*logistic_objective.split(solution.parameters), objective)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ConvergenceWarning, hint, warn
 from podium.losses import Loss
-from podium.metrics import Measure, parse_relevance
-from podium.progress import or_silent
-from podium.rankers import fitting, inputs
-from podium.rankers.estimator import LinearScores
+from podium.metrics import Measure
+from podium.rankers import fitting
+from podium.rankers.estimator import FitData, LinearScores
+from podium.rankers.inputs import Rows
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Solution, Validate
 from podium.types import Progress
@@ -162,66 +162,15 @@ class LinearRanker(LinearScores):
     patience: int | None = 50
     one_group: bool = False
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: tuple[Any, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn the coefficients.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features)
-            The features, dense or sparse.
-        y : (n_rows,)
-            The relevance of each row, >= 0.
-        qid : (n_rows,), optional
-            The group of each row, in any order. A loss that uses groups needs it, or `group`,
-            unless one_group=True.
-        sample_weight : (n_rows,) or (n_groups,), optional
-            The weights, >= 0: one per row, or one per group in ascending order of labels. If every
-            group has one row, they are weights of the rows.
-        group : (n_groups,), optional
-            The sizes of consecutive groups instead of `qid`, as in LightGBM.
-        eval_set : (X, y, qid), optional
-            The rows by which the iterate is chosen; (X, y) with one_group=True.
-        progress : callable, optional
-            A function called as ``progress(done, total, note)`` after each iteration.
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, the loss needs groups and there are none, or the
-            loss is undefined for every group. Also if a loss that is not smooth has its minimum
-            at zero coefficients.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver reached max_iter or stalled, if scores overflowed, or if no coefficients
-            were better than zero for a smooth loss.
-        """
-        checked = _check.parameters(self)
-        settings, loss = fitting.settings_of(checked), cast("Loss", self.loss_in_use())
-        solver = self.solver_in_use()
-        parse_relevance(self._measure())
-        features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
-        self._keep_kind(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
-        labels, places = fitting.labels_of(loss, rows, weights)
+    def _learn(self, data: FitData, progress: Progress) -> None:
+        checked, loss, solver = data.parameters, self._loss(), self.solver_in_use()
+        settings = fitting.settings_of(checked)
+        labels, places = fitting.labels_of(loss, data.rows, data.weights)
         target = fitting.target_of(loss, labels, settings.seed)
         intercept = checked["fit_intercept"] and not loss.shift_invariant
-        l2 = checked["l2"]
+        features, l2 = data.rows.features, checked["l2"]
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
-        validate = None if eval_set is None else self._validate(eval_set, objective)
+        validate = None if data.valid is None else self._validate(data.valid, objective)
         validated = validate is not None
         settings = fitting.with_suited_keep(settings, loss, validated=validated)
         start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
@@ -229,7 +178,7 @@ class LinearRanker(LinearScores):
         if rate is None and solver in fitting.STEPPING:
             rate = fitting.first_step(objective, start)
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
-        solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
+        solution = SOLVERS[solver](objective, settings, validate, progress)
         fitting.refuse_zero(solution, objective)
         self._keep(solution, objective)
         text = fitting.warning_text(solution, settings, solver)
@@ -237,19 +186,17 @@ class LinearRanker(LinearScores):
             is_limit = solution.stop_reason == "max_iter"
             kind = fitting.LimitWarning if is_limit else ConvergenceWarning
             warn(f"{hint('LinearRanker ')}{text}", kind)
-        return self
 
     def solver_in_use(self) -> str:
         """Return the solver that `fit` runs: `solver`, or the choice of "auto"."""
-        return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()))
+        return fitting.solver_name(self.solver, self._loss())
 
     def has_free_steps(self) -> bool:
         """Return whether `learning_rate` is a step length that the loss does not determine."""
-        smooth = cast("Loss", self.loss_in_use()).smooth  # its curvature determines the step
+        smooth = self._loss().smooth  # its curvature determines the step
         return not smooth and self.solver_in_use() in fitting.STEPPING
 
-    def _validate(self, eval_set: Any, objective: LinearObjective) -> Validate:
-        rows = self._eval_rows(eval_set)
+    def _validate(self, rows: Rows, objective: LinearObjective) -> Validate:
         measure = self._validator(rows)
         return lambda parameters: measure(times(rows.features, objective.split(parameters)[0]))
 

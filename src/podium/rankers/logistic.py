@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
@@ -15,10 +14,8 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
-from podium.metrics import Measure, parse_relevance
-from podium.progress import or_silent
-from podium.rankers import inputs
-from podium.rankers.estimator import LinearScores
+from podium.metrics import Measure
+from podium.rankers.estimator import FitData, LinearScores
 from podium.rankers.objective import Parameters, times
 from podium.types import Mask, PerRow, Progress, RowIndex
 
@@ -168,41 +165,18 @@ class LogisticRanker(LinearScores):
     min_relevance: float = 1.0
     one_group: bool = False
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: tuple[Any, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn the coefficients; the parameters are those of `LinearRanker.fit`.
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, or the rows have only one class.
-        """
-        low = _check.parameters(self)["min_relevance"]
-        parse_relevance(self._measure())
-        features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, group, reader="")
-        self._keep_kind(rows.relevance)
-        weights, positive = inputs.row_weights(sample_weight, rows.groups), rows.relevance >= low
-        eval_rows = None if eval_set is None else self._eval_rows(eval_set)
-        require_both_classes(positive, weights, low)
+    def _learn(self, data: FitData, progress: Progress) -> None:
+        low = data.parameters["min_relevance"]
+        positive = data.rows.relevance >= low
+        require_both_classes(positive, data.weights, low)
         classifier = Classifier(self.C, self.fit_intercept, self.tol, self.max_iter)
-        self.coef_, self.intercept_, self.n_iter_ = classifier.fit(features, positive, weights)
+        learned = classifier.fit(data.rows.features, positive, data.weights)
+        self.coef_, self.intercept_, self.n_iter_ = learned
         self.history_: dict[str, PerRow] = {}
-        if eval_rows is not None:
-            scores = times(eval_rows.features, self.coef_)
-            self.history_["validation"] = np.array([self._validator(eval_rows)(scores)])
-        or_silent(progress)(1, 1, "converged")
-        return self
+        if data.valid is not None:
+            scores = times(data.valid.features, self.coef_)
+            self.history_["validation"] = np.array([self._validator(data.valid)(scores)])
+        progress(1, 1, "converged")
 
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: the parameter `min_relevance`."""

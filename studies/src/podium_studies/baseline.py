@@ -6,16 +6,13 @@ import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from podium.errors import arg
 from podium.losses.pap import PApLoss, PApTarget
 from podium.metrics import Measure, parse_relevance
-from podium.progress import or_silent
 from podium.rankers import fitting, inputs
-from podium.rankers.estimator import Ranker
+from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress
@@ -76,41 +73,20 @@ class Task:
 
 
 class Baseline(Ranker):
-    """Abstract base of the papers' rankers; a subclass learns in `_learn`."""
+    """Abstract base of the papers' rankers; a subclass learns in `_learn_task`."""
 
     min_relevance: float
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: tuple[Any, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from the rows; the parameters are those of `LinearRanker.fit`.
+    def _loss_reader(self, loss: Any) -> str:
+        del loss
+        return self._reader(type(self).__name__)
 
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, groups are missing,
-            or no model can be trained on the rows.
-        """
+    def _learn(self, data: FitData, progress: Progress) -> None:
         measure, low = parse_relevance(self._measure()), self.min_relevance_in_use()
-        reader = self._reader(type(self).__name__)
-        rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
-        self._keep_kind(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
-        valid = None if eval_set is None else self._eval_rows(eval_set)
-        self._learn(Task(rows, weights, valid, measure, low), or_silent(progress))
-        return self
+        self._learn_task(Task(data.rows, data.weights, data.valid, measure, low), progress)
 
     @abc.abstractmethod
-    def _learn(self, task: Task, progress: Progress) -> None:
+    def _learn_task(self, task: Task, progress: Progress) -> None:
         """Keep the learned attributes."""
 
     def min_relevance_in_use(self) -> float:

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium import _check, data, losses
+from podium import _check, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
+from podium.data import pooled_relevance
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.losses import Loss
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
@@ -33,7 +34,7 @@ from podium.rankers.boosting._training import (
     grow,
     score_space,
 )
-from podium.rankers.estimator import Ranker
+from podium.rankers.estimator import FitData, Ranker
 from podium.types import PerRow, Progress
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
@@ -147,41 +148,38 @@ class BoostedRanker(Ranker):
         ConvergenceWarning
             If no kept tree has a split, so that the model is its start.
         """
-        loss, checked = self.loss_in_use(), _check.parameters(self)
-        checked["options"] = dict(checked["options"] or {})
-        parse_relevance(self._measure())
-        self._library()
+        reader, labels = self._fit_reader(item), (y, qid, group, sample_weight)
+        self._learn(self._data(reader, X, labels, eval_set), or_silent(progress), item)
+        return self
+
+    def _learn(self, data: FitData, progress: Progress, item: ArrayLike | None = None) -> None:
+        loss = self.loss_in_use()
         self._enter_threads()
-        features = self._features(X, reset=True)
-        reader = self._fit_reader(loss, item)
-        rows = inputs.rows_of(features, y, qid, group, reader=reader, missing=True)
-        self._keep_kind(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
+        rows, weights, checked = data.rows, data.weights, data.parameters
+        checked["options"] = dict(checked["options"] or {})
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
-        self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
+        self.start_ = learn_start(self.start, rows.features, positive, weights, rows.qid)
         if item is not None:
             loss, rows = self._pooled(loss, rows, item, weights)
         if isinstance(loss, str) and loss in self._ranking:
-            labels = (rows.relevance, rows.groups, weights)
-            check_labels(loss, self._ranking[loss], *labels, checked["options"])
+            given = rows.relevance, rows.groups, weights
+            check_labels(loss, self._ranking[loss], *given, checked["options"])
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
         valid = validate = None
-        if eval_set is not None:
-            eval_rows = self._eval_rows(eval_set)
-            valid, validate = self._part(eval_rows), self._validator(eval_rows)
+        if data.valid is not None:
+            valid, validate = self._part(data.valid), self._validator(data.valid)
             validate(valid.start)  # raises before the first tree if the measure is undefined
         objective = loss if isinstance(loss, str) else score_space(loss, train)
         with self._library_errors():
             plan = Plan(objective, *(checked[field.name] for field in fields(Plan)[1:]))
             training = self._training(plan, train, valid)
             limits = checked["n_trees"], checked["patience"]
-            course = grow(training, objective, validate, *limits, or_silent(progress))
+            course = grow(training, objective, validate, *limits, progress)
         self._keep(training, course)
         if not self._n_splits(self._booster):
             warn(self._no_split_text(rows.groups.n_rows), ConvergenceWarning)
-        return self
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
@@ -269,8 +267,9 @@ class BoostedRanker(Ranker):
             return losses.get(self.loss)
         return losses.as_loss(self.loss)
 
-    def _fit_reader(self, loss: Loss | str, item: Any) -> str:
+    def _fit_reader(self, item: Any) -> str:
         """Return the name of the reader of groups in a fit; "" if all rows may be one group."""
+        loss = self.loss_in_use()
         if item is not None:
             return self._reader("item")
         if isinstance(loss, str):
@@ -286,7 +285,7 @@ class BoostedRanker(Ranker):
                 f"{arg.item} requires the loss 'group-logistic', which accepts pooled labels, got "
                 f"the loss {loss!r}. Leave {arg.item} out, or choose that loss."
             )
-        targets = data.pooled_relevance(
+        targets = pooled_relevance(
             rows.relevance,
             rows.groups.index,
             item,

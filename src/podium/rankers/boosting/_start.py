@@ -14,7 +14,7 @@ from podium.losses import Logistic
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.objective import LinearObjective, dot, times
-from podium.rankers.solvers import Settings, lbfgs
+from podium.rankers.solvers import LBFGS, Settings
 from podium.types import PerRow
 
 Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
@@ -71,7 +71,9 @@ def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     loss = Logistic()
     target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
     objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
-    coef, constant = objective.split(lbfgs(objective, _SETTINGS, None, or_silent(None)).parameters)
+    coef, constant = objective.split(
+        LBFGS.solve(objective, _SETTINGS, None, or_silent(None)).parameters
+    )
     return np.append(coef / spread / units, constant - dot(coef / spread, mean))
 
 

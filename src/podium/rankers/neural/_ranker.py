@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import check_arrays
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.losses import Loss
-from podium.metrics import Measure, parse_relevance
-from podium.progress import or_silent
-from podium.rankers import fitting, inputs
-from podium.rankers.estimator import Ranker
+from podium.metrics import Measure
+from podium.rankers import fitting
+from podium.rankers.estimator import FitData, Ranker
+from podium.rankers.inputs import Rows
 from podium.rankers.neural import _training
 from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
 from podium.rankers.neural._standard import Standard
@@ -146,54 +146,22 @@ class NeuralRanker(Ranker):
     patience: int | None = 20
     one_group: bool = False
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: tuple[Any, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn the network; the parameters are those of `LinearRanker.fit`.
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, the loss needs groups and there are none, the loss
-            can be trained on no group, or steps are so long that scores overflow in the first
-            epoch.
-        MissingExtraError
-            If the extra ``podium[torch]`` is not installed.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If scores overflowed in a later epoch.
-        """
-        checked = _check.parameters(self)
-        settings, loss = fitting.settings_of(checked), cast("Loss", self.loss_in_use())
-        parse_relevance(self._measure())
-        _training.load_torch()
-        features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
-        self._keep_kind(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
-        labels, order = fitting.labels_of(loss, rows, weights)
-        places = np.arange(rows.groups.n_rows) if order is None else order
-        problem = self._problem(checked, loss, features, labels, places)
-        validate = None if eval_set is None else self._validate(eval_set, problem)
+    def _learn(self, data: FitData, progress: Progress) -> None:
+        settings, loss = fitting.settings_of(data.parameters), self._loss()
+        labels, order = fitting.labels_of(loss, data.rows, data.weights)
+        places = np.arange(data.rows.groups.n_rows) if order is None else order
+        problem = self._problem(data, loss, labels, places)
+        validate = None if data.valid is None else self._validate(data.valid, problem)
         settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
-        solution = _training.train(problem, settings, validate, or_silent(progress))
+        solution = _training.train(problem, settings, validate, progress)
         self._keep(solution, problem)
         if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning
             text = fitting.warning_text(solution, settings, "stochastic")
             if text:
                 warn(f"NeuralRanker {text}", ConvergenceWarning)
-        return self
+
+    def _library(self) -> Any:
+        return _training.load_torch()
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
@@ -233,13 +201,9 @@ class NeuralRanker(Ranker):
             raise ArgumentError("scale_ is not above 0")
 
     def _problem(
-        self,
-        checked: Mapping[str, Any],
-        loss: Loss,
-        features: Any,
-        labels: Labels,
-        places: RowIndex,
+        self, data: FitData, loss: Loss, labels: Labels, places: RowIndex
     ) -> _training.Problem:
+        checked, features = data.parameters, data.rows.features
         target = fitting.target_of(loss, labels, checked["random_state"])
         n_features = int(features.shape[1])
         standard = Standard.none(n_features)
@@ -250,8 +214,7 @@ class NeuralRanker(Ranker):
             network, standard, features, loss, target, labels, places, checked["l2"]
         )
 
-    def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
-        rows = self._eval_rows(eval_set)
+    def _validate(self, rows: Rows, problem: _training.Problem) -> Validate:
         measure = self._validator(rows)
 
         def validate(parameters: Parameters) -> float:

@@ -3,7 +3,7 @@
 A solver is a function (objective, settings, validate, progress) -> Solution in `SOLVERS`.
 """
 
-from podium.rankers.solvers._bundle import bundle
+from podium.rankers.solvers._bundle import Bundle
 from podium.rankers.solvers._common import (
     KEEP,
     History,
@@ -14,19 +14,20 @@ from podium.rankers.solvers._common import (
     StopReason,
     Validate,
 )
-from podium.rankers.solvers._descent import stochastic, subgradient
-from podium.rankers.solvers._lbfgs import lbfgs
+from podium.rankers.solvers._descent import Stochastic, Subgradient
+from podium.rankers.solvers._lbfgs import LBFGS
 
 SOLVERS: dict[str, Solver] = {
-    "subgradient": subgradient,
-    "stochastic": stochastic,
-    "bundle": bundle,
-    "lbfgs": lbfgs,
+    "subgradient": Subgradient.solve,
+    "stochastic": Stochastic.solve,
+    "bundle": Bundle.solve,
+    "lbfgs": LBFGS.solve,
 }
 """Every solver by its name."""
 
 __all__ = [
     "KEEP",
+    "LBFGS",
     "SOLVERS",
     "History",
     "Keep",
@@ -35,8 +36,4 @@ __all__ = [
     "Solver",
     "StopReason",
     "Validate",
-    "bundle",
-    "lbfgs",
-    "stochastic",
-    "subgradient",
 ]

@@ -8,9 +8,9 @@ import numpy as np
 
 from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
-from podium.rankers.solvers._common import Run, Settings, Solution, StopReason, Validate, require
-from podium.rankers.solvers.planes import Model, Planes
-from podium.types import PerRow, Progress
+from podium.rankers.solvers._common import Run, StopReason, require
+from podium.rankers.solvers.planes import Planes
+from podium.types import PerRow
 
 _CAPACITY = 200  # maximum number of planes
 _MAX_EVALUATIONS = 12  # of a line search
@@ -21,12 +21,7 @@ _PATIENCE = 20  # iterations without progress of either bound, after which the s
 _FARTHEST = 2.0**20  # largest intercept that the search for a rising loss tries
 
 
-def bundle(
-    objective: LinearObjective,
-    settings: Settings,
-    validate: Validate | None,
-    progress: Progress,
-) -> Solution:
+class Bundle(Run):
     """Minimise a convex loss with l2 > 0 by cutting planes, to a known gap.
 
     The maximum of the planes, which lie below the loss, plus the penalty is a model of the
@@ -53,36 +48,6 @@ def bundle(
     ----------
     teo2010, algorithm 1; franc2009, section 3 for the line search.
     """
-    require(objective, "bundle", "convex")
-    if objective.l2 <= 0.0:  # the dual is then unbounded
-        raise ArgumentError(
-            f"{arg.solver('bundle')} needs l2 > 0, got {objective.l2:g}. Its duality gap is "
-            f"infinite without a penalty. Raise {arg.l2}, or use {arg.solver('subgradient')}."
-        )
-    run = _Run(objective, settings, validate, progress)
-    reason = run.reason()
-    value = run.best.value
-    relative_gap = run.gap / abs(value) if value else np.inf
-    remaining = f"its relative gap is {relative_gap:.2g} > {arg.tol(settings.tol)}"
-    return run.solution(reason, remaining, run.lower_bound)
-
-
-class _Run(Run):
-    """One minimisation: the planes, the best point and the highest lower bound."""
-
-    def __init__(
-        self,
-        objective: LinearObjective,
-        settings: Settings,
-        validate: Validate | None,
-        progress: Progress,
-    ) -> None:
-        super().__init__(objective, settings, validate, progress)
-        self.planes = Planes(objective.n_features, objective.n_parameters, objective.l2, _CAPACITY)
-        self.best = self._place(self.start)
-        self.point = self._cut(self.best)
-        self.lower_bound = -np.inf
-        self.unchanged = 0
 
     @property
     def gap(self) -> float:
@@ -90,6 +55,18 @@ class _Run(Run):
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
+        objective = self.objective
+        require(objective, "bundle", "convex")
+        if objective.l2 <= 0.0:  # the dual is then unbounded
+            raise ArgumentError(
+                f"{arg.solver('bundle')} needs l2 > 0, got {objective.l2:g}. Its duality gap is "
+                f"infinite without a penalty. Raise {arg.l2}, or use "
+                f"{arg.solver('subgradient')}."
+            )
+        self.planes = Planes(objective.n_features, objective.n_parameters, objective.l2, _CAPACITY)
+        self.best = self._place(self.start)
+        self.point = self._cut(self.best)
+        self.lower_bound, self.unchanged = -np.inf, 0
         rounding = _ROUNDING * abs(self.best.value)
         reason = self.record(self.point)
         if self.objective.has_intercept and reason is None:
@@ -98,7 +75,8 @@ class _Run(Run):
             model = self.planes.minimise()
             if model is None:
                 return "stalled" if self.planes.finite else "diverged"
-            self._raise_bound(model)
+            if model.lower_bound > self.lower_bound:
+                self.lower_bound, self.unchanged = model.lower_bound, 0
             if self.gap <= max(self.settings.tol * abs(self.best.value), rounding):
                 return "converged"
             if self.unchanged >= _PATIENCE:
@@ -107,14 +85,18 @@ class _Run(Run):
             reason = self.record(self.point)
         return reason
 
+    def remaining(self) -> str:
+        """Return a sentence part that compares the relative gap with `tol`."""
+        value = self.best.value
+        relative_gap = self.gap / abs(value) if value else np.inf
+        return f"its relative gap is {relative_gap:.2g} > {arg.tol(self.settings.tol)}"
+
     def _descend(self, target: Parameters) -> None:
         """Search the line to the model's minimiser, and cut at and beyond its best place."""
-        direction = target - self.best.parameters
+        best, direction = self.best, target - self.best.parameters
         score_direction = self.objective.scores(direction)
-        line = Line(
-            self.objective, self.best.parameters, direction, self.best.scores, score_direction
-        )
-        self.best = lowest(line, self.best)
+        line = Line(self.objective, best.parameters, direction, best.scores, score_direction)
+        self.best = lowest(line, best)
         if self.best.step:
             self.point, self.unchanged = self._cut(self.best), 0
         else:
@@ -122,10 +104,6 @@ class _Run(Run):
         cut_place = line.at(self.best.step + _CUT * (1.0 - self.best.step))
         if cut_place.by_row is not None:
             self._cut(cut_place)
-
-    def _raise_bound(self, model: Model) -> None:
-        if model.lower_bound > self.lower_bound:
-            self.lower_bound, self.unchanged = model.lower_bound, 0
 
     def _cut(self, place: Place) -> Point:
         """Add the plane that touches the loss at a place."""
@@ -171,29 +149,19 @@ class Line:
     scores: PerRow
     score_direction: PerRow
 
-    def at(self, step: float) -> Place:
-        """Return the place at a step, with its objective and slope."""
-        scores = self.scores + step * self.score_direction
-        parameters = self.point + step * self.direction
-        loss, by_row = self.objective.loss_at(scores)
-        return self._place(step, parameters, scores, loss, by_row)
-
-    def begin(self, known: Place) -> Place:
-        """Return the line's start as a place, from the same point on the line before."""
-        return self._place(0.0, known.parameters, known.scores, known.loss, known.by_row)
-
-    def _place(
-        self,
-        step: float,
-        parameters: Parameters,
-        scores: PerRow,
-        loss: float,
-        by_row: PerRow | None,
-    ) -> Place:
+    def at(self, step: float, known: Place | None = None) -> Place:
+        """Return the place at a step, with its objective and slope; `known` is the same point."""
+        if known is None:
+            scores = self.scores + step * self.score_direction
+            parameters = self.point + step * self.direction
+            loss, by_row = self.objective.loss_at(scores)
+        else:
+            parameters, scores = known.parameters, known.scores
+            loss, by_row = known.loss, known.by_row
         penalty, penalty_grad = self.objective.penalty(parameters)
-        if by_row is None:
-            return Place(step, parameters, scores, loss, penalty, None, float("inf"))
-        slope = dot(by_row, self.score_direction) + dot(penalty_grad, self.direction)
+        slope = np.inf
+        if by_row is not None:
+            slope = dot(by_row, self.score_direction) + dot(penalty_grad, self.direction)
         return Place(step, parameters, scores, loss, penalty, by_row, slope)
 
 
@@ -220,7 +188,7 @@ def lowest(line: Line, start: Place) -> Place:
     The objective is convex, so its slope rises along the line: the zero of the slope lies between
     a place of negative and a place of positive slope.
     """
-    low = best = line.begin(start)
+    low = best = line.at(0.0, start)
     flat_slope, high, step = _FLAT * abs(low.slope), None, 1.0
     for _ in range(_MAX_EVALUATIONS):
         place = line.at(step)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,29 +187,46 @@ class Solution:
     @property
     def gap(self) -> float:
         """The largest possible distance of the objective from its minimum; nan if unknown."""
-        return max(self.objective - self.lower_bound, 0.0) if self._bounded else np.nan
-
-    @property
-    def _bounded(self) -> bool:
-        return bool(np.isfinite(self.lower_bound))
+        is_known = np.isfinite(self.lower_bound)
+        return max(self.objective - self.lower_bound, 0.0) if is_known else np.nan
 
 
 Solver: TypeAlias = Callable[[LinearObjective, Settings, Validate | None, Progress], Solution]
 
 
-class Run:
-    """One minimisation: what it is given, its history, and its end."""
+@dataclass(eq=False)
+class Run(abc.ABC):
+    """One minimisation: what it is given, its history, and its end.
 
-    def __init__(
-        self,
-        objective: LinearObjective,
-        settings: Settings,
-        validate: Validate | None,
-        progress: Progress,
-    ) -> None:
-        self.objective, self.settings = objective, settings
-        self.validate, self.progress = validate, progress
-        self.history = History(settings.keep)
+    A solver is a subclass with the method `reason`.
+    """
+
+    objective: LinearObjective
+    settings: Settings
+    validate: Validate | None
+    progress: Progress
+    lower_bound: float = field(default=np.nan, init=False)
+
+    def __post_init__(self) -> None:
+        self.history = History(self.settings.keep)
+
+    @classmethod
+    def solve(cls, *problem: Any) -> Solution:
+        """Minimise an objective; the arguments are those of `Solver`."""
+        run = cls(*problem)
+        reason = run.reason()
+        run.show(run.settings.max_iter)
+        point = run.history.choose(run.objective)
+        found = point.parameters, point.objective
+        return Solution(*found, reason, run.history, run.remaining(), run.lower_bound)
+
+    @abc.abstractmethod
+    def reason(self) -> StopReason:
+        """Minimise and return the reason to stop."""
+
+    def remaining(self) -> str:
+        """Return a sentence part that compares the result with `tol`."""
+        return self.history.range_text(self.settings.tol)
 
     @property
     def start(self) -> Parameters:
@@ -219,18 +237,11 @@ class Run:
     def record(self, point: Point, *, settles: bool = False) -> StopReason | None:
         """Record an iterate, and return the reason to stop after it, or None."""
         self.history.add(point, self.validate)
-        self._show(len(self.history.objectives))
+        self.show(len(self.history.objectives))
         return self.history.stop_reason(self.settings, settles=settles)
 
-    def solution(self, reason: StopReason, remaining: str, lower_bound: float = np.nan) -> Solution:
-        """Return the kept iterate, and report the end."""
-        self._show(self.settings.max_iter)
-        point = self.history.choose(self.objective)
-        return Solution(
-            point.parameters, point.objective, reason, self.history, remaining, lower_bound
-        )
-
-    def _show(self, count: int) -> None:
+    def show(self, count: int) -> None:
+        """Report the number of iterations."""
         n_most = self.settings.max_iter
         self.progress(min(count, n_most), n_most, self.history.note())
 

@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 
 from podium._one_thread import one_blas_thread
 from podium.errors import arg
-from podium.rankers.objective import LinearObjective, Parameters, Point
-from podium.rankers.solvers._common import Run, Settings, Solution, StopReason, Validate, require
-from podium.types import Progress
+from podium.rankers.objective import Parameters, Point
+from podium.rankers.solvers._common import Run, StopReason, require
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
 _LEAVING = 0.1  # the range of scores after a step that leaves ties
@@ -26,12 +25,7 @@ class _StopError(Exception):
         self.reason: StopReason = reason
 
 
-def lbfgs(
-    objective: LinearObjective,
-    settings: Settings,
-    validate: Validate | None,
-    progress: Progress,
-) -> Solution:
+class LBFGS(Run):
     """Minimise a smooth loss by SciPy's L-BFGS-B.
 
     The solver has converged once no component of the gradient exceeds `tol`, or the objective
@@ -45,21 +39,12 @@ def lbfgs(
     ArgumentError
         If the loss does not declare `smooth` or draws anew in each pass.
     """
-    require(objective, "lbfgs", "smooth")
-    run = _Run(objective, settings, validate, progress)
-    reason = run.reason()
-    steepest = float(np.abs(run.last.grad).max(initial=0.0))
-    remaining = f"its gradient has a component of {steepest:.2g} > {arg.tol(settings.tol)}"
-    return run.solution(reason, remaining)
-
-
-class _Run(Run):
-    """One minimisation with SciPy's callbacks."""
 
     last: Point
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
+        require(self.objective, "lbfgs", "smooth")
         self.last = self.objective.evaluate(self.start)
         try:
             self._record()
@@ -71,6 +56,11 @@ class _Run(Run):
         except _StopError as stopped:
             return stopped.reason
         return _REASONS.get(result.status, "stalled")
+
+    def remaining(self) -> str:
+        """Return a sentence part that compares the last gradient with `tol`."""
+        steepest = float(np.abs(self.last.grad).max(initial=0.0))
+        return f"its gradient has a component of {steepest:.2g} > {arg.tol(self.settings.tol)}"
 
     def _leave_ties(self, start: Parameters) -> bool:
         """Step down the gradient if the start gives all rows the same score; return whether it did.

@@ -249,7 +249,7 @@ class RankBoost(Baseline):
         """Return True: pairs have a more and a less relevant row."""
         return True
 
-    def _learn(self, task: Task, progress: Progress) -> None:
+    def _learn_task(self, task: Task, progress: Progress) -> None:
         n_rounds = checks.cutoff(self.n_rounds, "n_rounds")
         patience = checks.optional(self.patience, "patience")
         n_thresholds = checks.optional(self.n_thresholds, "n_thresholds")

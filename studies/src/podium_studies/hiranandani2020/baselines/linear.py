@@ -24,7 +24,7 @@ class LinearBaseline(Baseline, LinearScores):
     min_relevance: float = 1.0
     one_group: bool = False
 
-    def _learn(self, task: Task, progress: Progress) -> None:
+    def _learn_task(self, task: Task, progress: Progress) -> None:
         self.coef_, self.intercept_ = self._coefficients(task, progress), 0.0
 
     @abc.abstractmethod
