@@ -17,19 +17,6 @@ Margin: TypeAlias = Literal["weak", "plain", "moderate", "strong"]
 MARGINS: tuple[Margin, ...] = ("weak", "plain", "moderate", "strong")
 """The four margins, in the order of the paper's definitions."""
 
-SURROGATES: tuple[str, ...] = (
-    "pap-ramp",
-    "pap-avg",
-    "pap-max",
-    "pap-tight-struct",
-    "pap-tight-struct-exact",
-    "pauc-hinge",
-    "pap-struct",
-)
-"""The losses in the result of `Margins.guarantees`, by name.
-
-podium-studies has "pauc-hinge" and "pap-struct"."""
-
 
 @dataclass(frozen=True, eq=False)
 class Margins:
@@ -119,7 +106,7 @@ class Margins:
         -------
         dict of bool, (n_groups,)
             The masks of groups by name: "risk" (the risk of pAp@k, with ties counted as errors)
-            and each name of `SURROGATES`.
+            and each surrogate by its name. podium-studies has "pauc-hinge" and "pap-struct".
 
         Notes
         -----

@@ -338,9 +338,9 @@ class HingeLoss(GroupLoss):
     def _hinges(self, scores: PerRow, unit: float, target: Any, out: Out) -> None: ...
 
 
-def count_of(target: Target) -> int:
+def count_of(target: Target) -> float:
     """Return the number of groups that the mean is over, at least 1."""
-    return max(1, int(np.count_nonzero(target.defined)))
+    return max(1.0, float(np.count_nonzero(target.defined)))
 
 
 def _zeros(target: Target) -> PerGroup:

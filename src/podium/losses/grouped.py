@@ -15,7 +15,7 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Lists, Out, register
+from podium.losses.base import GroupLoss, Lists, Out, count_of, register
 from podium.types import Counts, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -130,7 +130,7 @@ class GroupLogistic(GroupLoss):
     def _run(self, scores: PerRow, target: GroupLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic
 
-        group_logistic(scores, target.labels, out)
+        group_logistic(scores, target.labels, count_of(target), out)
 
     def _needs(self) -> str:
         labels = "a relevance in (0, 1) or both 0 and 1" if self.soft else "both classes"
@@ -259,7 +259,7 @@ class PApLogistic(GroupLoss):
     def _run(self, scores: PerRow, target: PApLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic, top_sigmoids
 
-        group_logistic(scores, target.labels, out)
+        group_logistic(scores, target.labels, count_of(target), out)
         if self.weight > 0.0:
             top_sigmoids(scores, target.tops, self.temperature, out)
 

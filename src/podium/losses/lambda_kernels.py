@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import fused_kernel, inlined, kernel, lane_sum, sort_falling
-from podium.losses.listwise_kernels import longest_list
+from podium._kernels import fused_kernel, inlined, kernel, lane_sum, longest_group, sort_falling
+from podium.losses.pairwise_kernels import add_terms
 
 DISCOUNTED, AP, PAP = 0, 1, 2
 """Codes of the metrics. DISCOUNTED is a sum of worth * ladder[rank]: ndcg and precision."""
@@ -110,7 +110,7 @@ def mark_lists(scores, rows, offsets, worth, share, kind, ladder, tops, marks):
     negatives that pap uses, by list. `marks` is (order of the rows, upper, lower, depth).
     """
     order, upper, lower, depth = marks
-    longest = longest_list(offsets)
+    longest = longest_group(offsets)
     places, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys, list_scores, list_worth = np.empty(longest), np.empty(longest), np.empty(longest)
     for g in range(share.size):
@@ -213,12 +213,6 @@ def _far_costs(own, unit, s, signed, curve, cost):
 
 
 @kernel
-def _add(terms, total):
-    for q in range(terms.size):
-        total[q] += terms[q]
-
-
-@kernel
 def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out):
     """Sum weight * log(1 + exp(-sigma * d)) over pairs, with d > 0 if the better row is above.
 
@@ -228,7 +222,7 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
     """
     order, upper, lower, depth = marks
     values, grad, curvature = out
-    longest = longest_list(offsets)
+    longest = longest_group(offsets)
     s, w = np.empty(longest), np.empty(longest)
     up, down = np.empty(longest), np.empty(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
@@ -251,11 +245,9 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
                 _near_costs(row, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
             else:
                 _far_costs(row, units, s[r:n], signed[:m], curve[:m], cost[:m])
-            _add(signed[:m], slopes[r:n])
-            _add(curve[:m], bends[r:n])
             total += lane_sum(cost[:m])
-            slopes[p] -= lane_sum(signed[:m])
-            bends[p] += lane_sum(curve[:m])
+            slopes[p] -= add_terms(signed[:m], slopes[r:n])
+            bends[p] += add_terms(curve[:m], bends[r:n])
         values[g] = share[g] * total / unit
         step = sigma * share[g] / count
         for p in range(n):

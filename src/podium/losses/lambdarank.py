@@ -209,4 +209,4 @@ class LambdaRank(GroupLoss):
         marks = self._marks(scores, target) if target.marks is None else target.marks
         scaled, unit = inputs.in_units(scores)
         lists = target.groups.offsets, target.worth, target.share
-        weighted_pairs(scaled, *lists, marks, self.sigma, unit, float(count_of(target)), out)
+        weighted_pairs(scaled, *lists, marks, self.sigma, unit, count_of(target), out)

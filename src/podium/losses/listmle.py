@@ -13,7 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Out, Target, register
+from podium.losses.base import Out, Target, count_of, register
 from podium.losses.listwise import DrawnLoss, GradeTies, head_first, heads, several_grades
 from podium.types import Counts, Keys, PerRow
 
@@ -174,4 +174,4 @@ class ListMLE(DrawnLoss):
         groups, rows = target.groups, target.rows
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # last place: certain
         scale = target.share / rows.shape[0]
-        top_likelihood(scores, rows, groups.offsets, depth, scale, out)
+        top_likelihood(scores, rows, groups.offsets, depth, scale, count_of(target), out)

@@ -14,7 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, Lists, Out, count_of, register
 from podium.losses.listwise import (
     DrawnLoss,
     GradeTies,
@@ -49,7 +49,7 @@ class SoftmaxLoss(ListwiseLoss):
         from podium.losses.listwise_kernels import softmax_entropy
 
         layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
-        softmax_entropy(scores, *layout, out)
+        softmax_entropy(scores, *layout, count_of(target), out)
 
 
 @register

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, lane_sum, sort_falling
+from podium._kernels import kernel, lane_sum, longest_group, sort_falling
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a larger product is logged before the next factor makes it overflow
@@ -23,15 +23,6 @@ _MAGIC = 6755399441055744.0  # 1.5 * 2**52; adding it puts the nearest integer i
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01  # has so few bits that its multiples are exact
 _LN2_LOW = 1.90821492927058770002e-10
-
-
-@kernel
-def longest_list(offsets):
-    """Return the number of rows of the longest list, at least 1."""
-    longest = 1
-    for g in range(offsets.size - 1):
-        longest = max(longest, offsets[g + 1] - offsets[g])
-    return longest
 
 
 @kernel
@@ -77,7 +68,7 @@ def insert_head(grades, keys, rows, h, out):
 @kernel
 def order_heads(grades, keys, rows, offsets, n_head, out):
     """Write, for each order, the n_head best rows of each list in order, then its other rows."""
-    spare = np.empty(longest_list(offsets), np.int64)
+    spare = np.empty(longest_group(offsets), np.int64)
     for o in range(keys.shape[0]):
         for g in range(n_head.size):
             lo, hi = offsets[g], offsets[g + 1]
@@ -177,13 +168,13 @@ def tail_sum(scores, rows, h, part, power, bits):
 
 
 @kernel
-def top_likelihood(scores, rows, offsets, depth, scale, out):
+def top_likelihood(scores, rows, offsets, depth, scale, count, out):
     """Add scale * sum_{p < depth} [logsumexp of the scores from place p on - score at p].
 
     `rows[o]` holds all lists in their o-th order. The first depth places of each list, fewer than
     it has rows, are in order; the order of the others does not matter. A depth of 0 leaves a list
-    out. `grad` receives the gradient of the sum of values over the number of lists not left out,
-    and `curvature`, unless empty, the sums of probabilities. Terms are added to all outputs.
+    out. `grad` receives the gradient of the sum of values over `count`, the number of the other
+    lists, and `curvature`, unless empty, the sums of probabilities. Terms are added to all outputs.
 
     The backward loop adds the term of each place to the sum of those after it. The value of
     a place is its distance from the leader plus log1p(rest). Several factors 1 + rest are
@@ -192,12 +183,10 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
     top_p receives from all places up to its own.
     """
     values, grad, curvature = out
-    n_used = 0
     deepest = 1
     for g in range(depth.size):
-        n_used += depth[g] > 0
         deepest = max(deepest, depth[g])
-    part = np.empty(longest_list(offsets))
+    part = np.empty(longest_group(offsets))
     power = np.empty(part.size)
     bits = power.view(np.int64)
     missed = np.empty(deepest)  # at each place, the probability of the rows after it
@@ -241,7 +230,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
                 value = scale[g] * total + scale[g] * behind / _SMALLER
             values[g] += value
             # The gradient of a row: its probabilities at all places up to its own, minus 1 there.
-            step = scale[g] / n_used
+            step = scale[g] / count
             before = 0.0
             for p in range(h):
                 grad[listed[p]] += step * (part[p] * before - missed[p])
@@ -258,7 +247,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
 
 
 @kernel
-def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
+def softmax_entropy(scores, rows, offsets, truth, total, scale, count, out):
     """Add scale * sum truth * (logsumexp of the list's scores - score).
 
     This is eq. (12) for the first place, up to the entropy of the truth. `truth` is in the order
@@ -266,10 +255,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
     in `top_likelihood`.
     """
     values, grad, curvature = out
-    n_used = 0
-    for g in range(total.size):
-        n_used += total[g] > 0.0
-    part = np.empty(longest_list(offsets))
+    part = np.empty(longest_group(offsets))
     power = np.empty(part.size)
     bits = power.view(np.int64)
     for g in range(total.size):
@@ -278,7 +264,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
         lo, hi = offsets[g], offsets[g + 1]
         top, lead, rest = tail_sum(scores, rows[lo:hi], 0, part, power, bits)
         inverse = 1.0 / (1.0 + rest)
-        step = scale[g] / n_used
+        step = scale[g] / count
         value = total[g] * np.log1p(rest)
         for i in range(hi - lo):
             row, weight = rows[lo + i], truth[lo + i]
@@ -294,17 +280,14 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
 
 
 @kernel
-def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
+def half_cosine(scores, rows, offsets, truth, short, scale, defined, count, out):
     """Add scale * (1 - truth . scores / |scores|) / 2, eq. (10).
 
     1 - u . v is computed as (|u - v|^2 + 1 - |u|^2) / 2, which loses no digits near 0. `short` is
     1 - |truth|^2. The outputs are as in `softmax_entropy`.
     """
     values, grad, curvature = out
-    n_used = 0
-    for g in range(defined.size):
-        n_used += defined[g]
-    unit = np.empty(longest_list(offsets))
+    unit = np.empty(longest_group(offsets))
     for g in range(defined.size):
         if not defined[g] or scale[g] == 0.0:
             continue
@@ -327,7 +310,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
         values[g] += scale[g] * value
         # The derivative of u . s / |s| is (u - (u . v) v) / |s| with v = s / |s|.
         norm = max(largest * length, _SMALL_NORM) if largest > 0.0 else 1.0
-        step = scale[g] / n_used / norm
+        step = scale[g] / count / norm
         for i in range(n):
             slope = truth[lo + i] - unit[i] + 2.0 * value * unit[i]
             grad[rows[lo + i]] -= 0.5 * step * slope

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import kernel, longest_group, sort_falling
 from podium.losses.pap_kernels import select, share_ties, widest
 
 _FAR = 690.0  # exp(+-_FAR), and products up to exp(709), neither overflow nor lose digits
@@ -154,22 +154,17 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
 
 
 @kernel
-def group_logistic(scores, labels, out):
+def group_logistic(scores, labels, count, out):
     """Compute the log-loss of each group at its optimal intercept, and its derivatives.
 
     The value is min_b sum no f(s + b) + yes f(-s - b) with f(x) = log(1 + exp(x)). `labels` is
     `GroupLogisticTarget.labels`; `yes` and `no`, in the order of `rows`, are the weights of each
-    row's two labels. The gradient is that of sum(values * defined) / n_defined. The curvature,
+    row's two labels. The gradient is that of sum(values * defined) / count. The curvature,
     unless empty, contains its second derivatives at fixed intercepts.
     """
     rows, offsets, defined, yes, no = labels
     values, grad, curvature = out
-    n_defined = 0
-    longest = 1
-    for g in range(defined.size):
-        if defined[g]:
-            n_defined += 1
-            longest = max(longest, offsets[g + 1] - offsets[g])
+    longest = longest_group(offsets)
     keys, depth, odds = np.empty(longest), np.empty(longest), np.empty(longest)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for g in range(defined.size):
@@ -215,9 +210,9 @@ def group_logistic(scores, labels, out):
                 total += 2.0 * (z * x) + (y + z) * np.log1p(1.0 / o)
             else:
                 total += -2.0 * (y * x) + (y + z) * np.log1p(o)
-            grad[rows[lo + i]] = (z * probability - y * wrong) / n_defined
+            grad[rows[lo + i]] = (z * probability - y * wrong) / count
             if curvature.size:
-                curvature[rows[lo + i]] = (y + z) * probability * wrong / n_defined
+                curvature[rows[lo + i]] = (y + z) * probability * wrong / count
         values[g] = total
 
 

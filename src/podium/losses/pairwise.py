@@ -44,7 +44,7 @@ class PairTarget(Lists):
     @property
     def pairs(self) -> tuple[Any, ...]:
         """The arguments of the kernels."""
-        return self.rows, self.bounds, self.levels, self.scale, float(count_of(self))
+        return self.rows, self.bounds, self.levels, self.scale, count_of(self)
 
 
 @dataclass(frozen=True)

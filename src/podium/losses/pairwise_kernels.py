@@ -14,26 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, lane_sum, sort_falling
+from podium._kernels import kernel, lane_sum, longest_group, sort_falling
 
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 _FULL = 650.0  # the largest logarithm of a product of factors 1 + odds
-
-
-@kernel
-def _longest_group(bounds, levels):
-    longest = 1
-    for g in range(levels.size - 1):
-        longest = max(longest, bounds[levels[g + 1]] - bounds[levels[g]])
-    return longest
-
-
-@kernel
-def _most_levels(levels):
-    most = 1
-    for g in range(levels.size - 1):
-        most = max(most, levels[g + 1] - levels[g])
-    return most
 
 
 @kernel
@@ -66,7 +50,7 @@ def hinge_pairs(scores, pairs, margin, out):
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
-    longest, most = _longest_group(bounds, levels), _most_levels(levels)
+    longest, most = longest_group(bounds[levels]), longest_group(levels)
     keys = np.empty(longest)
     level = np.empty(longest, np.int64)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -140,7 +124,7 @@ def _near_pairs(odds, factor, excess, wrong, bent):
 
 
 @kernel
-def _add(terms, totals):
+def add_terms(terms, totals):
     """Add each term to its total, and return the sum of the terms."""
     for q in range(terms.size):
         totals[q] += terms[q]
@@ -185,7 +169,7 @@ def logistic_pairs(scores, pairs, unit, out):
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
-    longest = _longest_group(bounds, levels)
+    longest = longest_group(bounds[levels])
     odds, excess = np.empty(longest), np.zeros(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
     wrong, bent = np.empty(longest), np.empty(longest)
@@ -216,9 +200,9 @@ def logistic_pairs(scores, pairs, unit, out):
                         growth = lead + 1.0
                     m, bend = n - below, 0.0
                     _near_pairs(odds[below:n], np.exp(lead), excess[below:n], wrong[:m], bent[:m])
-                    slope = _add(wrong[:m], slopes[below:n])
+                    slope = add_terms(wrong[:m], slopes[below:n])
                     if curvature.size:
-                        bend = _add(bent[:m], bends[below:n])
+                        bend = add_terms(bent[:m], bends[below:n])
                 else:
                     cost, slope, bend = _far_pairs(
                         s, scores, rows[lo + below : hi], unit, slopes[below:n], bends[below:n]

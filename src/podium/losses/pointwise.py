@@ -103,7 +103,7 @@ class Logistic(RowLoss):
     def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import logistic_rows
 
-        rows = target.labels, target.groups.index, target.share, float(count_of(target))
+        rows = target.labels, target.groups.index, target.share, count_of(target)
         logistic_rows(scores, *rows, out)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Lists, Out, register
+from podium.losses.base import Lists, Out, count_of, register
 from podium.losses.listwise import DrawnLoss, GradeTies, Places, heads
 from podium.types import Keys, PerGroup, PerRow
 
@@ -107,4 +107,4 @@ class RankCosine(DrawnLoss):
         from podium.losses.listwise_kernels import half_cosine
 
         layout = (target.rows, target.groups.offsets, target.truth, target.short)
-        half_cosine(scores, *layout, target.share, target.defined, out)
+        half_cosine(scores, *layout, target.share, target.defined, count_of(target), out)

@@ -135,4 +135,4 @@ class RoBiRank(Robust):
         from podium.losses.robust_kernels import robust_ranks
 
         lists = (target.rows, target.groups.offsets, target.worth, target.share)
-        robust_ranks(scores, *lists, self._form(), float(count_of(target)), out)
+        robust_ranks(scores, *lists, self._form(), count_of(target), out)

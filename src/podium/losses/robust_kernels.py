@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, lane_sum
-from podium.losses.listwise_kernels import longest_list
+from podium._kernels import kernel, lane_sum, longest_group
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)
@@ -139,7 +138,7 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
     """
     kind, hinge = form
     values, grad, curvature = out
-    longest = longest_list(offsets)
+    longest = longest_group(offsets)
     list_scores, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
     part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
     slopes, bends, above = np.empty(longest), np.empty(longest), np.empty(longest)

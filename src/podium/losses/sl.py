@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.types import Mask, PerGroup, PerRow
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -127,6 +127,7 @@ class TopSoftmax(GroupLoss):
         weights = self._weights(scores, target) if target.weights is None else target.weights
         with np.errstate(over="ignore"):
             scaled = np.clip(scores / self.temperature, -_LARGEST, _LARGEST)
-        softmax_entropy(scaled, target.rows, target.groups.offsets, *weights, target.share, out)
+        lists, count = (target.rows, target.groups.offsets), count_of(target)
+        softmax_entropy(scaled, *lists, *weights, target.share, count, out)
         out[1][:] /= self.temperature
         out[2][:] /= self.temperature**2

@@ -5,28 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel
+from podium.losses.pap_kernels import select
 
 _LEAST = 1e-300  # so that a list keeps a weight above 0
-
-
-@kernel
-def _kth_largest(scores, rows, best):
-    """Return the best.size-th largest score of the rows, or the smallest if there are fewer."""
-    filled = 0
-    for i in range(rows.size):
-        score = scores[rows[i]]
-        if filled < best.size:
-            place = filled
-            filled += 1
-        elif score > best[filled - 1]:
-            place = filled - 1
-        else:
-            continue
-        while place > 0 and best[place - 1] < score:
-            best[place] = best[place - 1]
-            place -= 1
-        best[place] = score
-    return best[filled - 1]
 
 
 @kernel
@@ -35,12 +16,14 @@ def top_weights(scores, rows, offsets, positive, defined, k, temperature, truth,
 
     `truth` is in the order of `rows`, and 0 for negatives. A total is 0 for an undefined list.
     """
-    best = np.empty(k)
+    best, places = np.empty(k), np.empty(k, np.int64)
     for g in range(defined.size):
         lo, hi = offsets[g], offsets[g + 1]
         if not defined[g]:
             continue
-        edge = _kth_largest(scores, rows[lo:hi], best)
+        n_best = min(k, hi - lo)
+        select(scores, rows, lo, hi, n_best, 1.0, best, places)
+        edge = best[n_best - 1]
         for i in range(lo, hi):
             if positive[rows[i]]:
                 d = (scores[rows[i]] - edge) / temperature

@@ -88,5 +88,5 @@ class ApproxNDCG(GroupLoss):
         from podium.losses.smooth_ranks_kernels import approx_ndcg
 
         lists = target.rows, target.groups.offsets, target.worth, target.share
-        form = self.k or 0, self.temperature, float(count_of(target))
+        form = self.k or 0, self.temperature, count_of(target)
         approx_ndcg(scores, *lists, *form, out)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, lane_sum
-from podium.losses.listwise_kernels import longest_list
+from podium._kernels import kernel, lane_sum, longest_group
 
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 _LN2 = np.log(2.0)
@@ -66,7 +65,7 @@ def approx_ndcg(scores, rows, offsets, worth, share, k, temperature, count, out)
     `out` is (values, gradient of their sum over count, curvature), zero on entry.
     """
     values, grad, curvature = out
-    longest = longest_list(offsets)
+    longest = longest_group(offsets)
     s, powers = np.empty(longest), np.empty(longest)
     step, slope = np.empty(longest), np.empty(longest)
     slopes, bends = np.empty(longest), np.empty(longest)

@@ -76,5 +76,5 @@ class RobustBinary(Robust, RowLoss):
     def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         from podium_studies.yun2014.robust_kernels import robust_rows
 
-        rows, count = (target.labels, target.groups.index, target.share), float(count_of(target))
+        rows, count = (target.labels, target.groups.index, target.share), count_of(target)
         robust_rows(scores, *rows, self._form(), count, inputs.LEAST_CURVATURE, out)
