@@ -34,6 +34,9 @@ Ints: TypeAlias = "NDArray[np.int64]"
 _SPARE = 2  # items that are first proposed in addition to k
 _WIDER = 8  # growth of the number of proposals for users that are not settled
 _MOST = 2**22  # proposals at a time
+_USERS = 2**10  # users per block
+_FIRST = 2**7  # items of the first tile, which closes the targets that are far from the top
+_TILE = 2**20  # scores of a tile: few enough for a cache, enough for a matrix product
 
 
 class Proposed(NamedTuple):
@@ -75,16 +78,44 @@ class Products:
         slack = np.zeros_like(largest) if could_overflow else rounding * largest
         return cls(users, items, slack.astype(users.dtype), could_overflow)
 
-    def of_users(self, first: int, n_users: int) -> Products:
+    @property
+    def block_size(self) -> int:
+        """The number of users per block."""
+        return _USERS
+
+    @property
+    def n_threads(self) -> int:
+        """The number of blocks that can be counted at the same time."""
+        return blas_threads()
+
+    def block(self, first: int, n_users: int) -> Products:
         """Return the products of consecutive users."""
         part = slice(first, first + n_users)
         return replace(self, users=self.users[part], slack=self.slack[part])
 
-    def pairs(self, rows: Ints, columns: Ints) -> Floats:
-        """Return the scores of pairs of a user and an item: (n,)."""
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the exact scores of pairs, and the slack of their users in a tile: (n,) each."""
         scores = np.empty(rows.size, self.users.dtype)
-        _exact_kernels.pair_products(self.users, self.items, rows, columns, scores)
-        return scores
+        _exact_kernels.pair_products(self.users, self.items, rows, items, scores)
+        return scores, self.slack[rows]
+
+    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
+        """Add the number of items that rank above each target to `above`, tile by tile."""
+        users, items = self.users, self.items
+        kind = users.dtype.type
+        lowest = kind(-np.inf)
+        hidden = Hidden(seen.offsets, seen.items, seen.offsets[:-1].copy())
+        tiles = list(_tiles(users.shape[0], items.shape[0]))
+        buffer = np.empty(users.shape[0] * max(stop - start for start, stop in tiles), kind)
+        for start, stop in tiles:
+            if not targets.n_open.any():
+                return
+            shape = users.shape[0], stop - start
+            tile = buffer[: shape[0] * shape[1]].reshape(shape)
+            np.matmul(users, items[start:stop].T, out=tile)
+            _counting_kernels.count_tile(
+                tile, start, (users, items), targets, hidden, tie, lowest, most, above
+            )
 
     def best(self, k: int, propose: Callable[[Ints, int], Proposed]) -> tuple[Ints, Floats]:
         """Return each user's k best items and their scores; -1 and -inf if there are fewer.
@@ -122,11 +153,6 @@ def _lengths(factors: Floats) -> NDArray[np.float64]:
     return np.sqrt(np.einsum("ij,ij->i", factors, factors, dtype=np.float64))
 
 
-_USERS = 2**10  # users per block
-_FIRST = 2**7  # items of the first tile, which closes the targets that are far from the top
-_TILE = 2**20  # scores of a tile: few enough for a cache, enough for a matrix product
-
-
 class Block(Protocol):
     """The scores of a block of users."""
 
@@ -139,7 +165,6 @@ class Block(Protocol):
 
         Counts of at least `most` may be incomplete.
         """
-        ...
 
 
 class Counter(Protocol):
@@ -158,50 +183,6 @@ class Counter(Protocol):
     def block(self, first: int, n_users: int) -> Block:
         """Return the scores of the users from `first`."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class CountedProducts:
-    """Products of factors by NumPy."""
-
-    products: Products
-
-    @property
-    def block_size(self) -> int:
-        return _USERS
-
-    @property
-    def n_threads(self) -> int:
-        return blas_threads()
-
-    def block(self, first: int, n_users: int) -> Block:
-        """Return the products of the users from `first`."""
-        return _ProductBlock(self.products.of_users(first, n_users))
-
-
-@dataclass(frozen=True, eq=False)
-class _ProductBlock:
-    products: Products
-
-    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        return self.products.pairs(rows, items), self.products.slack[rows]
-
-    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
-        users, items = self.products.users, self.products.items
-        kind = users.dtype.type
-        lowest = kind(-np.inf)
-        hidden = Hidden(seen.offsets, seen.items, seen.offsets[:-1].copy())
-        tiles = list(_tiles(users.shape[0], items.shape[0]))
-        buffer = np.empty(users.shape[0] * max(stop - start for start, stop in tiles), kind)
-        for start, stop in tiles:
-            if not targets.n_open.any():
-                return
-            shape = users.shape[0], stop - start
-            tile = buffer[: shape[0] * shape[1]].reshape(shape)
-            np.matmul(users, items[start:stop].T, out=tile)
-            _counting_kernels.count_tile(
-                tile, start, (users, items), targets, hidden, tie, lowest, most, above
-            )
 
 
 def _tiles(n_users: int, n_items: int) -> Iterator[tuple[int, int]]:

@@ -185,7 +185,7 @@ class ProductScores(DeviceScores):
     def block(self, first: int, n_users: int) -> DeviceBlock:
         """Return the products of the users from `first`."""
         users = self.users[first : first + n_users]
-        return _ProductBlock(self.device, self.products.of_users(first, n_users), users, self.items)
+        return _ProductBlock(self.device, self.products.block(first, n_users), users, self.items)
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let the device propose items, and compute their exact scores."""
@@ -220,7 +220,7 @@ class _ProductBlock(DeviceBlock):
     items: Any
 
     def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        return self.products.pairs(rows, items), self.products.slack[rows]
+        return self.products.scores(rows, items)
 
     def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
         step = max(1, self.device.n_scores // self.users.shape[0])

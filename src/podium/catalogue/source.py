@@ -14,7 +14,7 @@ from podium import _check
 from podium._text import counted
 from podium.catalogue import _best_kernels
 from podium.catalogue._kernels import Limits
-from podium.catalogue.counting import CountedProducts, Counter, Floats, Ints, Products, Proposed
+from podium.catalogue.counting import Counter, Floats, Ints, Products, Proposed
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
 
@@ -135,7 +135,7 @@ class Factors(Source):
     def counter(self) -> Counter | None:
         """Return the products, unless they could overflow."""
         products = Products.of(self.users, self.items)
-        return None if products.could_overflow else CountedProducts(products)
+        return None if products.could_overflow else products
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let matrix products propose items, and compute their exact scores."""
