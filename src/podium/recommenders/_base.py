@@ -19,11 +19,10 @@ from podium.executors import Executor
 from podium.executors.local import or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._ids import IdsLike, Labels
-from podium.types import PerRow, Ties
+from podium.recommenders._ids import IdsLike
+from podium.recommenders._pairs import Floats, Ints
+from podium.types import Labels, PerRow, Ties
 
-Floats: TypeAlias = "NDArray[np.float32]"
-Ints: TypeAlias = "NDArray[np.int64]"
 Items: TypeAlias = "NDArray[Any]"
 
 _PART = 2**14  # users whose lists are one task of an executor

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import DataError, warn
-from podium.recommenders._base import Ints, Recommender
-from podium.recommenders._ids import Labels
-from podium.types import Mask, PerRow
+from podium.recommenders._base import Recommender
+from podium.recommenders._pairs import Ints
+from podium.types import Labels, Mask, PerRow
 
 _FEW = 0.5  # share of known ids below which the model may belong to other data
 

@@ -16,8 +16,8 @@ from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium._json import plain
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
-from podium.recommenders._ids import Labels
 from podium.recommenders._pairs import Pairs
+from podium.types import Labels
 
 FORMAT = 1
 """The version of the file layout; a file with another version is refused."""

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import find
+from podium.types import Labels
 
-Labels = NDArray[Any]
 IdsLike: TypeAlias = "ArrayLike | Set[Any]"
 
 _NARROW = 8  # bytes of an unsigned integer that int64 may not hold

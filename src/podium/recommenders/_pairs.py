@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,11 @@ from scipy import sparse
 from podium import _check
 from podium.errors import ArgumentError, DataError, arg
 from podium.ranking import kept_offsets
-from podium.recommenders._ids import Labels, known_codes
+from podium.recommenders._ids import known_codes
+from podium.types import Labels
+
+Floats: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
 
 GAINS = ("value", "exp2", "one")
 SEARCHED_GAINS = ["value", "one"]
@@ -41,9 +45,9 @@ class Pairs:
         The ids in ascending order if the pairs came from a table; None for a matrix.
     """
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     items: NDArray[np.int32]
-    weights: NDArray[np.float32]
+    weights: Floats
     n_items: int
     scale: float
     user_labels: Labels | None = None
@@ -66,7 +70,7 @@ class Pairs:
     def shape(self) -> tuple[int, int]:
         return self.n_users, self.n_items
 
-    def item_counts(self) -> NDArray[np.int64]:
+    def item_counts(self) -> Ints:
         """Return the number of users of each item."""
         return np.bincount(self.items, minlength=self.n_items)
 

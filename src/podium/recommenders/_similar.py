@@ -17,10 +17,9 @@ from podium._arrays import Arrays
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
 from podium.errors import ArgumentError, arg
-from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
 from podium.recommenders._matrix import MatrixRecommender
-from podium.recommenders._pairs import SEARCHED_GAINS
+from podium.recommenders._pairs import SEARCHED_GAINS, Floats, Ints
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
 _EXACT = 2.0**26  # the product of two such sums of squares is exact in double precision

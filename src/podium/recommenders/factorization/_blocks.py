@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from podium.recommenders._pairs import Floats
 from podium.recommenders.factorization._plan import Blocks
-
-Floats = NDArray[np.float32]
 
 _LINE = 64  # bytes of a cache line
 

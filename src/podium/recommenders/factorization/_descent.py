@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg
 from podium.executors import Executor, Held
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Floats, Pairs
 from podium.recommenders.factorization._blocks import (
     Block,
     aligned,
@@ -25,8 +25,6 @@ from podium.recommenders.factorization._blocks import (
 from podium.recommenders.factorization._parts import Outcome, Part, fold_part
 from podium.recommenders.factorization._plan import Blocks, cut_users
 from podium.recommenders.factorization._settings import Settings
-
-Floats = NDArray[np.float32]
 
 _INITIAL = 1  # the number of this purpose in the seeds of random draws
 _CHUNK = 2**14  # users whose factors are folded in at a time

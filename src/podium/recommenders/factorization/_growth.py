@@ -6,21 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.progress import or_silent
-from podium.recommenders._ids import Labels
-from podium.recommenders._pairs import Pairs, with_seen
+from podium.recommenders._pairs import Ints, Pairs, with_seen
 from podium.recommenders.factorization._descent import Descent, Factors, State
 from podium.recommenders.factorization._passes import History, report_end, run
 from podium.recommenders.factorization._settings import Settings
-from podium.types import Progress
-
-Ints = NDArray[np.int64]
+from podium.types import Labels, Progress
 
 _GROWN = 5  # the number of this purpose in the seeds of random draws
 

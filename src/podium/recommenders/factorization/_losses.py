@@ -13,14 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Floats, Pairs
 from podium.recommenders.factorization import _loss_kernels, _state_kernels
 from podium.registry import Values
-
-Floats = NDArray[np.float32]
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
 _COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of softmax of cosines
@@ -61,16 +58,11 @@ class FactorLoss:
         "alpha": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
         "beta": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
     }
-    _kind: ClassVar[int]
+    kind: ClassVar[int]
     _scale: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         vars(self).update(_check.parameters(self))
-
-    @property
-    def kind(self) -> int:
-        """The number of the loss in the kernels."""
-        return self._kind
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with parameters that suit the data, found as those of `default_l2`.
@@ -98,7 +90,7 @@ class FactorLoss:
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
-        return _loss_kernels.Loss(self._kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
+        return _loss_kernels.Loss(self.kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
 
     def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return a number per pair that the loss reads in a pass, if it `has_states`.
@@ -121,7 +113,7 @@ class RoBiRank(FactorLoss):
 
     name: ClassVar[str] = "robirank"
     averages: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.TYPE_1
+    kind: ClassVar[int] = _loss_kernels.TYPE_1
 
     def default_l2(self, density: float, *, cosine: bool) -> float:
         """Return the penalty without an `l2`."""
@@ -136,7 +128,7 @@ class RoBiRankType2(FactorLoss):
 
     name: ClassVar[str] = "type2"
     averages: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.TYPE_2
+    kind: ClassVar[int] = _loss_kernels.TYPE_2
 
 
 @LOSSES.register
@@ -146,7 +138,7 @@ class Identity(FactorLoss):
 
     name: ClassVar[str] = "identity"
     averages: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.IDENTITY
+    kind: ClassVar[int] = _loss_kernels.IDENTITY
 
 
 @LOSSES.register
@@ -156,7 +148,7 @@ class BPR(FactorLoss):
 
     name: ClassVar[str] = "bpr"
     averages: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.BPR
+    kind: ClassVar[int] = _loss_kernels.BPR
     _scale: ClassVar[float] = _LOG2_E
 
 
@@ -180,7 +172,7 @@ class Softmax(FactorLoss):
 
     name: ClassVar[str] = "softmax"
     suits_cosines: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.SOFTMAX
+    kind: ClassVar[int] = _loss_kernels.SOFTMAX
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with a temperature: warm for few items, and for few pairs."""
@@ -225,7 +217,7 @@ class SL(Softmax):
 
     name: ClassVar[str] = "sl"
     has_states: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.SL
+    kind: ClassVar[int] = _loss_kernels.SL
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -250,7 +242,7 @@ class _PAp(FactorLoss):
 
     partial: ClassVar[bool] = True
     has_states: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.HINGE
+    kind: ClassVar[int] = _loss_kernels.HINGE
     _sign: ClassVar[float] = 1.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
@@ -286,7 +278,7 @@ class PApAverage(_PAp):
     """The avg surrogate of pAp@k: the mean score of the positives (hiranandani2020, eq. 10)."""
 
     name: ClassVar[str] = "pap-avg"
-    _kind: ClassVar[int] = _loss_kernels.HINGE_MEAN
+    kind: ClassVar[int] = _loss_kernels.HINGE_MEAN
 
     def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return the mean score of the user's positives."""
@@ -314,7 +306,7 @@ class LLPAUC(FactorLoss):
     name: ClassVar[str] = "llpauc"
     partial: ClassVar[bool] = True
     has_states: ClassVar[bool] = True
-    _kind: ClassVar[int] = _loss_kernels.LOGISTIC
+    kind: ClassVar[int] = _loss_kernels.LOGISTIC
     _scale: ClassVar[float] = _LOG2_E
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:

@@ -20,10 +20,10 @@ from podium.executors.local import or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
-from podium.recommenders._base import Floats, Items, best_items
+from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._ids import IdsLike
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Floats, Pairs
 from podium.recommenders.factorization._blocks import directed, mean_direction
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in

@@ -5,14 +5,12 @@ Each part of the users stays with a worker, and the blocks of items rotate betwe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Floats, Ints, Pairs
 from podium.recommenders.factorization._blocks import (
     Block,
     aligned,
@@ -31,9 +29,6 @@ from podium.recommenders.factorization._plan import (
 )
 from podium.recommenders.factorization._settings import Settings
 from podium.recommenders.factorization._steps import descend, exact_means
-
-Floats = NDArray[np.float32]
-Counts = NDArray[np.int64]
 
 _SMALL = 1e-6  # a sum of unit vectors whose entries are all smaller has no direction
 
@@ -82,7 +77,7 @@ class Part:
         pairs: Pairs,
         users: Floats,
         states: Floats,
-        item_counts: Counts | None = None,
+        item_counts: Ints | None = None,
     ) -> None:
         self.number, self.settings, self.pairs = number, settings, pairs
         self._users, self._states, self._is_copied = users, states, False
@@ -150,7 +145,7 @@ def set_states(
 
 
 def fold_part(
-    pairs: Pairs, items: Block, item_counts: Counts | None, *, settings: Settings
+    pairs: Pairs, items: Block, item_counts: Ints | None, *, settings: Settings
 ) -> Floats:
     """Return factors of users: the same descent, with fixed item factors.
 
@@ -187,12 +182,8 @@ def fold_part(
 
 def _item_directions(pairs: Pairs, items: Block) -> Floats:
     """Return the direction of the sum of each user's items; zeros for users without a pair."""
-    matrix = sparse.csr_array(
-        (np.ones(pairs.items.size, np.float32), pairs.items, pairs.offsets),
-        shape=(pairs.n_users, pairs.n_items),
-    )
     units = unit_rows(items.rows)
-    sums: Any = matrix @ units
+    sums: Any = replace(pairs, weights=np.ones_like(pairs.weights)).matrix() @ units
     is_small = np.abs(sums).max(axis=1, initial=0.0) < _SMALL
     cancelled = np.flatnonzero(is_small & (np.diff(pairs.offsets) > 0))
     sums[cancelled] = units[pairs.items[pairs.offsets[cancelled]]]

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import row_offsets
+from podium.recommenders._pairs import Ints
 from podium.recommenders.factorization import _plan_kernels
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 _CACHE = 2**20  # bytes of item factors in a block that stay in the cache

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Floats, Ints, Pairs
 from podium.recommenders.factorization import _batch_kernels, _exact_kernels, _kernels
 from podium.recommenders.factorization._blocks import Block
 from podium.recommenders.factorization._plan import Cells
 from podium.recommenders.factorization._settings import Settings
-
-Floats = NDArray[np.float32]
-Counts = NDArray[np.int64]
 
 _MOST_DECAY = 0.5  # the share of a row that one step takes away at most
 
@@ -28,7 +25,7 @@ def descend(
     *,
     rate: float,
     seed: np.uint64,
-    item_counts: Counts | None = None,
+    item_counts: Ints | None = None,
     learn_items: bool = True,
 ) -> None:
     """Take the steps of some users inside a block.
@@ -65,7 +62,7 @@ def descend(
 
 
 def _decay_factors(
-    settings: Settings, decay: float, counts: tuple[Counts, Counts | None], n_items: int
+    settings: Settings, decay: float, counts: tuple[Ints, Ints | None], n_items: int
 ) -> tuple[Floats, Floats]:
     """Return the factors of the decay of users and of the block's items."""
     user_counts, item_counts = counts
@@ -77,13 +74,13 @@ def _decay_factors(
     )
 
 
-def _decay_factor(settings: Settings, decay: float, counts: Counts, mean: float) -> Floats:
+def _decay_factor(settings: Settings, decay: float, counts: Ints, mean: float) -> Floats:
     """Return ``(count / mean) ** (l2_power - 1)``, and less where a step would take half a row."""
     factor = (np.maximum(counts, 1) / mean) ** (settings.l2_power - 1.0)
     return np.minimum(factor, _MOST_DECAY / max(decay, 1e-12)).astype(np.float32)
 
 
-def _sampling(settings: Settings, item_counts: Counts | None) -> _batch_kernels.Sampling:
+def _sampling(settings: Settings, item_counts: Ints | None) -> _batch_kernels.Sampling:
     """Return the chances of the block's items to be drawn, and their weights."""
     if settings.popularity == 0.0 or item_counts is None:
         return _batch_kernels.Sampling(np.empty(0), np.empty(0, np.float32))
