@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import kernel, longest_group, sort_falling
 from podium.catalogue._kernels import CHUNK, NONE, ZERO, advance, select
 
 _LANES = 4  # sets of items per k: more sets give a better floor and cost more
@@ -94,6 +94,20 @@ def _best_of_row(row, excluded, limits, k, space, items, best):
         items[i] = chosen[i]
         best[i] = row[chosen[i]]
     return NONE
+
+
+@kernel
+def floors_of_rows(scores, limits, seen, k, floors):
+    """Write a score per user that at least k visible items reach, and few more; `below` for all."""
+    seen_offsets, _, _ = seen
+    n_users, n_items = scores.shape
+    most = min(k + longest_group(seen_offsets), n_items)
+    lanes = np.empty(CHUNK * (_LANES * most // CHUNK + 1), scores.dtype)
+    for u in range(n_users):
+        n_reaching = k + seen_offsets[u + 1] - seen_offsets[u]  # hidden items may be among them
+        floors[u] = limits.below
+        if n_reaching < n_items:
+            floors[u] = _floor(scores[u], n_reaching, limits.lowest, lanes)
 
 
 @kernel

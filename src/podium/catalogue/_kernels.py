@@ -23,10 +23,8 @@ import numpy as np
 from podium._kernels import AVERAGE, kernel, mix, sort_falling, tie_key
 
 CHUNK = 64
-_SAMPLE = 512  # scores from which the first floor of a row is estimated
-_SPREAD = 2.0  # standard deviations by which the estimate is lowered, for safety
 NONE = -1
-ZERO, _ONE = np.int64(0), np.int64(1)  # with literals, numba would compile the callees again
+ZERO = np.int64(0)  # with a literal, numba would compile the callees again
 
 # The position of a single bit: the six highest bits of bit x _DE_BRUIJN differ for all 64
 # positions.
@@ -117,99 +115,22 @@ def select(values, n, k):
 
 
 @kernel
-def _scan(row, hidden, k, floor, lowest, best):
-    """Find the k-th best of the visible scores above floor.
-
-    Returns this score, the number of scores that were kept (fewer than k if there are fewer), and
-    the first visible item whose score is not finite, or -1. `best` is longer than k. Whenever it is
-    full, its k best scores are kept and the smallest of them becomes the floor.
-    """
+def _not_finite(row, hidden, lowest):
+    """Return the first visible item whose score is not finite, or -1."""
     outside = np.empty(CHUNK, np.int64)
-    count = start = ZERO
+    start = ZERO
     while start < row.size:
-        start, n_outside = advance(row, start, lowest, floor, outside)
+        start, n_outside = advance(row, start, lowest, -lowest, outside)
         for i in range(n_outside):
-            item = outside[i]
-            if hidden[item]:
-                continue
-            score = row[item]
-            if not (score >= lowest and score <= -lowest):
-                return floor, count, item
-            best[count] = score
-            count += score > floor  # the floor may be higher than when the chunk was tested
-            # A full buffer is reduced to its k best. Its length is several k, so the average cost
-            # per score is constant. The higher floor then excludes most later scores.
-            if count == best.size:
-                floor = select(best, count, k)
-                count = k
-    return (select(best, count, k) if count >= k else floor), count, NONE
-
-
-@kernel
-def _guess_floor(row, hidden, k, limits, sample, nothing, best):
-    """Return a score that probably has k visible items above it, and few more.
-
-    It is estimated from evenly spaced items: the expected position of the k-th score among them,
-    plus some standard deviations. A bad estimate costs time but not correctness, because the row is
-    then scanned again.
-    """
-    lowest, below = limits
-    step = row.size // sample.size
-    if step < 8:  # the sample would cost as much as it saves
-        return below
-    n_visible = 0
-    for s in range(sample.size):
-        sample[n_visible] = row[s * step]
-        n_visible += not hidden[s * step]
-    # The number of the k best in the sample is approximately Poisson: its standard deviation is the
-    # square root of its mean. A later position gives a lower floor, which is the safe side.
-    expected = k / step
-    position = int(np.ceil(expected + _SPREAD * np.sqrt(expected) + _SPREAD))
-    if 3 * position > n_visible:  # k is so large a part of the row that a floor excludes little
-        return below
-    floor, _, bad_item = _scan(
-        sample[:n_visible], nothing, position, below, lowest, best[: 3 * position]
-    )
-    return floor if bad_item == NONE else below
+            if not hidden[outside[i]]:
+                return outside[i]
+    return NONE
 
 
 @kernel
 def _set(values, places, value):
     for p in range(places.size):
         values[places[p]] = value
-
-
-@kernel
-def kth_best(scores, limits, seen, k, out):
-    """Write each user's k-th best visible score, or `below` if at most k items are visible.
-
-    Returns the (user, item) of the first visible score that is not finite, or (-1, -1).
-    """
-    lowest, below = limits
-    seen_offsets, seen_items, _ = seen
-    n_users, n_items = scores.shape
-    hidden = np.zeros(n_items, np.bool_)
-    best = np.empty(4 * min(k, n_items) + CHUNK, scores.dtype)
-    sample = np.empty(_SAMPLE, scores.dtype)
-    sample_best = np.empty(_SAMPLE, scores.dtype)
-    nothing = np.zeros(_SAMPLE, np.bool_)
-    for u in range(n_users):
-        row = scores[u]
-        excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
-        _set(hidden, excluded, True)
-        # If all visible items are listed, the scan only searches for scores that are not finite.
-        lists_all = n_items - excluded.size <= k
-        floor = -lowest
-        if not lists_all:
-            floor = _guess_floor(row, hidden, k, limits, sample, nothing, sample_best)
-        value, count, bad_item = _scan(row, hidden, k, floor, lowest, best)
-        if count < k and bad_item == NONE and not lists_all:  # the estimated floor was too high
-            value, count, bad_item = _scan(row, hidden, k, below, lowest, best)
-        out[u] = below if lists_all else value
-        if bad_item != NONE:
-            return u, bad_item
-        _set(hidden, excluded, False)
-    return NONE, NONE
 
 
 @kernel
@@ -244,7 +165,7 @@ def count_reaching(scores, seen, floors, out):
 def _list(row, hidden, floor, limits, items, spare):
     """Write the visible items with score >= floor by decreasing score, equal ones increasing.
 
-    Returns their number.
+    Returns their number, and an item whose score is not finite or -1.
     """
     lowest, below = limits
     outside = np.empty(CHUNK, np.int64)
@@ -253,10 +174,13 @@ def _list(row, hidden, floor, limits, items, spare):
     while start < row.size:
         start, n_outside = advance(row, start, lowest, under, outside)
         for i in range(n_outside):
-            items[count] = outside[i]  # the next item overwrites a hidden one, without a branch
-            count += not hidden[outside[i]]
+            item = outside[i]
+            if not (row[item] >= lowest and row[item] <= -lowest) and not hidden[item]:
+                return count, item
+            items[count] = item  # the next item overwrites a hidden one, without a branch
+            count += not hidden[item]
     sort_falling(row, items, count, spare)
-    return count
+    return count, NONE
 
 
 @kernel
@@ -309,7 +233,9 @@ def fill_lists(scores, limits, seen, truth, floors, tie, lists):
         _set(hidden, excluded, True)
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
-        count = _list(row, hidden, floors[u], limits, items, spare)
+        count, bad_item = _list(row, hidden, floors[u], limits, items, spare)
+        if bad_item != NONE:
+            return u, bad_item
         if tie.rule != AVERAGE:  # with "average", the metrics average over all orders
             stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
             _order_ties(row, items, count, tie.rule, grade, stream, spare)
@@ -322,6 +248,7 @@ def fill_lists(scores, limits, seen, truth, floors, tie, lists):
                 tied[lo + i] = row[items[i]] == row[items[i + 1]]
         _set(hidden, excluded, False)
         _set(grade, true_items[true_offsets[u] : true_offsets[u + 1]], 0.0)
+    return NONE, NONE
 
 
 @kernel
@@ -349,15 +276,13 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
     n_users, n_items = scores.shape
     hidden = np.zeros(n_items, np.bool_)
     grade = np.zeros(n_items)
-    nothing = np.empty(2, scores.dtype)
     for u in range(n_users):
         row = scores[u]
         excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
         _set(hidden, excluded, True)
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
-        # No finite score is above this floor, so the scan stops only at scores that are not finite.
-        _, _, bad_item = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
+        bad_item = _not_finite(row, hidden, lowest)
         if bad_item != NONE:
             return u, bad_item
         stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))

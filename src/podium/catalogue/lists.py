@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST, ideal_order, read_only
 from podium._ties import TIES, random_bits
-from podium.catalogue import _kernels
+from podium.catalogue import _best_kernels, _kernels
 from podium.catalogue._kernels import Lists, Tie
 from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.devices import read_on_device
-from podium.catalogue.source import Floats, Scores, Source, of_users, read, refuse_score
+from podium.catalogue.source import Floats, Scores, Source, of_users, read, require_finite
 from podium.catalogue.sparse import (
     Overlap,
     Rows,
@@ -160,7 +160,7 @@ def _ranks_in_blocks(table: Source, targets: Rows, seen: Rows, tie: Tie) -> PerR
     ranks = np.empty(targets.items.size)
     for start, block in table.blocks(table.block_size):
         stop = start + block.shape[0]
-        user, item = _kernels.target_ranks(
+        place = _kernels.target_ranks(
             block,
             table.limits.lowest,
             seen.block(start, stop),
@@ -168,8 +168,7 @@ def _ranks_in_blocks(table: Source, targets: Rows, seen: Rows, tie: Tie) -> PerR
             tie._replace(first_user=tie.first_user + start),
             ranks[targets.offsets[start] : targets.offsets[stop]],
         )
-        if user >= 0:
-            refuse_score(start + user, item, block[user, item])
+        require_finite(place, start, block)
     return ranks
 
 
@@ -405,19 +404,25 @@ class _Plan:
         stop = start + len(block)
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
         depth = self.n_items if self.depth is None else self.depth
-        floors = np.empty(len(block), source.dtype)
-        user, item = _kernels.kth_best(block, source.limits, seen, depth, floors)
-        if user >= 0:
-            refuse_score(start + user, item, block[user, item])
         sizes, averages = np.minimum(self.n_items - seen.sizes, depth), self.ties == "average"
-        if averages:  # an exact mean over orders needs all items with the score of the last one
+        if averages and depth < self.n_items:
+            # An exact mean over orders needs all items with the score of the last one.
+            best = np.full((len(block), depth), source.limits.below)
+            items = np.empty(best.shape, np.int64)
+            place = _best_kernels.best_items(block, source.limits, seen, depth, items, best)
+            require_finite(place, start, block)
+            floors = np.ascontiguousarray(best[:, -1])
             _kernels.count_reaching(block, seen, floors, sizes)
+        else:
+            floors = np.empty(len(block), source.dtype)
+            _best_kernels.floors_of_rows(block, source.limits, seen, depth, floors)
         offsets = row_offsets(sizes)
         n_rows = int(offsets[-1])
         items, relevance = np.empty(n_rows, np.int64), np.empty(n_rows)
         lists = Lists(offsets, items, relevance, np.zeros(n_rows * averages, np.bool_))
         tie = Tie(RULES[self.ties], start, self.bits)
-        _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, lists)
+        place = _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, lists)
+        require_finite(place, start, block)
         return self._made(start, offsets, relevance, truth, lists.tied)
 
     def _made(

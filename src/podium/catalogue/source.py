@@ -104,11 +104,9 @@ class Source(abc.ABC):
         for start, block in self.blocks(size):
             stop = start + block.shape[0]
             seen = hidden.block(start, stop)
-            user, item = _best_kernels.best_items(
-                block, self.limits, seen, k, items[start:stop], best[start:stop]
-            )
-            if user >= 0:
-                refuse_score(start + user, item, block[user, item])
+            outputs = items[start:stop], best[start:stop]
+            place = _best_kernels.best_items(block, self.limits, seen, k, *outputs)
+            require_finite(place, start, block)
         return items, best
 
     def _starts(self, size: int) -> range:
@@ -219,6 +217,13 @@ def refuse_score(user: int, item: int, score: Any) -> NoReturn:
         f"scores must be finite, got {score:g} for user {user} and item {item}. Put items that "
         "must not be ranked into exclude; give others a low finite score."
     )
+
+
+def require_finite(place: tuple[int, int], start: int, block: Floats) -> None:
+    """Raise if a kernel has found a score that is not finite at this user and item of a block."""
+    user, item = place
+    if user >= 0:
+        refuse_score(start + user, item, block[user, item])
 
 
 def read(scores: Scores) -> Source:
