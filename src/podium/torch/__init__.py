@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from podium import _check
 from podium.losses import Loss, as_loss
-from podium.torch._losses import TorchLoss
-from podium.torch._rows import torch_module
+from podium.torch._losses import TorchLoss, torch_module
 
 __all__ = ["as_torch"]
 
