@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.rankers._draws import generator, keys_of
-from podium.rankers.objective import Labels, defined_mean
+from podium.rankers.objective import Labels, defined_mean, generator
 from podium.types import Keys, PerGroup, PerRow, RowIndex
 
 _LEVEL = -1.0  # the equal scores; every loss is > 0 there, while a squared loss may be 0 at 0
@@ -76,7 +75,7 @@ class Batches:
     def epoch(self, number: int, size: int) -> Iterator[Batch]:
         """Yield every group once, `size` at a time; the order depends on seed and epoch only."""
         order = np.random.default_rng([self.seed, number]).permutation(self.groups)
-        keys = keys_of(self.loss, self.labels, self.seed, number)
+        keys = self.labels.keys(self.loss, self.seed, number)
         rng = generator(self.seed, number)
         for start in range(0, order.size, size):
             yield self._batch(order[start : start + size], keys, rng)

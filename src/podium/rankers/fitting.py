@@ -14,7 +14,6 @@ from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import TINY
 from podium.progress import or_silent
-from podium.rankers._draws import generator, keys_option
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
@@ -71,13 +70,7 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
 
     Raise if the loss is defined on no group.
     """
-    target = loss.prepare(
-        labels.relevance,
-        labels.groups,
-        weights=labels.weights,
-        rng=generator(seed),
-        **keys_option(loss, labels, seed),
-    )
+    target = labels.target(loss, seed)
     require_trainable(loss, target, labels.groups)
     return target
 

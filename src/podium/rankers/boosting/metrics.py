@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.metrics import Measure, parse_relevance
-from podium.rankers.boosting._rows import Labels, OnData
+from podium.rankers.boosting.objectives import DataLabels, OnData
 from podium.rankers.validation import MeasureOnRows
 
 
@@ -21,7 +21,7 @@ class _Metric(OnData[MeasureOnRows]):
         self.min_relevance = min_relevance
         self.__name__ = str(self.measure)
 
-    def _prepare(self, labels: Labels) -> MeasureOnRows:
+    def _prepare(self, labels: DataLabels) -> MeasureOnRows:
         groups = labels.groups(self.qid, self.__name__)
         return MeasureOnRows(
             self.measure,

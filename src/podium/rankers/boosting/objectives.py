@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.rankers import _draws, fitting
-from podium.rankers.boosting._rows import Labels, OnData
-from podium.rankers.objective import Labels as OnRows
-from podium.rankers.objective import defined_mean
+from podium.rankers import fitting, inputs
+from podium.rankers.objective import Labels, defined_mean
 from podium.types import PerRow
 
+T = TypeVar("T")
 GradHess: TypeAlias = tuple[PerRow, PerRow]  # gradient and Hessian by row, for one boosting round
 
+_KEPT = 4  # number of cached data sets: training and a few for validation
 _BITS = 23  # fraction bits of float32, in which the libraries store gradients
 
 
@@ -49,7 +51,7 @@ class ScoreSpace:
         If the loss is defined on no group, or draws its target anew.
     """
 
-    def __init__(self, loss: Loss, rows: OnRows) -> None:
+    def __init__(self, loss: Loss, rows: Labels) -> None:
         if loss.redraws:
             name = loss.name
             raise ArgumentError(
@@ -57,9 +59,12 @@ class ScoreSpace:
                 f"epoch. Use {name}(ties=fixed), or (ties=averaged)."
             )
         self.loss = loss
-        weights = rows.weights
-        keys = {} if rows.drawn is None else _draws.keys_option(loss, rows, 0)
-        self.target: Any = loss.prepare(rows.relevance, rows.groups, weights=weights, **keys)
+        weights, drawn = rows.weights, rows.drawn
+        self.target: Any = (
+            loss.prepare(rows.relevance, rows.groups, weights=weights)
+            if drawn is None
+            else rows.target(loss, 0)
+        )
         self.scale = float(rows.relevance.size if weights is None else weights.sum())
         self.objective = np.nan
         fitting.require_trainable(loss, self.target, rows.groups)
@@ -80,6 +85,108 @@ def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
     return call
 
 
+@dataclass(frozen=True, eq=False)
+class DataLabels:
+    """The labels of a library's rows, in the library's own form.
+
+    Attributes
+    ----------
+    relevance : (n_rows,)
+    weights : (n_rows,) or (n_groups,), or None
+    sizes : (n_groups,), or None
+        The sizes of consecutive groups; None if the library has no groups.
+    """
+
+    relevance: NDArray[Any]
+    weights: NDArray[Any] | None = None
+    sizes: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, data: Any) -> DataLabels:
+        """Read the labels of a lightgbm.Dataset or an xgboost.DMatrix."""
+        relevance, weights, sizes = data.get_label(), data.get_weight(), data.get_group()
+        return cls(np.asarray(relevance), _array_or_none(weights), _array_or_none(sizes))
+
+    def groups(self, qid: Any, reader: str) -> Groups:
+        """Return the groups, from qid if given; errors name the objective or metric, `reader`."""
+        if qid is not None:
+            return self._from_qid(qid, reader)
+        if self.sizes is None:
+            raise ArgumentError(
+                f"{reader} needs groups, but the data set has none. Set group or qid in the data "
+                "set, or pass qid= to the objective or metric, with one label per row."
+            )
+        return Groups.from_sizes(self.sizes.astype(np.int64))
+
+    def row_weights(self, groups: Groups) -> PerRow | None:
+        """Return weights by row, from weights by row or by group."""
+        return inputs.row_weights(self.weights, groups)
+
+    def same_as(self, other: DataLabels) -> bool:
+        """Return whether both are equal, at a cost far below that of a tree."""
+        return (
+            _same(self.relevance, other.relevance)
+            and _same(self.weights, other.weights)
+            and _same(self.sizes, other.sizes)
+        )
+
+    def _from_qid(self, qid: Any, reader: str) -> Groups:
+        groups = Groups.from_qid(qid)
+        if groups.n_rows != self.relevance.size:
+            raise ArgumentError(
+                f"qid of {reader} must have one label for each of the {self.relevance.size} rows "
+                f"of the data set, got {groups.n_rows}."
+            )
+        return groups
+
+
+class OnData(abc.ABC, Generic[T]):
+    """A callback of either library, and a cache of what it prepares from the last few data sets.
+
+    Labels are compared by value, so a data set whose labels changed counts as a new one. Copies
+    and pickles start with an empty cache. LightGBM passes as many arguments as the call has, and
+    XGBoost reads the name `sample_weight`, so that one call serves both.
+    """
+
+    def __init__(self, qid: ArrayLike | None) -> None:
+        self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
+        self._kept: list[tuple[DataLabels, T]] = []
+
+    @abc.abstractmethod
+    def _prepare(self, labels: DataLabels) -> T:
+        """Return a function of the scores of rows with these labels."""
+
+    def _read(
+        self, y_true: Any, y_pred: Any, sample_weight: Any, group: Any
+    ) -> tuple[T, PerRow, bool]:
+        """Return the function, the scores, and whether the call was ``(preds, data set)``."""
+        is_native = hasattr(y_pred, "get_label")  # a library's data set rather than an array
+        if is_native:
+            scores, labels = y_true, DataLabels.of(y_pred)
+        else:
+            scores, labels = y_pred, DataLabels(np.asarray(y_true), sample_weight, group)
+        prepared = next((value for kept, value in self._kept if kept.same_as(labels)), None)
+        if prepared is None:
+            prepared = self._prepare(labels)
+            self._kept = [(labels, prepared), *self._kept[: _KEPT - 1]]
+        return prepared, np.asarray(scores, dtype=np.float64).reshape(-1), is_native
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": []}
+
+
+def _array_or_none(values: Any) -> NDArray[Any] | None:
+    """Return an array, or None if the library has none (XGBoost: an empty one)."""
+    array = None if values is None else np.asarray(values)
+    return array if array is not None and array.size else None
+
+
+def _same(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or np.array_equal(one, other)
+
+
 class _Objective(OnData[ScoreSpace]):
     """Base of both libraries' objectives."""
 
@@ -94,14 +201,14 @@ class _Objective(OnData[ScoreSpace]):
         objective, scores, _ = self._read(y_true, y_pred, sample_weight, group)
         return objective(scores)
 
-    def _prepare(self, labels: Labels) -> ScoreSpace:
+    def _prepare(self, labels: DataLabels) -> ScoreSpace:
         rowwise = not self.loss.reads_groups
         if rowwise and self.qid is None and labels.sizes is None:
             groups = Groups.single(labels.relevance.size)
         else:
             groups = labels.groups(self.qid, repr(self))
         relevance = labels.relevance.astype(np.float64)
-        return ScoreSpace(self.loss, OnRows(relevance, groups, labels.row_weights(groups)))
+        return ScoreSpace(self.loss, Labels(relevance, groups, labels.row_weights(groups)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r})"

@@ -1,8 +1,8 @@
-"""A fully connected network with one output, as a flat array of parameters."""
+"""A fully connected network with one output, as a flat array of parameters, and its input."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -12,8 +12,11 @@ from scipy.special import expit
 
 from podium import _check
 from podium._kernels import read_only
-from podium.rankers.objective import Parameters
-from podium.types import PerRow
+from podium.errors import ArgumentError
+from podium.rankers.objective import Parameters, transposed_times
+from podium.types import PerRow, RowIndex
+
+_BLOCK = 4096  # rows per dense block
 
 Matrix: TypeAlias = NDArray[np.float64]  # (n_in, n_out) for a layer, or (n_rows, n_units)
 Activation: TypeAlias = Literal["relu", "tanh", "sigmoid"]
@@ -101,3 +104,71 @@ def hidden_sizes(hidden: Any, name: str = "hidden") -> tuple[int, ...]:
         return tuple(_check.cutoff(n, name) for n in cast("tuple[Any, ...]", hidden))
     units = _check.count(hidden, name)
     return (units,) if units else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """The shift and scale of features: the network reads ``(x - mean) / scale``."""
+
+    mean: NDArray[np.float64]  # (n_features,)
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, n_features: int) -> Standard:
+        """Return the identity."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
+    def of(cls, features: Any, weights: PerRow | None, places: RowIndex) -> Standard:
+        """Return the shift and scale that give features mean 0 and variance 1 under the weights.
+
+        `places` are the positions of the rows, in the order of the weights. A constant feature
+        keeps its scale and becomes 0.
+
+        Raises
+        ------
+        ArgumentError
+            If the square of a feature overflows.
+        """
+        row_shares = np.ones(places.size) if weights is None else weights
+        row_shares = row_shares / row_shares.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = transposed_times(features, row_shares, places)
+            weighted_rows = np.flatnonzero(row_shares)
+            spread, low, high = _spread(
+                features, row_shares[weighted_rows], places[weighted_rows], mean
+            )
+        if not np.isfinite(spread).all():
+            column = int(np.argmin(np.isfinite(spread)))
+            raise ArgumentError(
+                f"X has values in column {column} whose squares overflow. Scale that column down."
+            )
+        return cls(mean, np.where((low == high) | (spread == 0.0), 1.0, spread))
+
+    def dense(self, features: Any, rows: RowIndex | slice) -> NDArray[np.float64]:
+        """Return the standardised values of some rows of dense or CSR features."""
+        chosen = features[rows]
+        if _check.is_sparse(chosen):
+            chosen = chosen.toarray()
+        return (chosen.astype(np.float64) - self.mean) / self.scale
+
+
+def _spread(
+    features: Any, share: PerRow, places: RowIndex, mean: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the standard deviation, minimum and maximum of each feature."""
+    centred = Standard(mean, np.ones(mean.size))
+    squares = np.zeros(mean.size)
+    low, high = np.full(mean.size, np.inf), np.full(mean.size, -np.inf)
+    for rows in blocks(share.size):
+        values = centred.dense(features, places[rows])
+        squares += np.sum(share[rows, None] * values**2, axis=0)
+        np.minimum(low, values.min(axis=0), out=low)
+        np.maximum(high, values.max(axis=0), out=high)
+    return np.sqrt(squares), low, high
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Yield slices that cover all rows, each small enough for a dense block."""
+    for start in range(0, n_rows, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n_rows))

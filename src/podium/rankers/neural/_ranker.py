@@ -20,8 +20,7 @@ from podium.rankers import fitting
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.inputs import Rows
 from podium.rankers.neural import _training
-from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
-from podium.rankers.neural._standard import Standard
+from podium.rankers.neural._network import ACTIVATIONS, Network, Standard, hidden_sizes
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Solution, Validate
 from podium.types import PerRow, Progress, RowIndex

@@ -12,8 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
-from podium.rankers.neural._network import Network
-from podium.rankers.neural._standard import Standard, blocks
+from podium.rankers.neural._network import Network, Standard, blocks
 from podium.rankers.objective import Labels, Parameters, Point, dot, loss_at
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
 from podium.types import PerRow, Progress, RowIndex
