@@ -21,10 +21,9 @@ from podium.recommenders.factorization._arithmetic_kernels import logarithm, pow
 from podium.recommenders.factorization._batch_kernels import draw_negatives
 from podium.recommenders.factorization._blocks import Block
 from podium.recommenders.factorization._descent import Factors
-from podium.recommenders.factorization._parts import set_states
+from podium.recommenders.factorization._parts import _sampling, descend, exact_means, set_states
 from podium.recommenders.factorization._plan import Blocks, Cells
 from podium.recommenders.factorization._settings import Settings
-from podium.recommenders.factorization._steps import _sampling, descend, exact_means
 
 Doubles = NDArray[np.float64]
 

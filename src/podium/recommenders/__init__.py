@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 from podium.recommenders._registry import REGISTRY, get, load, parse, register
 
 if TYPE_CHECKING:
-    from podium.recommenders._base import Recommender
+    from podium.recommenders._base import MatrixRecommender, Recommender
     from podium.recommenders._candidates import CandidateScores, score_candidates
     from podium.recommenders._factors import FactorRecommender, Popularity
-    from podium.recommenders._matrix import MatrixRecommender
     from podium.recommenders._similar import EASE, ItemKNN
     from podium.recommenders.factorization._model import Factorization
 
 _HOME = {
     "CandidateScores": "_candidates",
     "FactorRecommender": "_factors",
-    "MatrixRecommender": "_matrix",
+    "MatrixRecommender": "_base",
     "Recommender": "_base",
     "score_candidates": "_candidates",
 }

@@ -377,6 +377,24 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         return items
 
 
+class MatrixRecommender(Recommender):
+    """A recommender that learns from a sparse matrix; subclasses define `_fit` and `_score`."""
+
+    def fit(self, user_items: Any, *, seen: Any = None) -> Self:
+        """Learn from pairs of users and items; see `Recommender.fit`."""
+        pairs = _pairs.with_others(_pairs.read(user_items, self._gain, unit_scale=True), seen)
+        self._fit(pairs.learned().matrix())
+        self._hold_pairs(pairs)
+        return self
+
+    @abc.abstractmethod
+    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+        """Learn from pairs in canonical form: float32, values > 0.
+
+        The matrix must not be changed.
+        """
+
+
 def _best_of_users(
     rows: Ints,
     model: Recommender,

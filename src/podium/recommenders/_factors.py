@@ -14,9 +14,8 @@ from podium._arrays import Arrays
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
 from podium.recommenders import _ids
-from podium.recommenders._base import Items, Recommender
+from podium.recommenders._base import Items, MatrixRecommender, Recommender
 from podium.recommenders._files import Shapes, length
-from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import Floats, Ints
 from podium.types import PerRow
 

@@ -17,8 +17,8 @@ from podium._arrays import Arrays
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
 from podium.errors import ArgumentError, arg
+from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._files import Shapes
-from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import SEARCHED_GAINS, Floats, Ints
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time

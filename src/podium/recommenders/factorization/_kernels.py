@@ -100,26 +100,9 @@ class Batch(NamedTuple):
 
 @kernel
 def _new_batch(n_block):
-    lanes = Lanes(
-        np.zeros(LANES),
-        np.zeros(LANES),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-    )
-    return Batch(
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.full(n_block, -1, np.int32),
-        lanes,
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-    )
+    d, f, i = np.zeros((3, LANES)), np.zeros((7, LANES), np.float32), np.zeros((4, LANES), np.int64)
+    lanes = Lanes(d[0], d[1], f[0], f[1], d[2], f[2], f[3], f[4])
+    return Batch(i[0], i[1], i[2], i[3], np.full(n_block, -1, np.int32), lanes, f[5], f[6])
 
 
 @inlined
