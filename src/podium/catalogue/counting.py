@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium._one_thread import blas_threads, one_blas_thread
-from podium.catalogue import _counting_kernels, _exact_kernels
-from podium.catalogue._counting_kernels import Hidden, Targets
-from podium.catalogue._exact_kernels import Best, Proposals
+from podium.catalogue import _counting_kernels
+from podium.catalogue._counting_kernels import Best, Hidden, Proposals, Targets
 from podium.catalogue._kernels import Tie
 from podium.catalogue.sparse import Rows
 from podium.types import PerRow
@@ -96,7 +95,7 @@ class Products:
     def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
         """Return the exact scores of pairs, and the slack of their users in a tile: (n,) each."""
         scores = np.empty(rows.size, self.users.dtype)
-        _exact_kernels.pair_products(self.users, self.items, rows, items, scores)
+        _counting_kernels.pair_products(self.users, self.items, rows, items, scores)
         return scores, self.slack[rows]
 
     def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
@@ -132,7 +131,7 @@ class Products:
         n_users, n_items = self.users.shape[0], self.items.shape[0]
         items: Ints = np.full((n_users, k), -1)
         scores = np.full((n_users, k), -np.inf, self.users.dtype)
-        factors = _exact_kernels.Factors(self.users, self.items, self.slack)
+        factors = _counting_kernels.Factors(self.users, self.items, self.slack)
         unsettled: Ints = np.arange(n_users, dtype=np.int64)
         width = min(k + _SPARE, n_items + 1)
         while unsettled.size:
@@ -142,7 +141,7 @@ class Products:
                 part = unsettled[start : start + step]
                 proposals = Proposals(part, *propose(part, width))
                 marks = is_settled[start : start + step]
-                _exact_kernels.settle(factors, proposals, Best(items, scores), marks)
+                _counting_kernels.settle(factors, proposals, Best(items, scores), marks)
             unsettled = np.compress(~is_settled, unsettled)
             # If all items and one more are proposed, the last one is -1, which settles the user.
             width = min(_WIDER * width, n_items + 1)

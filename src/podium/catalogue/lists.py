@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST, ideal_order, read_only
 from podium._ties import TIES, random_bits
-from podium.catalogue import _best_kernels, _kernels
+from podium.catalogue import _kernels
 from podium.catalogue._kernels import Lists, Tie
 from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.devices import read_on_device
@@ -30,8 +30,9 @@ from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.executors.local import or_threads
 from podium.groups import Groups, row_offsets
+from podium.metrics import Measure
 from podium.ranking import Ranking, kept_offsets, relevance_rule
-from podium.types import LowGrades, Mask, Offsets, PerRow, Ties
+from podium.types import LowGrades, Mask, Offsets, PerGroup, PerRow, Ties
 
 if TYPE_CHECKING:
     from podium.catalogue.devices import DeviceScores
@@ -386,6 +387,16 @@ def rank_all(
     )
 
 
+def measured(scores: Scores, truth: Any, exclude: Any, measure: Measure) -> PerGroup:
+    """Return the measure of each user among all items that are not excluded; nan if undefined.
+
+    Pairs of the truth that are excluded are left out.
+    """
+    depth = None if measure.k is None else 2 * measure.k  # for pap@k; other measures need less
+    blocks = rank_blocks(scores, truth, exclude=exclude, overlap="drop", depth=depth)
+    return np.concatenate([measure(ranking) for ranking in blocks])
+
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """The checked arguments from which each block's Ranking is computed."""
@@ -409,13 +420,13 @@ class _Plan:
             # An exact mean over orders needs all items with the score of the last one.
             best = np.full((len(block), depth), source.limits.below)
             items = np.empty(best.shape, np.int64)
-            place = _best_kernels.best_items(block, source.limits, seen, depth, items, best)
+            place = _kernels.best_items(block, source.limits, seen, depth, items, best)
             require_finite(place, start, block)
             floors = np.ascontiguousarray(best[:, -1])
             _kernels.count_reaching(block, seen, floors, sizes)
         else:
             floors = np.empty(len(block), source.dtype)
-            _best_kernels.floors_of_rows(block, source.limits, seen, depth, floors)
+            _kernels.floors_of_rows(block, source.limits, seen, depth, floors)
         offsets = row_offsets(sizes)
         n_rows = int(offsets[-1])
         items, relevance = np.empty(n_rows, np.int64), np.empty(n_rows)

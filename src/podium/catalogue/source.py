@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
 from podium._text import counted
-from podium.catalogue import _best_kernels
+from podium.catalogue import _kernels
 from podium.catalogue._kernels import Limits
 from podium.catalogue.counting import Counter, Floats, Ints, Products, Proposed
 from podium.catalogue.sparse import Rows
@@ -105,7 +105,7 @@ class Source(abc.ABC):
             stop = start + block.shape[0]
             seen = hidden.block(start, stop)
             outputs = items[start:stop], best[start:stop]
-            place = _best_kernels.best_items(block, self.limits, seen, k, *outputs)
+            place = _kernels.best_items(block, self.limits, seen, k, *outputs)
             require_finite(place, start, block)
         return items, best
 

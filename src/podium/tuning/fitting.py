@@ -72,7 +72,7 @@ def fit(
         if eval_set is not None:
             eval_set = (step.transform(eval_set[0]), *eval_set[1:])
     options: dict[str, Any] = {"qid": qid, "progress": progress}
-    if item is not None and _reads_items(last):
+    if item is not None and (not isinstance(last, Ranker) or last.pools_items):
         options["item"] = item
     options = {name: value for name, value in options.items() if takes(last, name)}
     if eval_set is not None and stops_early(estimator):
@@ -161,10 +161,6 @@ def check(estimator: Any) -> None:
             f"estimator {type(last).__name__} accepts {arg.group()}, the sizes of sorted groups, "
             "but not qid=. Use an estimator of podium.rankers; these accept qid in any order."
         )
-
-
-def _reads_items(estimator: Any) -> bool:
-    return not isinstance(estimator, Ranker) or estimator.pools_items
 
 
 def _steps_before(estimator: Any) -> list[Any]:

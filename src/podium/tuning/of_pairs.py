@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from podium import __version__, _check
-from podium.catalogue import rank_blocks
+from podium.catalogue.lists import measured as of_catalogue
 from podium.errors import ArgumentError, arg, warn
 from podium.executors import Executor, Threads
 from podium.metrics import Measure
@@ -120,14 +120,7 @@ def measured(model: Recommender, parts: Parts, measure: Measure) -> PerGroup:
     if not users.size:
         return np.full(1, np.nan)
     known = parts.train if parts.seen is None else parts.train + parts.seen
-    blocks = rank_blocks(
-        model.as_scores(users),
-        parts.valid[users],
-        exclude=known[users],
-        overlap="drop",
-        depth=None if measure.k is None else 2 * measure.k,  # pap@k needs this depth
-    )
-    return np.concatenate([measure(ranking) for ranking in blocks])
+    return of_catalogue(model.as_scores(users), parts.valid[users], known[users], measure)
 
 
 def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:

@@ -58,46 +58,36 @@ R = TypeVar("R")
 _PAUSE = 0.2  # seconds
 
 
-class Stop:
-    """A signal that ends running fits: their `progress` callback raises once it is set."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        self._event.set()
-
-    def progress(self, done: int, total: int, note: str) -> None:
-        """Raise `Stopped` if set. It shows nothing; the search reports its own progress."""
-        del done, total, note
-        if self._event.is_set():
-            raise Stopped
-
-
 class Stopped(BaseException):
     """The exception that ends a fit. Not an `Exception`, so that it is not taken for a failure."""
 
 
-def as_finished(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[int, R]]:
+def as_finished(tasks: Sequence[Callable[[Progress], R]], n_jobs: int) -> Generator[tuple[int, R]]:
     """Yield the position and result of each task as it finishes; leaving early ends the others.
 
     A single job runs in the calling thread. After an early exit, fits with a `progress` callback
     end at their next iteration, and others when they are done.
     """
-    stop = Stop()
+    is_stopped = threading.Event()
+
+    def progress(done: int, total: int, note: str) -> None:
+        del done, total, note  # the search reports its own progress
+        if is_stopped.is_set():
+            raise Stopped
+
     if n_jobs == 1 or len(tasks) == 1:
-        yield from ((i, task(stop)) for i, task in enumerate(tasks))
+        yield from ((i, task(progress)) for i, task in enumerate(tasks))
         return
     pool = ThreadPoolExecutor(min(n_jobs, len(tasks)), thread_name_prefix="podium-tuning")
     try:
-        places = {pool.submit(task, stop): i for i, task in enumerate(tasks)}
+        places = {pool.submit(task, progress): i for i, task in enumerate(tasks)}
         while places:
             # A wait without a timeout could miss a Ctrl-C that comes just before it.
             done = wait(places, timeout=_PAUSE, return_when=FIRST_COMPLETED).done
             for future in sorted(done, key=lambda f: places[f]):
                 yield places.pop(future), future.result()
     finally:
-        stop.set()
+        is_stopped.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -413,7 +403,7 @@ class Trials:
                 left.append((place, number, params))
             else:
                 self._add(rung, place, fit)
-        tasks: list[Callable[[Stop], Outcome]] = [
+        tasks: list[Callable[[Progress], Outcome]] = [
             partial(
                 _measured, self._task, self._task.on_rung(params, rung), fold, self._take_warnings
             )
@@ -489,12 +479,12 @@ def _n_kept(n_candidates: int) -> int:
 
 
 def _measured(
-    task: Task, params: Params, fold: int, take_warnings: Callable[[], str], stop: Stop
+    task: Task, params: Params, fold: int, take_warnings: Callable[[], str], progress: Progress
 ) -> Outcome:
     """Fit one candidate on one fold and measure it; a failure also gives an outcome."""
     outcome, start = Outcome(), task.clock()
     try:
-        model = task.fitted(params, fold, stop.progress)
+        model = task.fitted(params, fold, progress)
         outcome.fit_seconds = task.clock() - start
         values = task.values(model, fold)
         outcome.iterations, outcome.stop_reason = task.course(model, params)

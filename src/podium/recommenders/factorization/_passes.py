@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.catalogue import rank_blocks
+from podium.catalogue.lists import measured
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.recommenders._factors import with_bias
@@ -139,16 +139,9 @@ def _measured(factors: Factors, validation: Validation) -> float:
     """Return the mean of the measure, with a sign such that higher is better."""
     measure = validation.measure
     users = np.flatnonzero(np.diff(validation.pairs.offsets))
-    blocks = rank_blocks(
-        with_bias(factors.users[users], factors.items, factors.bias),
-        validation.pairs.matrix()[users],
-        exclude=validation.seen.matrix()[users],
-        overlap="drop",
-        depth=None
-        if measure.k is None
-        else 2 * measure.k,  # the depth for pap@k; other measures need less
-    )
-    values = np.concatenate([measure(ranking) for ranking in blocks])
+    scores = with_bias(factors.users[users], factors.items, factors.bias)
+    held_out, seen = validation.pairs.matrix()[users], validation.seen.matrix()[users]
+    values = measured(scores, held_out, seen, measure)
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
