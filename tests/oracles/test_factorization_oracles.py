@@ -19,10 +19,9 @@ from podium.recommenders._pairs import Pairs, read
 from podium.recommenders.factorization import LOSSES
 from podium.recommenders.factorization._arithmetic_kernels import logarithm, power, stream
 from podium.recommenders.factorization._batch_kernels import draw_negatives
-from podium.recommenders.factorization._blocks import Block
 from podium.recommenders.factorization._descent import Factors
 from podium.recommenders.factorization._parts import _sampling, descend, exact_means, set_states
-from podium.recommenders.factorization._plan import Blocks, Cells
+from podium.recommenders.factorization._plan import Block, Blocks, Cells
 from podium.recommenders.factorization._settings import Settings
 
 Doubles = NDArray[np.float64]

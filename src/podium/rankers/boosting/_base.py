@@ -23,8 +23,8 @@ from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
-from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
+    STARTS,
     Course,
     ModelBytes,
     Part,
@@ -32,7 +32,9 @@ from podium.rankers.boosting._training import (
     Training,
     check_labels,
     grow,
+    learn_start,
     score_space,
+    start_scores,
 )
 from podium.rankers.estimator import FitData, Ranker
 from podium.types import PerRow, Progress

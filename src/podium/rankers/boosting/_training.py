@@ -1,4 +1,4 @@
-"""The loop that grows trees one by one, and checks of labels, the same for both libraries."""
+"""The start of boosting, checks of labels, and the loop that grows trees, for both libraries."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
-from podium.losses import Loss
+from podium.losses import Logistic, Loss
 from podium.losses.inputs import RowLabels
+from podium.progress import or_silent
+from podium.rankers import inputs
 from podium.rankers.boosting.objectives import ScoreSpace
 from podium.rankers.content import by_content
 from podium.rankers.fitting import untrainable
-from podium.rankers.objective import Labels
+from podium.rankers.objective import Labels, LinearObjective, dot, times
+from podium.rankers.solvers import LBFGS, Settings
 from podium.types import PerRow, Progress
 
+Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
 ModelBytes: TypeAlias = NDArray[np.uint8]  # the trees in the library's own text format
 
+STARTS = ("zero", "log-odds", "logistic")
+_L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
+_SETTINGS = Settings(learning_rate=1.0, max_iter=1000, tol=1e-5)
 _LARGEST = float(np.finfo(np.float32).max)
 _OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades have a gain
 
@@ -215,3 +222,62 @@ def _has_order(relevance: PerRow, groups: Groups, weights: PerRow | None) -> boo
     np.minimum.at(lowest, index, relevance[used])
     np.maximum.at(largest, index, relevance[used])
     return bool(np.any(lowest < largest))
+
+
+def learn_start(
+    kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
+) -> Start:
+    """Return zeros, the log-odds of a positive, or a logistic regression over all rows."""
+    start = np.zeros(int(features.shape[1]) + 1)
+    if kind == "log-odds":
+        start[-1] = _log_odds(positive, weights)
+    if kind == "logistic":
+        inputs.finite_features(
+            features, qid, f"{arg.start('logistic')} needs finite features, but X"
+        )
+        start[:] = _logistic(features, positive, weights)
+    return start
+
+
+def start_scores(start: Start, features: Any) -> PerRow:
+    """Return the score of each row before the first tree."""
+    if not start[:-1].any():  # features may be nan, and 0 * nan is not 0
+        return np.full(int(features.shape[0]), start[-1])
+    return times(features, start[:-1]) + start[-1]
+
+
+def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
+    share = float(np.average(positive, weights=weights))
+    if not 0.0 < share < 1.0:
+        raise ArgumentError(
+            f"{arg.start('log-odds')} needs rows of both classes, got {int(positive.sum())} "
+            f"positives among {positive.size} rows. Use {arg.start('zero')}."
+        )
+    return float(np.log(share / (1.0 - share)))
+
+
+def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
+    """Fit standardised features, and return the coefficients of the raw features."""
+    if _check.is_sparse(features):
+        raise ArgumentError(
+            f"{arg.start('logistic')} needs dense features. Use {arg.start('log-odds')}."
+        )
+    units = _units(features)
+    features = features / units
+    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    spread[spread == 0.0] = 1.0
+    scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
+    loss = Logistic()
+    target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
+    objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
+    coef, constant = objective.split(
+        LBFGS.solve(objective, _SETTINGS, None, or_silent(None)).parameters
+    )
+    return np.append(coef / spread / units, constant - dot(coef / spread, mean))
+
+
+def _units(features: Any) -> Any:
+    """Return a power of two near each feature's size; squares of huge features would overflow."""
+    largest = np.maximum(features.max(axis=0), -features.min(axis=0))
+    exponents = np.frexp(largest)[1] - 1
+    return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))

@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg
 from podium.executors import Executor, Held
 from podium.recommenders._pairs import Floats, Pairs
-from podium.recommenders.factorization._blocks import (
+from podium.recommenders.factorization._parts import Outcome, Part, fold_part
+from podium.recommenders.factorization._plan import (
     Block,
+    Blocks,
     aligned,
     aligned_copy,
+    cut_users,
     directed,
     mean_direction,
     unit_rows,
 )
-from podium.recommenders.factorization._parts import Outcome, Part, fold_part
-from podium.recommenders.factorization._plan import Blocks, cut_users
 from podium.recommenders.factorization._settings import Settings
 
 _INITIAL = 1  # the number of this purpose in the seeds of random draws

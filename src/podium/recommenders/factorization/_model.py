@@ -24,14 +24,47 @@ from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Floats, Pairs
-from podium.recommenders.factorization._blocks import directed, mean_direction
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
+from podium.recommenders.factorization._plan import directed, mean_direction
 from podium.recommenders.factorization._settings import LEAST, DataSize, Settings, read_settings
-from podium.recommenders.factorization._space import SPACE
 from podium.types import Progress
+
+_FACTORS = {"n_factors": [64, 128, 256], "n_negatives": [128, 256]}
+
+_SPACE: tuple[dict[str, Any], ...] = (
+    {
+        "loss": ["softmax", "softmax(temperature=0.7)"],
+        "similarity": ["dot"],
+        **_FACTORS,
+        "learning_rate": "log(0.05,0.3)",
+        "l2": "log(0.03,0.4)",
+        "gain": _pairs.SEARCHED_GAINS,
+    },
+    {
+        "loss": [
+            "softmax",  # with the temperature of the default
+            *(f"softmax(temperature={t})" for t in (0.07, 0.085, 0.1, 0.12, 0.15, 0.18)),
+        ],
+        "similarity": ["cosine"],
+        **_FACTORS,
+        "learning_rate": "log(0.1,2.0)",
+        "l2": "log(0.001,0.02)",
+        "popularity": [0.0, 0.5],
+        "gain": _pairs.SEARCHED_GAINS,
+    },
+    {
+        "loss": ["robirank"],
+        "similarity": ["dot"],
+        **_FACTORS,
+        "learning_rate": "log(0.05,0.3)",
+        "l2": "log(0.01,0.12)",
+        "gain": _pairs.SEARCHED_GAINS,
+    },
+)
+"""See `Recommender.default_space`. The best steps and l2 depend on the loss and the similarity."""
 
 
 @dataclass(eq=False, repr=False)
@@ -136,7 +169,7 @@ class Factorization(FactorRecommender):
 
     makes_passes: ClassVar[bool] = True
     reads_gain: ClassVar[bool] = True
-    default_space: ClassVar[tuple[dict[str, Any], ...]] = SPACE
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = _SPACE
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,

@@ -13,21 +13,19 @@ from numpy.typing import NDArray
 
 from podium.recommenders._pairs import Floats, Ints, Pairs
 from podium.recommenders.factorization import _batch_kernels, _kernels, _state_kernels
-from podium.recommenders.factorization._blocks import (
-    Block,
-    aligned,
-    aligned_copy,
-    are_below,
-    regrouped,
-    unit_rows,
-)
 from podium.recommenders.factorization._plan import (
     FOLD,
     STATES,
     STEPS,
+    Block,
     Blocks,
     Cells,
+    aligned,
+    aligned_copy,
+    are_below,
+    regrouped,
     task_seed,
+    unit_rows,
 )
 from podium.recommenders.factorization._settings import Settings
 
