@@ -113,7 +113,7 @@ class TopSoftmax(GroupLoss):
         return TopSoftmaxTarget(groups, share, defined, inputs.rows_by_group(groups), positive)
 
     def _weights(self, scores: PerRow, target: TopSoftmaxTarget) -> tuple[PerRow, PerGroup]:
-        from podium.losses.sl_kernels import top_weights
+        from podium.losses.listwise_kernels import top_weights
 
         truth, total = np.zeros(scores.size), np.zeros(target.groups.n_groups)
         lists = target.rows, target.groups.offsets, target.positive, target.defined

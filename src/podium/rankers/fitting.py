@@ -17,7 +17,7 @@ from podium.progress import or_silent
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
-from podium.rankers.solvers import LBFGS, SOLVERS, Settings, Solution
+from podium.rankers.solvers import LBFGS, Settings, Solution
 from podium.types import PerRow, RowIndex
 
 STARTS = ("auto", "zero", "normal", "logistic")
@@ -73,16 +73,6 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
     target = labels.target(loss, seed)
     require_trainable(loss, target, labels.groups)
     return target
-
-
-def solver_name(solver: Any, loss: Loss) -> str:
-    """Return the solver's name in `SOLVERS`; "auto" becomes the solver that suits the loss."""
-    name = _check.choice(solver, "solver", ["auto", *SOLVERS])
-    if name != "auto":
-        return name
-    if loss.redraws:
-        return "stochastic"
-    return "lbfgs" if loss.smooth else "subgradient"
 
 
 def start_point(

@@ -189,7 +189,12 @@ class LinearRanker(LinearScores):
 
     def solver_in_use(self) -> str:
         """Return the solver that `fit` runs: `solver`, or the choice of "auto"."""
-        return fitting.solver_name(self.solver, self._loss())
+        name = _check.choice(self.solver, "solver", ["auto", *SOLVERS])
+        if name != "auto":
+            return name
+        if self._loss().redraws:
+            return "stochastic"
+        return "lbfgs" if self._loss().smooth else "subgradient"
 
     def has_free_steps(self) -> bool:
         """Return whether `learning_rate` is a step length that the loss does not determine."""

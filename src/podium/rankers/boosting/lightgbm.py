@@ -163,7 +163,6 @@ class _Training(Training):
         params = _params(plan, min_rows)
         grouped = plan.objective in _RANKING
         self._objective = plan.objective
-        self._has_valid = valid is not None
         data = _dataset(library, train, grouped=grouped, params=params)
         self._booster = library.Booster(params, data)
         if valid is not None:

@@ -7,7 +7,6 @@ from podium.rankers.solvers._bundle import Bundle
 from podium.rankers.solvers._common import (
     KEEP,
     History,
-    Keep,
     Settings,
     Solution,
     Solver,
@@ -30,7 +29,6 @@ __all__ = [
     "LBFGS",
     "SOLVERS",
     "History",
-    "Keep",
     "Settings",
     "Solution",
     "Solver",
