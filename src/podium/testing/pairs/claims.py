@@ -108,11 +108,12 @@ def _claim(
     widened = math.hypot(error, width / n) if is_wide and n else error
     ends = width if metric.is_mean else math.inf
     low, high = figures.cut(*figures.t_interval(centre, widened, n, level), (-ends, ends))
-    of_both = [[rows[u][i] for u in both] for i in (0, 1)]
-    shares = [weight[u] for u in both]
+    # The coverage and the gini of a run do not depend on the other run.
+    shown = both if metric.is_mean else users
+    shares = [weight[u] for u in shown]
     result = {
-        "base": figures.clustered(of_both[0], shares, both)[0],
-        "candidate": figures.clustered(of_both[1], shares, both)[0],
+        "base": figures.clustered([rows[u][0] for u in shown], shares, shown)[0],
+        "candidate": figures.clustered([rows[u][1] for u in shown], shares, shown)[0],
         "difference": centre,
         "std_error": error,
         "low": low,
