@@ -50,9 +50,7 @@ def test_parts_joined_have_the_bits_of_whole_tables(text: bool) -> None:
         exec(compile(code(section("spark.md", title), "python")[0], "spark.md", "exec"), names)
     truth, *runs = (tables(text=text)[name] for name in ("truth", "old", "new"))
     by_name: dict[str, pl.DataFrame] = dict(zip(("old", "new"), runs, strict=True))
-    expected = podium.compare(
-        truth, by_name, names["MEASURES"], **{"ties": "worst", **names["CONVENTIONS"]}
-    )
+    expected = podium.compare(truth, by_name, names["PROTOCOL"].replace(ties="worst"))
     actual = {name: evaluated(names, truth, run) for name, run in by_name.items()}
     for name, evaluation in expected.evaluations.items():
         np.testing.assert_array_equal(evaluation.labels, actual[name].labels)

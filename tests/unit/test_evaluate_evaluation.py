@@ -227,7 +227,11 @@ def test_runs_that_cannot_be_paired_are_refused() -> None:
         {"a": one},
         {"a": one, "b": run(1.0, labels=np.arange(100, 100 + N))},
         {"a": one, "b": other_measure},
-        {"a": one, "b": run(1.0, undefined="zero")},
     ):
         with pytest.raises(ArgumentError):
             compare_evaluations(runs)
+    with pytest.raises(ArgumentError, match="got undefined='skip' in a and 'zero' in b"):
+        compare_evaluations({"a": one, "b": run(1.0, undefined="zero")})
+    assert compare_evaluations(
+        {"a": one, "b": run(1.0, interval="bootstrap", level=0.9)}
+    ).differences

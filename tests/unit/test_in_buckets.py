@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -402,7 +401,7 @@ def test_lists_of_absent_users_are_whole_if_the_caller_says_so(whole: bool) -> N
         run = run.filter((pl.col("user") != users[1]) | (pl.col("item") % 2 == 0))
     expected = podium.measure(frames["truth"], run, [*FEW, "auc@5"], missing="zero")
     actual = parts_of(frames["truth"], run, lists_whole=whole)
-    assert_equal(expected, replace(actual, conventions=expected.conventions))
+    assert_equal(expected, actual)
     with raises(ArgumentError, "missing"):
         parts_of(frames["truth"], run)
     if whole:

@@ -9,21 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.decide.claims import Claim, Role
-from podium.decide.intervals import difference, interval
+from podium.decide.intervals import interval
 from podium.decide.pairs import Pairs
 from podium.decide.state import State
-from podium.decide.unjudged import Ranges
 from podium.evaluation.segments import numbers_in_order
 from podium.evaluation.stats import Interval
+from podium.evaluation.unjudged import UnjudgedRanges
 
 
-def claims(state: State, ranges: Ranges | None = None, *, equal: bool = False) -> Iterator[Claim]:
+def claims(
+    state: State, ranges: UnjudgedRanges | None = None, *, equal: bool = False
+) -> Iterator[Claim]:
     """Yield the claims of the measures for all users, then those of each segment.
 
     Parameters
     ----------
     state : State
-    ranges : Ranges, optional
+    ranges : UnjudgedRanges, optional
         The ranges over all judgements of unjudged items.
     equal : bool
         Whether the runs have the same lists, so that no difference is tested.
@@ -53,7 +55,7 @@ def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np
 
 def _claim(
     state: State,
-    ranges: Ranges | None,
+    ranges: UnjudgedRanges | None,
     number: int,
     rows: NDArray[np.int64],
     level: float,
@@ -62,14 +64,17 @@ def _claim(
     segment: str = "",
 ) -> Claim:
     measure, rules = state.rules.measures[number], state.rules
-    pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
+    unjudged = None
+    if ranges is not None:
+        mask = np.isin(ranges.pool.labels, state.pairs.labels[rows])
+        unjudged = ranges.of(measure, mask)
+    pairs = state.pairs.of_measure(measure, rows)
     if rules.looks == "any time":
-        pairs = pairs.with_equal_clusters(measure)
-    estimate = difference(pairs, measure)
-    base, candidate = pairs.means(measure)
-    is_defined = ~np.isnan(pairs.candidate[str(measure)] - pairs.base[str(measure)])
-    weights = pairs.weights(measure)
-    is_used = is_defined if weights is None else is_defined & (weights > 0)
+        pairs = pairs.with_equal_clusters()
+    estimate = pairs.difference()
+    base, candidate = pairs.means()
+    is_defined = pairs.is_defined
+    is_used = is_defined if pairs.weight is None else is_defined & (pairs.weight > 0)
     return Claim(
         role=role,
         measure=str(measure),
@@ -85,7 +90,7 @@ def _claim(
         limit=rules.limits[number],
         n_users=int(is_used.sum()),
         n_undefined=int(is_defined.size - is_defined.sum()),
-        unjudged=None if ranges is None else ranges.of(measure, rows),
+        unjudged=unjudged,
     )
 
 

@@ -13,14 +13,15 @@ from podium._arrays import check_target
 from podium._files import is_read_once
 from podium.data.frames import Origin, kind_of
 from podium.decide.claiming import claims
-from podium.decide.pairs import Pairs, read_pairs
+from podium.decide.pairs import Pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
-from podium.decide.ties import ties_of, with_relevant_first
-from podium.decide.unjudged import read_ranges
+from podium.decide.ties import ties_of
+from podium.decide.unjudged import Unjudged, read_ranges
 from podium.errors import ArgumentError, arg
-from podium.evaluation import BUILT_IN
+from podium.evaluation import BUILT_IN, divide
+from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.shown import check_tables, read_tables
 from podium.protocol import Protocol, ProtocolFields, toml
@@ -192,47 +193,52 @@ def gate(
     if has_bounds or any(map(is_read_once, tables)):
         judged, lists = read_tables(truth, runs, columns)
         tables = judged, lists["base"], lists["candidate"]
-    pairs = read_pairs(
-        *tables,
-        protocol=stated,
-        columns=columns,
-        users=users,
+    evaluations = measure_runs(
+        *(tables[0], {"base": tables[1], "candidate": tables[2]}),
+        # Claims have the bounds of differences. Those of single runs are not used.
+        stated.replace(unjudged="negative") if has_bounds else stated,
+        columns,
         catalogue=catalogue,
         items=items,
+        users=users,
         storage=storage,
     )
-    origin = Origin(kind, pairs.user_column)
-    result, n_known = _state(rules, pairs, state)
+    of_columns = users if any(name not in BUILT_IN for name in stated.by) else None
+    base_run = divide(evaluations["base"], stated.by, of_columns, user=columns.user)
+    both = base_run, evaluations["candidate"]
+    pairs = Pairs.of(*both)
+    origin = Origin(kind, base_run.origin.user)
+    result, n_known = _state(rules, stated, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
     if has_bounds:
-        ranges = read_ranges(tables, result.pairs, stated)
+        ranges = read_ranges(tables, base_run, stated)
     is_equal = (
         rules.looks == "once"
-        and pairs.are_equal()
+        and pairs.are_equal(rules.measures)
         and read_same_lists(tables[0], tables[1:], stated, columns, storage)
     )
     all_claims = tuple(claims(result, ranges, equal=is_equal))
-    unjudged = None if ranges is None else ranges.summary(all_claims[0])
+    unjudged = None
+    if ranges is not None:
+        n_items = int(ranges.pool.n_unjudged.sum())
+        unjudged = Unjudged(n_items, ranges.labels_to_settle(all_claims[0].measure))
     ties = None
-    if pairs.best is not None and not is_equal:
-        first = claims(with_relevant_first(result, pairs, pairs.best))
-        ties = ties_of(pairs, rules.measures, all_claims, tuple(first))
+    if not is_equal:
+        ties = ties_of(result, pairs, pairs.with_relevant_first(*both), all_claims)
     repeated = {**given.as_json(), toml.OF_GATE: rules.of_file()}
-    decided = Gate(
-        *(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties, repeated)
-    )
+    decided = Gate(*(all_claims, look, stated.in_force(), *names, unjudged, origin, ties, repeated))
     if state is not None:
         result.write(state)
     return decided
 
 
-def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
+def _state(rules: Rules, protocol: Protocol, pairs: Pairs, path: Any) -> tuple[State, int]:
     """Return the users of all looks, and the number of those that earlier looks had."""
     if path is None or not Path(path).exists():
-        result, n_known = State.first(rules, pairs), 0
+        result, n_known = State.first(rules, protocol, pairs), 0
     else:
-        earlier = State.read(path, rules, pairs)
+        earlier = State.read(path, rules, protocol, pairs)
         result, n_known = earlier.added(pairs), earlier.pairs.n_users
     weights = result.pairs.weight
     if weights is not None and not weights.any():
@@ -280,6 +286,11 @@ def _check_request(rules: Rules, protocol: Protocol, users: Any, state: Any) -> 
             f"{arg.users} has no effect, because {arg.by}, {arg.cluster} and {arg.weight} name "
             "none of its columns. Leave it out, or name one."
         )
+    for name, column in (("cluster", rules.cluster), ("weight", rules.weight)):
+        if users is None and column is not None:
+            raise ArgumentError(
+                f"{arg[name]} requires {arg.users}, a table with the column {column}."
+            )
 
 
 def _check_state(rules: Rules, state: Any) -> None:

@@ -8,14 +8,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.decide.pairs import Pairs
+from podium.decide.pairs import Paired
 from podium.decide.rules import Rules, width
 from podium.evaluation.stats import (
     ClusteredMean,
     Interval,
     betting_interval,
-    clustered_mean,
-    differences,
     repeated_interval,
     running_means,
     spending_boundaries,
@@ -24,13 +22,8 @@ from podium.metrics import Measure
 from podium.types import PerGroup
 
 
-def difference(pairs: Pairs, measure: Measure) -> ClusteredMean:
-    """Return the weighted mean of candidate - base over users."""
-    return clustered_mean(_differences(pairs, measure), pairs.weights(measure), pairs.cluster)
-
-
 def interval(
-    pairs: Pairs,
+    pairs: Paired,
     arrival: NDArray[np.int64],
     estimate: ClusteredMean,
     measure: Measure,
@@ -42,12 +35,12 @@ def interval(
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : Paired
         Some or all users, in the order of arrival.
     arrival : int64, (n_users,)
         The position of each of these users among all users in the order of arrival.
     estimate : ClusteredMean
-        The mean difference of these users, from `difference`.
+        The mean difference of these users.
     measure : Measure
     rules : Rules
     level : float
@@ -62,14 +55,14 @@ def interval(
     """
     if rules.looks == "any time":
         bounds = (-width(measure), width(measure))
-        return betting_interval(_by_cluster(pairs, measure), bounds, level=level)
+        return betting_interval(_by_cluster(pairs), bounds, level=level)
     if rules.looks == "once":
         return estimate.interval(level, width(measure), widened=_widening(measure))
     horizon = rules.horizon or looks[-1]
     counts = np.searchsorted(arrival, looks)
     fractions = tuple(n / horizon for n in looks)
     boundaries = _boundaries(fractions, (1 - level) / 2, tuple(counts.tolist()))
-    estimates = _estimates(pairs, measure, counts)
+    estimates = _estimates(pairs, counts)
     low, high = -width(measure), width(measure)
     for estimate, boundary in zip(estimates, boundaries, strict=True):
         error = estimate.error(_widening(measure))
@@ -80,11 +73,11 @@ def interval(
     return Interval(low, high)
 
 
-def _estimates(pairs: Pairs, measure: Measure, counts: NDArray[np.int64]) -> list[ClusteredMean]:
+def _estimates(pairs: Paired, counts: NDArray[np.int64]) -> list[ClusteredMean]:
     """Return the mean differences of the first users at each look."""
     if pairs.weight is None and pairs.cluster is None:
-        return running_means(_differences(pairs, measure), counts)
-    return [difference(pairs.rows(slice(count)), measure) for count in counts.tolist()]
+        return running_means(pairs.differences, counts)
+    return [pairs.rows(slice(count)).difference() for count in counts.tolist()]
 
 
 def _widening(measure: Measure) -> float:
@@ -92,13 +85,9 @@ def _widening(measure: Measure) -> float:
     return width(measure) if np.isfinite(width(measure)) else 0.0
 
 
-def _differences(pairs: Pairs, measure: Measure) -> PerGroup:
-    return differences(pairs.base[str(measure)], pairs.candidate[str(measure)])
-
-
-def _by_cluster(pairs: Pairs, measure: Measure) -> PerGroup:
+def _by_cluster(pairs: Paired) -> PerGroup:
     """Return the defined differences, or their mean per cluster, in the order of arrival."""
-    values = _differences(pairs, measure)
+    values = pairs.differences
     is_defined = ~np.isnan(values)
     if pairs.cluster is None:
         return values[is_defined]

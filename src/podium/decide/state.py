@@ -16,10 +16,10 @@ from podium._arrays import read_arrays, write_arrays
 from podium.decide.pairs import Pairs
 from podium.decide.rules import Rules
 from podium.errors import ArgumentError, DataError, arg
-from podium.metrics import parse
+from podium.protocol import Protocol
 from podium.types import Labels, PerGroup
 
-_KIND, _FORMAT = "podium_gate", 1
+_KIND, _FORMAT = "podium_gate", 2
 _NOUN = "gate state"
 _ORDER = 2  # part of the seed that separates the order of new users from other draws
 
@@ -31,19 +31,21 @@ class State:
     Attributes
     ----------
     rules : Rules
+    protocol : Protocol
     pairs : Pairs
     looks : tuple of int
         The number of users at each look, increasing.
     """
 
     rules: Rules
+    protocol: Protocol
     pairs: Pairs
     looks: tuple[int, ...]
 
     @classmethod
-    def first(cls, rules: Rules, pairs: Pairs) -> State:
+    def first(cls, rules: Rules, protocol: Protocol, pairs: Pairs) -> State:
         """Return the state of the first look."""
-        return cls(rules, _shuffled(pairs, 0), (pairs.n_users,))
+        return cls(rules, protocol, _shuffled(pairs, 0), (pairs.n_users,))
 
     def added(self, pairs: Pairs) -> State:
         """Return the state with the new users of `pairs`, or the same state if there are none.
@@ -75,28 +77,29 @@ class State:
         """
         header = {
             "rules": self.rules.as_json(),
-            "conventions": dict(self.pairs.conventions),
-            "by": list(self.pairs.segments),
+            "protocol": self.protocol.as_json(),
             "looks": list(self.looks),
         }
-        arrays = {_canonical(name): column for name, column in self.pairs.columns().items()}
-        write_arrays(path, _KIND, _FORMAT, arrays, header)
+        write_arrays(path, _KIND, _FORMAT, self.pairs.columns, header)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], rules: Rules, pairs: Pairs) -> State:
-        """Read a state whose rules and conventions must be those of this look.
+    def read(
+        cls, path: str | os.PathLike[str], rules: Rules, protocol: Protocol, pairs: Pairs
+    ) -> State:
+        """Read a state whose rules and protocol must be those of this look.
 
         Raises
         ------
         ArgumentError
-            If the rules, the conventions or the columns of users differ.
+            If the rules, the segments or a field of the protocol that decides a value differ.
         DataError
             If the file is damaged or not the state of a gate.
         """
         header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
         try:
-            _refuse_other(Path(path), header, rules, pairs)
-            return cls(rules, _pairs(arrays, pairs), tuple(map(int, header["looks"])))
+            _refuse_other(Path(path), header, rules, protocol)
+            earlier = Pairs({name: arrays[name] for name in pairs.columns})
+            return cls(rules, protocol, earlier, tuple(map(int, header["looks"])))
         except ArgumentError:
             raise
         except (KeyError, TypeError, ValueError) as error:
@@ -141,7 +144,7 @@ class State:
 
 def _kept(pairs: Pairs) -> dict[str, Labels | PerGroup]:
     """Return the columns that may not change; a user stays in the segments of the first look."""
-    named = ((name.partition(" "), column) for name, column in pairs.columns().items())
+    named = ((name.partition(" "), column) for name, column in pairs.columns.items())
     return {
         f"{name} of {kind}" if name else kind: column
         for (kind, _, name), column in named
@@ -153,20 +156,20 @@ def _shown(value: Any) -> str:
     return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
 
 
-def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pairs) -> None:
-    now = {
-        **rules.as_json(),
-        "by": list(pairs.segments),
-        **{name: value for name, value in pairs.conventions.items() if name != "bootstrap_seed"},
-    }
-    then = {**header["rules"], "by": header["by"], **header["conventions"]}
-    for name, value in now.items():
-        if then.get(name) != value:
-            raise ArgumentError(
-                f"{arg.state} {path} was begun with {name} {then.get(name)!r}, but this look has "
-                f"{value!r}. The rules of a gate can't change between looks. Begin a new state for "
-                "other rules."
-            )
+def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, protocol: Protocol) -> None:
+    earlier = Protocol.of(**header["protocol"])
+    then = {**header["rules"], "by": list(earlier.by)}
+    now = {**rules.as_json(), "by": list(protocol.by)}
+    differing = next(
+        ((name, then.get(name), value) for name, value in now.items() if then.get(name) != value),
+        earlier.differing(protocol),
+    )
+    if differing is not None:
+        name, begun, value = differing
+        raise ArgumentError(
+            f"{arg.state} {path} was begun with {name} {begun!r}, but this look has {value!r}. The "
+            "rules of a gate can't change between looks. Begin a new state for other rules."
+        )
 
 
 def _shuffled(pairs: Pairs, look: int) -> Pairs:
@@ -183,18 +186,8 @@ def _shuffled(pairs: Pairs, look: int) -> Pairs:
 
 
 def _joined(first: Pairs, second: Pairs) -> Pairs:
-    new = second.columns()
-    joined = {name: np.concatenate([c, new[name]]) for name, c in first.columns().items()}
+    new = second.columns
+    joined = {name: np.concatenate([c, new[name]]) for name, c in first.columns.items()}
     if first.labels.dtype.kind != second.labels.dtype.kind:  # the same ids, some not numbers
         joined["labels"] = np.concatenate([p.labels.astype(np.str_) for p in (first, second)])
-    return first.with_columns(joined)
-
-
-def _canonical(column: str) -> str:
-    """Return the name of a column in the file, where equivalent texts of a measure are one."""
-    kind, _, name = column.partition(" ")
-    return f"{kind} {parse(name).canonical}" if kind in ("base", "candidate") else column
-
-
-def _pairs(arrays: Mapping[str, NDArray[Any]], now: Pairs) -> Pairs:
-    return now.with_columns({name: arrays[_canonical(name)] for name in now.columns()})
+    return Pairs(joined)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from podium.decide.claiming import claims
 from podium.decide.claims import Claim, Verdict
 from podium.decide.pairs import Pairs
 from podium.decide.state import State
@@ -101,37 +102,49 @@ class Ties:
         }
 
 
-def ties_of(
-    pairs: Pairs, measures: Sequence[Measure], last: Sequence[Claim], first: Sequence[Claim]
-) -> Ties | None:
-    """Return what the order of equal scores changes; None if this is too little to be seen."""
-    ties = Ties(pairs.n_tied, pairs.n_users, tuple(last), tuple(first))
-    matters = ties.decide or ties.verdict != last[0].verdict or _matters(pairs, measures)
-    return ties if ties.n_lists and matters else None
+def ties_of(state: State, pairs: Pairs, best: Pairs, last: Sequence[Claim]) -> Ties | None:
+    """Return what the order of equal scores changes; None if this is too little to be seen.
+
+    Parameters
+    ----------
+    state : State
+        The users of all looks.
+    pairs, best : Pairs
+        The users of this look, with relevant items last and first among equal scores.
+    last : sequence of Claim
+        The claims with relevant items last.
+    """
+    measures = state.rules.measures
+    n_tied = pairs.n_changed(best, measures)
+    if not n_tied:
+        return None
+    first = tuple(claims(_with_values(state, best)))
+    ties = Ties(n_tied, pairs.n_users, tuple(last), first)
+    matters = ties.decide or ties.verdict != last[0].verdict
+    return ties if matters or _matters(ties, pairs, best, measures) else None
 
 
-def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
-    """Return the state with the values of `best` for the users of a look.
+def _with_values(state: State, best: Pairs) -> State:
+    """Return the state with other values for the users of a look.
 
     Earlier users whom the look does not have again keep their values.
     """
     from podium.data.users import user_positions
 
-    place = user_positions(state.pairs.labels, pairs.labels)
-
-    first = best.columns()
-    columns: dict[str, Any] = {**state.pairs.columns()}
+    place = user_positions(state.pairs.labels, best.labels)
+    columns = dict(state.pairs.columns)
     for name in columns:
         if name.startswith(("base ", "candidate ")):
-            columns[name] = np.where(place < 0, columns[name], first[name][place])
-    return replace(state, pairs=state.pairs.with_columns(columns))
+            columns[name] = np.where(place < 0, columns[name], best.columns[name][place])
+    return replace(state, pairs=Pairs(columns))
 
 
-def _matters(pairs: Pairs, measures: Sequence[Measure]) -> bool:
-    if pairs.best is None:
-        return False
+def _matters(ties: Ties, pairs: Pairs, best: Pairs, measures: Sequence[Measure]) -> bool:
+    """Return whether a mean over the users of a look changes in its printed digits."""
     return any(
-        OpenTies(pairs.n_tied, pairs.n_users, last, first).matters
+        OpenTies(ties.n_lists, ties.n_users, last, first).matters
         for measure in measures
-        for last, first in zip(pairs.means(measure), pairs.best.means(measure), strict=True)
+        for last, first in zip(
+            *(of_order.of_measure(measure).means() for of_order in (pairs, best)), strict=True
+        )
     )

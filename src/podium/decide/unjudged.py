@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium._numbers import measured
 from podium._text import counted
 from podium.decide.claims import Claim
-from podium.decide.pairs import Pairs
-from podium.evaluation import (
-    DifferenceBounds,
-    UnjudgedRange,
-    difference_bounds,
-    labels_to_settle,
-)
-from podium.evaluation.unjudged import range_of_mean
-from podium.metrics import Measure
+from podium.evaluation import Evaluation, difference_bounds
+from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol
-from podium.types import Labels, PerGroup, Undefined
-
-if TYPE_CHECKING:
-    from podium.data.unjudged import UnjudgedPool
+from podium.types import Labels
 
 _ROUNDING = 1e-12  # a difference that is this close to 0 is 0
 
@@ -82,65 +71,13 @@ class Unjudged:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Ranges:
-    """The ranges of differences over all judgements of unjudged items.
-
-    Attributes
-    ----------
-    pool : UnjudgedPool
-        The unjudged items of the users of a gate, in the order of their ids.
-    bounds : dict of str to DifferenceBounds
-        The bounds of each user by measure, without the measures of the items shown.
-    position : int64, (n_users,)
-        The position in `pool` of each user of the gate.
-    weight : float64, (n_users,), or None
-        The weights in the order of `pool`.
-    undefined : {"skip", "zero", "one", "error"}
-    """
-
-    pool: UnjudgedPool
-    bounds: dict[str, DifferenceBounds]
-    position: NDArray[np.int64]
-    weight: PerGroup | None
-    undefined: Undefined
-
-    def of(self, measure: Measure, rows: NDArray[np.int64]) -> UnjudgedRange | None:
-        """Return the range of the mean over some users; None for a measure of the items shown."""
-        bounds = self.bounds.get(str(measure))
-        if bounds is None:
-            return None
-        mask = np.zeros(self.pool.labels.size, np.bool_)
-        mask[self.position[rows]] = True
-        return range_of_mean(bounds, weights=self.weight, rows=mask, undefined=self.undefined)
-
-    def summary(self, primary: Claim) -> Unjudged:
-        """Return the number of unjudged items, and the labels that settle the primary order."""
-        reach = primary.unjudged
-        labels = {"user": self.pool.labels[:0], "item": self.pool.items(np.empty(0, np.int64))}
-        if reach is not None and reach.can_reverse and abs(primary.difference) >= _ROUNDING:
-            labels = labels_to_settle(self.pool, primary.measure, weights=self.weight)
-        return Unjudged(int(self.pool.n_unjudged.sum()), labels)
-
-
 def read_ranges(
-    tables: tuple[Any, Any, Any],
-    pairs: Pairs,
-    protocol: Protocol,
-) -> Ranges:
-    """Return the ranges for the users of `pairs`, given the truth and both runs.
-
-    The users of a gate are shuffled. The pool has them in order, as the tables do, because reading
-    the lists of a million users in random order is slow.
-    """
+    tables: tuple[Any, Any, Any], base: Evaluation, protocol: Protocol
+) -> UnjudgedRanges:
+    """Return the ranges for the users of the base, given the truth and both runs."""
     from podium import data
 
-    order = np.argsort(pairs.labels)
-    position = np.empty(order.size, np.int64)
-    position[order] = np.arange(order.size)
-    pool = data.pool_unjudged(*tables, protocol, labels=pairs.labels[order])
+    pool = data.pool_unjudged(*tables, protocol, labels=base.labels)
     of_relevance = [m for m in protocol.measures if m.metric.reads == "relevance"]
-    weight = None if pairs.weight is None else pairs.weight[order]
-    return Ranges(
-        pool, difference_bounds(pool, of_relevance), position, weight, protocol.undefined or "skip"
-    )
+    bounds = difference_bounds(pool, of_relevance)
+    return UnjudgedRanges(pool, bounds, protocol.conventions().undefined, base.weight)

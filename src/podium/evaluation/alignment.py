@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.evaluation import Evaluation
+from podium.protocol.protocol import OF_TABLES
 from podium.types import Labels
-
-_OF_MEANS = {"missing", "interval", "bootstrap_seed"}
-"""The conventions that change no value of a user who is in all runs."""
 
 
 def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
@@ -24,8 +22,8 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     Raises
     ------
     ArgumentError
-        If there are fewer than two, their measures or conventions of values differ, or they have no
-        group in common.
+        If there are fewer than two, their measures differ, their protocols differ in a field that
+        decides a value, or they have no group in common.
     """
     if len(evaluations) < 2:
         raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
@@ -33,8 +31,9 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     (baseline, first), *others = evaluations.items()
     common = first.labels
     for name, compared in others:
-        stated = (first.conventions.keys() & compared.conventions.keys()) - _OF_MEANS
-        _refuse_different("evaluations", {baseline: first, name: compared}, stated)
+        is_of_rankings = first.of_rankings or compared.of_rankings
+        ignored = OF_TABLES if is_of_rankings else ("missing",)  # all users are in both
+        _refuse_different("evaluations", {baseline: first, name: compared}, ignored)
         if not np.array_equal(common, compared.labels):
             common = np.intersect1d(common, compared.labels, assume_unique=True)
     if not common.size:
@@ -50,7 +49,7 @@ def merge(parts: Iterable[Evaluation]) -> Evaluation:
     Parameters
     ----------
     parts : iterable of Evaluation
-        The evaluations, in any order, of the same measures under the same conventions. They are
+        The evaluations, in any order, of the same measures under the same protocol. They are
         read once, so that an iterator can free each of them.
 
     Returns
@@ -62,7 +61,8 @@ def merge(parts: Iterable[Evaluation]) -> Evaluation:
     Raises
     ------
     ArgumentError
-        If there is no part, a user is in two parts, or their measures or conventions differ.
+        If there is no part, a user is in two parts, their measures differ, or their protocols
+        differ in a field that decides a value.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def merge(parts: Iterable[Evaluation]) -> Evaluation:
     for part in parts:
         if first is None:
             first = replace(_rows(part, np.empty(0, np.int64)), segments=(), tables=None)
-        _refuse_different("parts", {"the first": first, "another": part}, first.conventions)
+        _refuse_different("parts", {"the first": first, "another": part})
         for name, column in _columns(part).items():
             columns.setdefault(name, []).append(column)
         del part  # an iterator may have no other reference to it
@@ -106,7 +106,7 @@ def _concatenate(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:
     """Return all arrays of an evaluation, by the attribute, the measure and the end of bounds."""
-    names = ("labels", "n_pos", "n_pos_of_truth", "users", "splits")
+    names = ("labels", "n_pos", "n_pos_of_truth", "cluster", "weight", "users", "splits")
     plain = {(name,): vars(evaluation)[name] for name in names}
     measured = {
         (kind, name): column
@@ -137,21 +137,23 @@ def _with_columns(
     return replace(evaluation, **plain, **measured, bounds=bounds)
 
 
-def _refuse_different(what: str, two: Mapping[str, Evaluation], stated: Iterable[str]) -> None:
-    """Raise if two evaluations have other measures, or differ in a stated convention."""
+def _refuse_different(
+    what: str, two: Mapping[str, Evaluation], ignored: Collection[str] = ()
+) -> None:
+    """Raise if two evaluations have other measures, or a field that decides a value differs."""
     (one, first), (other, second) = two.items()
     if first.values.keys() != second.values.keys():
         raise ArgumentError(
             f"{what} must have the same measures, got {', '.join(first.values)} in {one} and "
             f"{', '.join(second.values)} in {other}."
         )
-    for rule in stated:
-        values = first.conventions[rule], second.conventions.get(rule)
-        if values[0] != values[1]:
-            raise ArgumentError(
-                f"{what} must have the same conventions, got {rule}={values[0]!r} in {one} and "
-                f"{values[1]!r} in {other}. Measure both alike."
-            )
+    differing = first.protocol.differing(second.protocol, but=ignored)
+    if differing is not None:
+        rule, value, other_value = differing
+        raise ArgumentError(
+            f"{what} must have the same conventions, got {rule}={value!r} in {one} and "
+            f"{other_value!r} in {other}. Measure both alike."
+        )
 
 
 def _increasing(labels: Labels) -> NDArray[np.int64] | None:

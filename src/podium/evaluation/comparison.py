@@ -193,7 +193,7 @@ class Comparison(Result):
             "splits": 1 if first.splits is None else int(np.unique(first.splits).size),
             "measures": self._measures(None),
             "segments": [s.as_json(self._measures(s)) for s in first.segments],
-            "conventions": dict(first.conventions),
+            "conventions": first.conventions,
             "protocol": first.protocol.as_json(),
         }
 

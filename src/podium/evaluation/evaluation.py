@@ -20,7 +20,7 @@ from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quan
 from podium.evaluation.stats import Summary
 from podium.metrics import ByMeasure, Measure, parse
 from podium.protocol import Protocol
-from podium.protocol.protocol import NO_PROTOCOL
+from podium.protocol.protocol import NO_PROTOCOL, OF_TABLES
 from podium.report import Report, measured
 from podium.report.measured_pages import evaluation_report
 from podium.report.pictures import Pictures
@@ -46,8 +46,6 @@ class Evaluation(Result):
     weights : dict of str to float64 (n_groups,)
         The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment
-    conventions : dict
-        The conventions of the values, such as ties, min_relevance and missing.
     bounds : dict of str to (float64 (n_groups,), float64 (n_groups,))
         The smallest and largest values by measure over all judgements of unjudged items; empty
         unless unjudged="bounds".
@@ -58,6 +56,8 @@ class Evaluation(Result):
         The number of positives of each group in the truth, which is the same for all runs. It
         differs from `n_pos` with unretrieved="drop", and divides the groups in segments. None means
         `n_pos`.
+    cluster, weight : str and float64, (n_groups,), optional
+        The cluster and the weight of each user, which only `podium.gate` reads.
     users, splits : (n_groups,), optional
         The user and the split of each group, if groups are users in several splits, such as
         "split1/u7". Intervals then include the variation of both, and
@@ -69,6 +69,9 @@ class Evaluation(Result):
         `keep_lists` was passed to `measure` or `compare`.
     protocol : Protocol
         The protocol of the values, the treatment of undefined groups in means, and the intervals.
+    of_rankings : bool
+        Whether the values are those of rankings, of which other conventions of lists than ties,
+        min_relevance and low_grades are not known.
     """
 
     _forms: ClassVar[Forms] = measured.EVALUATION
@@ -78,17 +81,19 @@ class Evaluation(Result):
     values: dict[str, PerGroup]
     weights: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     segments: tuple[Segment, ...] = ()
-    conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     bounds: dict[str, tuple[PerGroup, PerGroup]] = field(
         default_factory=dict[str, tuple[PerGroup, PerGroup]]
     )
     best: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     n_pos_of_truth: Counts | None = None
+    cluster: Labels | None = None
+    weight: PerGroup | None = None
     users: Labels | None = None
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
     tables: KeptTables | None = None
     protocol: Protocol = NO_PROTOCOL
+    of_rankings: bool = False
 
     def __post_init__(self) -> None:
         for name in ("values", "bounds", "best", "weights"):
@@ -103,6 +108,13 @@ class Evaluation(Result):
     def n_positives(self) -> Counts:
         """The number of positives of each group in the truth."""
         return self.n_pos if self.n_pos_of_truth is None else self.n_pos_of_truth
+
+    @property
+    def conventions(self) -> dict[str, Any]:
+        """The conventions of the values, such as ties, min_relevance and missing."""
+        rules = self.protocol.in_force()
+        unknown = OF_TABLES if self.of_rankings else ()
+        return {name: value for name, value in rules.items() if name not in unknown}
 
     @property
     def level(self) -> float:
@@ -123,9 +135,13 @@ class Evaluation(Result):
         """Return the treatment of groups for which a measure is undefined."""
         return self.protocol.conventions(parse(measure)).undefined
 
-    def filled(self, measure: str | Measure) -> PerGroup:
-        """Return the values of a measure that its mean is taken over, (n_groups,)."""
-        return fill(self.values[str(measure)], self.undefined_rule(measure))
+    def filled(self, measure: str | Measure, values: PerGroup | None = None) -> PerGroup:
+        """Return the values that the mean of a measure is taken over, or `values` in their place.
+
+        Undefined groups have the value of their rule, or are nan, if the mean leaves them out.
+        """
+        values = self.values[str(measure)] if values is None else values
+        return fill(values, self.undefined_rule(measure))
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask.
@@ -145,7 +161,7 @@ class Evaluation(Result):
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())
         result = stats.summarize(
-            fill(selected, self.undefined_rule(measure)),
+            self.filled(measure, selected),
             level=self.level,
             method=self.protocol.interval if metric.is_mean else "t",
             seed=self.protocol.bootstrap_seed,
@@ -174,8 +190,7 @@ class Evaluation(Result):
         if name not in self.bounds:
             raise ArgumentError(f"{name} has no bounds. Measure it with {arg.unjudged('bounds')}.")
         rows = slice(None) if mask is None else mask
-        rule = self.undefined_rule(name)
-        low, high = (fill(ends[rows], rule) for ends in self.bounds[name])
+        low, high = (self.filled(name, ends[rows]) for ends in self.bounds[name])
         is_defined = ~np.isnan(low)
         if not is_defined.any():
             return np.nan, np.nan
@@ -247,7 +262,7 @@ class Evaluation(Result):
         return {
             "measures": self._measures(None, pooled=pooled),
             "segments": [s.as_json(self._measures(s.mask)) for s in self.segments],
-            "conventions": dict(self.conventions),
+            "conventions": self.conventions,
             "protocol": self.protocol.as_json(),
         }
 

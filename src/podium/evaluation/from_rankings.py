@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.protocol.conventions import Task
 from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
-from podium.types import Labels, PerGroup, Undefined
+from podium.types import Labels, PerGroup
 
 
 def evaluate(
@@ -66,8 +67,25 @@ def evaluate(
     """
     stated = Protocol.of(protocol, **fields)
     _refuse_lists(stated)
-    conventions = replace(stated.conventions(), open_ties=False)
-    return evaluate_parsed(rankings, list(stated.required_measures()), stated, conventions)
+    measures = list(stated.required_measures())
+    blocks: list[Evaluation] = []
+    relevances: list[Relevances] = []
+    for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
+        block = evaluate_ranking(ranking, measures)
+        own = stated.replace(**_conventions_of(ranking))
+        blocks.append(replace(block, protocol=own, of_rankings=True))
+        relevances.append(Relevances.of(ranking))
+    if not blocks:
+        raise ArgumentError("rankings must hold at least one Ranking, got none.")
+    evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
+    protocol = evaluation.protocol
+    return finished(evaluation, Relevances.joined(relevances), protocol.task(), protocol)
+
+
+def _conventions_of(ranking: Ranking) -> dict[str, Any]:
+    """Return the conventions of a ranking that are not podium's own."""
+    names, usual = ("ties", "min_relevance", "low_grades"), Conventions().by_name()
+    return {name: vars(ranking)[name] for name in names if vars(ranking)[name] != usual[name]}
 
 
 def _refuse_lists(protocol: Protocol) -> None:
@@ -78,30 +96,6 @@ def _refuse_lists(protocol: Protocol) -> None:
                 f"{arg[name]} has no effect on rankings, whose lists are made. Pass it to "
                 "podium.data.ranking, or use podium.measure."
             )
-
-
-def evaluate_parsed(
-    rankings: Ranking | Iterable[Ranking],
-    parsed: list[Measure],
-    protocol: Protocol,
-    conventions: Conventions,
-    *,
-    default_relevance: bool = False,
-) -> Evaluation:
-    """Evaluate parsed measures; there may be none. For the options, see `finished`."""
-    blocks: list[Evaluation] = []
-    relevances: list[Relevances] = []
-    for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(evaluate_ranking(ranking, parsed, open_ties=conventions.open_ties))
-        relevances.append(Relevances.of(ranking))
-    if not blocks:
-        raise ArgumentError("rankings must hold at least one Ranking, got none.")
-    evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
-    joined = Relevances.joined(relevances)
-    return finished(
-        *(evaluation, joined, parsed, protocol, conventions.undefined),
-        default_relevance=default_relevance,
-    )
 
 
 @dataclass(frozen=True)
@@ -130,44 +124,27 @@ class Relevances:
 
 
 def finished(
-    evaluation: Evaluation,
-    relevances: Relevances,
-    parsed: list[Measure],
-    protocol: Protocol,
-    undefined: Undefined,
-    *,
-    default_relevance: bool,
+    evaluation: Evaluation, relevances: Relevances, task: Task, protocol: Protocol
 ) -> Evaluation:
-    """Give hints about the values of all groups, and set the rules for means.
-
-    With `default_relevance`, the caller did not set the lowest relevance of positives.
-    """
-    min_relevance = evaluation.conventions["min_relevance"]
-    if default_relevance:
+    """Give hints about the values of all groups, and set the protocol of the result."""
+    measures, conventions = task
+    threshold = conventions.threshold
+    if conventions.min_relevance is None and not evaluation.of_rankings:
         n_below, n_relevant = relevances.n_below, relevances.n_relevant
-        _hints.warn_of_fractions(n_below, n_relevant, parsed, min_relevance=min_relevance)
-    if undefined == "error":
+        _hints.warn_of_fractions(n_below, n_relevant, measures, min_relevance=threshold)
+    if conventions.undefined == "error":
         refuse_undefined(evaluation.values, evaluation.labels)
     _hints.warn_of_undefined(
         evaluation.values,
-        parsed,
-        min_relevance=min_relevance,
-        low_grades=evaluation.conventions["low_grades"],
+        measures,
+        min_relevance=threshold,
+        low_grades=conventions.low_grades,
         highest=relevances.highest,
         any_positive=bool(evaluation.n_positives.any()),
         any_counted=bool(evaluation.n_pos.any()),
     )
-    _hints.warn_of_scale(parsed, relevances.highest)
-    return replace(
-        evaluation,
-        protocol=protocol,
-        conventions={
-            **evaluation.conventions,
-            "undefined": undefined,
-            "interval": protocol.interval,
-            "bootstrap_seed": protocol.bootstrap_seed,
-        },
-    )
+    _hints.warn_of_scale(measures, relevances.highest)
+    return replace(evaluation, protocol=protocol)
 
 
 def evaluate_ranking(
@@ -185,11 +162,6 @@ def evaluate_ranking(
         values=values,
         best=best_values(ranking, measures, values) if open_ties else {},
         weights={name: w for name, w in weights.items() if w is not None},
-        conventions={
-            "ties": ranking.ties,
-            "min_relevance": ranking.min_relevance,
-            "low_grades": ranking.low_grades,
-        },
         n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -10,20 +10,23 @@ import numpy as np
 
 from podium.errors import arg, warn
 from podium.evaluation.alignment import align
-from podium.evaluation.conventions import conventions_of, joined
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
+from podium.evaluation.from_rankings import (
+    Relevances,
+    evaluate_ranking,
+    finished,
+    refuse_undefined,
+)
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.open_ties import warn_of_open_ties
-from podium.evaluation.segments import divide
+from podium.evaluation.segments import cluster_and_weight, divide
 from podium.evaluation.shown import check_tables, read_tables, shown_values
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
 from podium.protocol.protocol import Measures
-from podium.types import Labels
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
@@ -139,7 +142,7 @@ def measure_runs(
     *,
     catalogue: Any = None,
     items: Any = None,
-    clusters: Callable[[Labels], Labels | None] | None = None,
+    users: Any = None,
     keep_lists: bool = False,
     storage: Storage | None = None,
 ) -> dict[str, Evaluation]:
@@ -154,9 +157,9 @@ def measure_runs(
         The names of columns.
     catalogue, items, keep_lists
         The parameters of `measure`.
-    clusters : callable, optional
-        ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
-        measures that are not means over users.
+    users : path, frame or mapping of columns, optional
+        A table with the clusters and weights of users; by default, these are not read. Clusters
+        determine the standard errors of measures that are not means over users.
     storage : Storage, optional
         The limits of memory and disk.
 
@@ -179,18 +182,20 @@ def measure_runs(
         storage=Storage() if storage is None else storage,
     )
     evaluations: Mapping[str, Evaluation] = {
-        name: joined(protocol, [(t, e[name]) for t, e in zip(todo, measured.by_task, strict=True)])
-        for name in runs
+        name: _joined([of_task[name] for of_task in measured.by_task]) for name in runs
     }
     if len(runs) > 1:
         evaluations = align(evaluations)
     warn_of_open_ties(protocol.package, evaluations)
     labels = next(iter(evaluations.values())).labels
+    of_users: dict[str, Any] = {}
+    if users is not None:
+        of_users = cluster_and_weight(users, protocol, labels, user=columns.user)
     values_of_shown = shown_values(
         measured.runs,
         [protocol.measure(m) for m in of_shown],
         labels,
-        clusters=None if clusters is None else clusters(labels),
+        clusters=of_users.get("cluster"),
         catalogue=catalogue,
         items=items,
         columns=columns,
@@ -206,11 +211,21 @@ def measure_runs(
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
+            **of_users,
             origin=measured.origin,
             tables=measured.tables(name, used, of_lists, columns) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
+
+
+def _joined(tasks: Sequence[Evaluation]) -> Evaluation:
+    """Join the evaluations of tasks on the same groups into one."""
+    columns: Any = {
+        kind: {name: column for task in tasks for name, column in vars(task)[kind].items()}
+        for kind in ("values", "best", "weights")
+    }
+    return replace(tasks[0], **columns)
 
 
 class _Measured(NamedTuple):
@@ -292,12 +307,10 @@ def _measure_relevance(truth: Truth, run: Run, protocol: Protocol, task: Task) -
 
     measures, conventions = task
     ranking = ranked(truth, run, conventions, mark_judged=reads_judged(measures))
-    result = evaluate_parsed(
-        *(ranking, measures, protocol, conventions),
-        default_relevance=conventions.min_relevance is None,
-    )
+    result = evaluate_ranking(ranking, measures, open_ties=conventions.open_ties)
+    result = finished(result, Relevances.of(ranking), task, protocol)
     if conventions.unjudged == "bounds":
         grades = np.unique(truth.relevance)
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in measures}
         result = replace(result, bounds=bounds)
-    return replace(result, conventions={**result.conventions, **conventions_of(conventions)})
+    return result

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.evaluation.alignment import merge
-from podium.evaluation.conventions import conventions_of
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
@@ -288,12 +287,7 @@ class _Work:
         del parts  # so that the parts of each bucket are freed when they are merged
         of_job = self._parts[self._jobs.index(job)]
         merged = merge(of_job.pop(bucket).evaluation for bucket in sorted(of_job))
-        result = finished(
-            *(merged, relevances, job.measures, protocol, job.conventions.undefined),
-            default_relevance=job.conventions.min_relevance is None,
-        )
-        conventions = {**result.conventions, **conventions_of(job.conventions)}
-        return replace(result, conventions=conventions)
+        return finished(merged, relevances, Task(job.measures, job.conventions), protocol)
 
     def _check(self, job: _Job) -> int:
         """Check the ids of the whole tables, and return the number of items of the run."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.evaluation.conventions import conventions_of
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_ranking, refuse_undefined
 from podium.protocol import Conventions, Protocol, ProtocolFields
@@ -91,10 +90,9 @@ def measure_part(
     if facts.lists_whole:
         _refuse_short(ranking)
     result = evaluate_ranking(ranking, measures)
-    rules = {**result.conventions, **conventions_of(conventions)}
     if conventions.undefined == "error":
         refuse_undefined(result.values, result.labels)
-    return replace(result, conventions=rules, origin=judged.origin, protocol=stated)
+    return replace(result, origin=judged.origin, protocol=stated)
 
 
 def _read(truth: Any, run: Any, columns: Columns) -> tuple[Truth, Run]:

@@ -132,8 +132,6 @@ def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tupl
 
     Means over few such lists are left out, and those that the order changes too little to be seen.
     """
-    from podium.evaluation.evaluation import fill
-
     rows: Any = slice(None) if mask is None else mask
     for name, best in evaluation.best.items():
         if best is evaluation.values[name]:  # no list has ties
@@ -141,8 +139,7 @@ def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tupl
         last, first = evaluation.values[name][rows], best[rows]
         changed = int(differs(last, first).sum())
         if changed:
-            rule = evaluation.undefined_rule(name)
-            means = [mean(defined(fill(values, rule))[0]) for values in (last, first)]
+            means = [mean(defined(evaluation.filled(name, v))[0]) for v in (last, first)]
             effect = OpenTies(changed, last.size, *means)
             if effect.matters:
                 yield name, effect

@@ -1,4 +1,4 @@
-"""Segments: parts of the groups, by their number of positives or by a column of users."""
+"""Segments of the groups, by their number of positives or a column of users, and other columns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.types import Counts, Labels, Mask
+from podium.protocol import Protocol
+from podium.types import Counts, Labels, Mask, PerGroup
 
 if TYPE_CHECKING:
     from podium.evaluation.evaluation import Evaluation
@@ -120,3 +122,73 @@ def divide(
         key = None if has_no_column else user_column(users, name, labels, user=user)
         evaluation = evaluation.segmented(name, key)
     return evaluation
+
+
+def cluster_and_weight(
+    users: Any, protocol: Protocol, labels: Labels, *, user: str | None = None
+) -> dict[str, Any]:
+    """Return the cluster and the weight of each user, from the columns that a protocol names.
+
+    Parameters
+    ----------
+    users : path, frame or mapping of columns
+        A table with a user column and these columns.
+    protocol : Protocol
+    labels : (n_groups,)
+        The users.
+    user : str, optional
+        The name of the user column, if it is not a usual one.
+
+    Returns
+    -------
+    dict
+        "cluster", str (n_groups,), and "weight", float64, (n_groups,); each is None if the protocol
+        names no column for it.
+
+    Raises
+    ------
+    ArgumentError
+        If a user has no value, or a weight that is not a finite number >= 0.
+    """
+    cluster, weight = (
+        None if column is None else _required(users, name, column, labels, user)
+        for name, column in (("cluster", protocol.cluster), ("weight", protocol.weight))
+    )
+    return {
+        "cluster": cluster,
+        "weight": None if weight is None else _numbers(weight, str(protocol.weight), labels),
+    }
+
+
+def _required(users: Any, name: str, column: str, labels: Labels, user: str | None) -> Labels:
+    """Return a column with a value for each user, or raise."""
+    from podium.data.users import user_values
+
+    values = user_values(users, column, labels, user=user)
+    is_unknown = values == ""
+    if is_unknown.any():
+        first = _check.label(labels[is_unknown.argmax()])
+        raise ArgumentError(
+            f"{arg.users} has no {column} for {int(is_unknown.sum())} of {labels.size} users, "
+            f"first {first}. {arg[name]} needs a value for each user."
+        )
+    return values
+
+
+def _numbers(texts: Labels, column: str, labels: Labels) -> PerGroup:
+    """Return weights, or raise if one is not a finite number >= 0."""
+    try:
+        weights = texts.astype(np.float64)
+    except ValueError:
+        raise ArgumentError(
+            f"{arg.weight} must be a column of numbers, but {column} has text."
+        ) from None
+    is_wrong = ~np.isfinite(weights) | (weights < 0)
+    if is_wrong.any():
+        first = is_wrong.argmax()
+        raise ArgumentError(
+            f"{arg.weight} must be >= 0 and finite for each user, but {column} is not for "
+            f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
+            f"({texts[first]})."
+        )
+    return weights

@@ -13,7 +13,7 @@ from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compa
 from podium.evaluation.from_runs import measure_runs, warn_of_unread
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import read_tables
-from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
+from podium.evaluation.unjudged import UnjudgedRanges, difference_bounds
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
@@ -193,18 +193,13 @@ def with_unjudged(
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
         pool = data.pool_unjudged(truth, runs[baseline], runs[run], protocol, labels=first.labels)
         bounds = difference_bounds(pool, list(first.bounds))
+        ranges = UnjudgedRanges(pool, bounds, protocol.conventions().undefined)
         for i, d in enumerate(differences):
-            if (d.baseline, d.run) != (baseline, run) or d.measure not in bounds:
+            if (d.baseline, d.run) != (baseline, run):
                 continue
-            unjudged = range_of_mean(
-                bounds[d.measure],
-                rows=masks.get((d.by, d.segment)),
-                undefined=first.undefined_rule(d.measure),
-            )
-            labels = None
-            if unjudged.can_reverse and not d.by:
-                to_settle = labels_to_settle(pool, d.measure)  # none if the means are equal
-                labels = to_settle if to_settle["user"].size else None
+            unjudged = ranges.of(d.measure, masks.get((d.by, d.segment)))
+            to_settle = None if d.by else ranges.labels_to_settle(d.measure)
+            labels = to_settle if to_settle and to_settle["user"].size else None
             differences[i] = replace(d, unjudged=unjudged, labels=labels)
     return replace(comparison, differences=tuple(differences))
 

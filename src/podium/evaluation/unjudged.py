@@ -308,6 +308,42 @@ def labels_to_settle(
     return {"user": pool.labels[users], "item": pool.items(rows)}
 
 
+@dataclass(frozen=True, eq=False)
+class UnjudgedRanges:
+    """The ranges of the mean differences of two runs over all judgements of unjudged items.
+
+    Attributes
+    ----------
+    pool : UnjudgedPool
+        The unjudged items of both runs.
+    bounds : dict of str to DifferenceBounds
+        The bounds of each user by measure.
+    undefined : {"skip", "zero", "one", "error"}
+        See `range_of_mean`.
+    weight : float64, (n_users,), or None
+        The weights of users.
+    """
+
+    pool: UnjudgedPool
+    bounds: dict[str, DifferenceBounds]
+    undefined: Undefined
+    weight: PerGroup | None = None
+
+    def of(self, measure: str | Measure, rows: Mask | None = None) -> UnjudgedRange | None:
+        """Return the range over some or all users; None for a measure without bounds."""
+        bounds = self.bounds.get(str(measure))
+        if bounds is None:
+            return None
+        return range_of_mean(bounds, weights=self.weight, rows=rows, undefined=self.undefined)
+
+    def labels_to_settle(self, measure: str | Measure) -> dict[str, Labels]:
+        """Return the labels that settle the order; none if no judgement can reverse it."""
+        reach = self.of(measure)
+        if reach is None or not reach.can_reverse:
+            return {"user": self.pool.labels[:0], "item": self.pool.items(np.empty(0, np.int64))}
+        return labels_to_settle(self.pool, measure, weights=self.weight)
+
+
 def check_supported(measures: Sequence[Measure]) -> None:
     """Raise if the bounds of a measure are not known."""
     wrong = [str(m) for m in measures if not has_range(m)]

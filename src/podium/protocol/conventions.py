@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,16 +117,21 @@ class Conventions:
         return replace(self, missing="skip") if self.missing == "error" else self
 
     @property
+    def threshold(self) -> float:
+        """The lowest relevance of a positive item."""
+        return 1.0 if self.min_relevance is None else self.min_relevance
+
+    @property
     def least_score(self) -> float | None:
         """Return score_above in the precision in which scores are compared."""
         if self.score_above is None or not self.single_precision:
             return self.score_above
         return float(np.float32(self.score_above))
 
-    def of_values(self) -> dict[str, Any]:
-        """Return what decides the value of a user, by name."""
-        rules = {**asdict(self), "min_relevance": self.min_relevance or 1.0}
-        del rules["missing"], rules["open_ties"]
+    def by_name(self) -> dict[str, Any]:
+        """Return the conventions by name, without those that have no effect."""
+        rules = {**vars(self), "min_relevance": self.threshold}
+        del rules["open_ties"]
         if self.ties != "random":
             del rules["ties_seed"]
         return rules

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
@@ -239,14 +239,50 @@ class Protocol:
 
     def of_values(self) -> dict[str, dict[str, Any]]:
         """Return what decides the values of users, by the canonical text of each measure."""
-        rules: dict[str, dict[str, Any]] = {}
+        every = {measure.canonical: self._rules(measure) for measure in self.measures}
+        for rules in every.values():
+            del rules["missing"]  # it decides which users have values
+        return every
+
+    def differing(
+        self, other: Protocol, *, but: Collection[str] = ()
+    ) -> tuple[str, Any, Any] | None:
+        """Return a field that decides values of a common measure and differs, with both values."""
         for measure in self.measures:
-            used = self.conventions(measure).of_values()
-            if not measure.graded:
-                del used["low_grades"]
-            computed = self.measure(measure).canonical
-            rules[measure.canonical] = {"measure": computed, **used}
-        return rules
+            if self is other or measure not in other.measures:
+                continue
+            rules, others = self._rules(measure), other._rules(measure)
+            for name, value in rules.items():
+                if name not in but and others.get(name) != value:
+                    return name, value, others.get(name)
+        return None
+
+    def _rules(self, measure: Measure) -> dict[str, Any]:
+        """Return the measure as it is computed, and the conventions that decide its values."""
+        used = self.conventions(measure).by_name()
+        if not measure.graded:
+            del used["low_grades"]
+        return {"measure": self.measure(measure).canonical, **used}
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the conventions that hold for all measures and, by measure, those of a package."""
+        tasks = self.tasks(m for m in self.measures if m.metric.reads == "relevance")
+        means = {"interval": self.interval, "bootstrap_seed": self.bootstrap_seed}
+        held = [task.conventions.by_name() | means for task in tasks]
+        common = {
+            name: held[0][name]
+            for name in _IN_FORCE
+            if name in held[0] and all(rules.get(name) == held[0][name] for rules in held)
+        }
+        if self.package is None:
+            return common
+        computed = {
+            str(m): {"measure": m.canonical}
+            | {name: rules[name] for name in _IN_FORCE if name in rules and name not in common}
+            for task, rules in zip(tasks, held, strict=True)
+            for m in task.measures
+        }
+        return {**common, "like": self.package, "changed": self.changed(), "computed": computed}
 
     def digest(self) -> str:
         """Return 16 characters that are the same for protocols with the same values of users."""
@@ -334,6 +370,16 @@ _OF_PACKAGES = {
     *("single_precision", "score_above", "undefined"),
 }
 """The fields that packages set."""
+
+_OF_RANKINGS = ("ties", "min_relevance", "low_grades", "undefined", "interval", "bootstrap_seed")
+OF_TABLES = (
+    *("missing", "unjudged", "unretrieved", "single_precision", "score_above", "n_items"),
+    "ties_seed",
+)
+"""The conventions of tables, which a result of rankings does not know."""
+
+_IN_FORCE = (*_OF_RANKINGS, *OF_TABLES)
+"""The fields that results state."""
 
 _OF_LISTS = (
     *(name for name, field in FIELDS.items() if field.stage == "lists" and name != "like"),
