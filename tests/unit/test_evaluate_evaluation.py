@@ -232,6 +232,5 @@ def test_runs_that_cannot_be_paired_are_refused() -> None:
             compare_evaluations(runs)
     with pytest.raises(ArgumentError, match="got undefined='skip' in a and 'zero' in b"):
         compare_evaluations({"a": one, "b": run(1.0, undefined="zero")})
-    assert compare_evaluations(
-        {"a": one, "b": run(1.0, interval="bootstrap", level=0.9)}
-    ).differences
+    other_intervals = run(1.0, interval="bootstrap", level=0.9)
+    assert compare_evaluations({"a": one, "b": other_intervals}).differences

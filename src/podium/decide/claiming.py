@@ -34,11 +34,11 @@ def claims(
     rules = state.rules
     for number, _ in enumerate(rules.measures):
         role: Role = "primary" if number == 0 else "guard"
-        claim = _claim(state, ranges, number, everyone, rules.level, role)
+        claim = _claim(state, ranges, number, everyone, rules.protocol.level, role)
         yield _as_equal(claim) if equal else claim
     segments = [*_segments(state.pairs, state.looks[0])]
     measures = [i for i, measure in enumerate(rules.measures) if measure.metric.is_mean]
-    level = 1 - (1 - rules.level) / max(len(segments) * len(measures), 1)
+    level = 1 - (1 - rules.protocol.level) / max(len(segments) * len(measures), 1)
     for by, name, rows in segments:
         for number in measures:
             claim = _claim(state, ranges, number, rows, level, "segment", by, name)

@@ -18,12 +18,13 @@ from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
 from podium.decide.ties import ties_of
-from podium.decide.unjudged import Unjudged, read_ranges
+from podium.decide.unjudged import Unjudged
 from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, divide
 from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.shown import check_tables, read_tables
+from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields, toml
 from podium.protocol.protocol import Measures
 
@@ -172,8 +173,8 @@ def gate(
         sequential=sequential,
         horizon=horizon,
     )
-    stated = given.replace(measures=rules.measures)
-    _check_request(rules, stated, users, state)
+    stated = rules.protocol
+    _check_request(rules, users, state)
     has_bounds = stated.unjudged == "bounds"
     if has_bounds and rules.looks != "once":
         raise ArgumentError(
@@ -208,11 +209,11 @@ def gate(
     both = base_run, evaluations["candidate"]
     pairs = Pairs.of(*both)
     origin = Origin(kind, base_run.origin.user)
-    result, n_known = _state(rules, stated, pairs, state)
+    result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
     if has_bounds:
-        ranges = read_ranges(tables, base_run, stated)
+        ranges = UnjudgedRanges.read(*tables, base_run, stated)
     is_equal = (
         rules.looks == "once"
         and pairs.are_equal(rules.measures)
@@ -233,17 +234,18 @@ def gate(
     return decided
 
 
-def _state(rules: Rules, protocol: Protocol, pairs: Pairs, path: Any) -> tuple[State, int]:
+def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
     """Return the users of all looks, and the number of those that earlier looks had."""
     if path is None or not Path(path).exists():
-        result, n_known = State.first(rules, protocol, pairs), 0
+        result, n_known = State.first(rules, pairs), 0
     else:
-        earlier = State.read(path, rules, protocol, pairs)
+        earlier = State.read(path, rules, pairs)
         result, n_known = earlier.added(pairs), earlier.pairs.n_users
     weights = result.pairs.weight
     if weights is not None and not weights.any():
+        column = rules.protocol.weight
         raise ArgumentError(
-            f"{arg.weight} must be positive for some user, but {rules.weight} is 0 for all."
+            f"{arg.weight} must be positive for some user, but {column} is 0 for all."
         )
     return result, n_known
 
@@ -257,7 +259,7 @@ def _look(state: State, n_new: int) -> dict[str, Any] | None:
         "n_new": n_new,
         "horizon": state.rules.horizon,
     }
-    is_clustered = state.rules.looks == "any time" and state.rules.cluster is not None
+    is_clustered = state.rules.looks == "any time" and state.rules.protocol.cluster is not None
     return {**look, "mean_over": "clusters"} if is_clustered else look
 
 
@@ -266,27 +268,28 @@ def _check_names(names: Any) -> None:
         raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
 
 
-def _check_request(rules: Rules, protocol: Protocol, users: Any, state: Any) -> None:
+def _check_request(rules: Rules, users: Any, state: Any) -> None:
     """Refuse combinations that have no effect or no valid interval."""
+    protocol = rules.protocol
     _check_state(rules, state)
     if rules.looks != "once" and "n_pos" in protocol.by:
         raise ArgumentError(
             f"{arg.by('n_pos')} divides all users again at each look, so {arg.sequential(True)} "
             "can't use it. Use 'engagement' or a column of users."
         )
-    if rules.looks == "any time" and rules.weight is not None:
+    if rules.looks == "any time" and protocol.weight is not None:
         raise ArgumentError(
             f"{arg.weight} has no valid interval with {arg.sequential(True)} alone. Pass "
             f"{arg.horizon} too."
         )
     of_users = [name for name in protocol.by if name not in BUILT_IN]
-    columns = [*of_users, rules.cluster, rules.weight]
+    columns = [*of_users, protocol.cluster, protocol.weight]
     if users is not None and not any(columns):
         raise ArgumentError(
             f"{arg.users} has no effect, because {arg.by}, {arg.cluster} and {arg.weight} name "
             "none of its columns. Leave it out, or name one."
         )
-    for name, column in (("cluster", rules.cluster), ("weight", rules.weight)):
+    for name, column in (("cluster", protocol.cluster), ("weight", protocol.weight)):
         if users is None and column is not None:
             raise ArgumentError(
                 f"{arg[name]} requires {arg.users}, a table with the column {column}."

@@ -21,26 +21,25 @@ class Rules:
 
     Attributes
     ----------
-    measures : tuple of Measure
-        The primary measure, then those of the guards.
+    protocol : Protocol
+        Its measures are the primary one, then those of the guards. Its level is that of the
+        intervals of all users.
     limits : tuple of float
         The difference candidate - base that each measure must not reach.
-    level : float
-        The level of the intervals of all users.
     looks : {"once", "any time", "until horizon"}
         When the gate may be used: once, or again whenever users arrive, or until `horizon` users.
     horizon : int or None
-    cluster, weight : str or None
-        The columns of the clusters and weights of users.
     """
 
-    measures: tuple[Measure, ...]
+    protocol: Protocol
     limits: tuple[float, ...]
-    level: float
     looks: Looks = "once"
     horizon: int | None = None
-    cluster: str | None = None
-    weight: str | None = None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The primary measure, then those of the guards."""
+        return self.protocol.measures
 
     @classmethod
     def of(
@@ -75,8 +74,7 @@ class Rules:
         _refuse_twice(measures)
         looks = "once" if not sequential else "any time" if horizon is None else "until horizon"
         n_users = None if horizon is None else _check.cutoff(horizon, name="horizon")
-        of_users = protocol.cluster, protocol.weight
-        rules = cls(measures, limits, protocol.level, looks, n_users, *of_users)
+        rules = cls(protocol.replace(measures=measures), limits, looks, n_users)
         if horizon is not None and not sequential:
             raise ArgumentError(
                 f"{arg.horizon} requires {arg.sequential(True)}. Leave it out to use the gate once."
@@ -108,9 +106,16 @@ class Rules:
         return {name: value for name, value in rules.items() if value}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the form in which a state keeps the rules."""
-        measures = [measure.canonical for measure in self.measures]
-        return {**vars(self), "measures": measures, "limits": list(self.limits)}
+        """Return the rules that no look may change, beside the conventions of values."""
+        stated = {name: vars(self.protocol)[name] for name in ("level", "cluster", "weight")}
+        return {
+            "measures": [measure.canonical for measure in self.measures],
+            "limits": list(self.limits),
+            **stated,
+            "by": list(self.protocol.by),
+            "looks": self.looks,
+            "horizon": self.horizon,
+        }
 
 
 def width(measure: Measure) -> float:

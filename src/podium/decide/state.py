@@ -31,21 +31,19 @@ class State:
     Attributes
     ----------
     rules : Rules
-    protocol : Protocol
     pairs : Pairs
     looks : tuple of int
         The number of users at each look, increasing.
     """
 
     rules: Rules
-    protocol: Protocol
     pairs: Pairs
     looks: tuple[int, ...]
 
     @classmethod
-    def first(cls, rules: Rules, protocol: Protocol, pairs: Pairs) -> State:
+    def first(cls, rules: Rules, pairs: Pairs) -> State:
         """Return the state of the first look."""
-        return cls(rules, protocol, _shuffled(pairs, 0), (pairs.n_users,))
+        return cls(rules, _shuffled(pairs, 0), (pairs.n_users,))
 
     def added(self, pairs: Pairs) -> State:
         """Return the state with the new users of `pairs`, or the same state if there are none.
@@ -77,29 +75,27 @@ class State:
         """
         header = {
             "rules": self.rules.as_json(),
-            "protocol": self.protocol.as_json(),
+            "protocol": self.rules.protocol.as_json(),
             "looks": list(self.looks),
         }
         write_arrays(path, _KIND, _FORMAT, self.pairs.columns, header)
 
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], rules: Rules, protocol: Protocol, pairs: Pairs
-    ) -> State:
-        """Read a state whose rules and protocol must be those of this look.
+    def read(cls, path: str | os.PathLike[str], rules: Rules, pairs: Pairs) -> State:
+        """Read a state whose rules must be those of this look.
 
         Raises
         ------
         ArgumentError
-            If the rules, the segments or a field of the protocol that decides a value differ.
+            If a rule or a field of the protocol that decides a value differs.
         DataError
             If the file is damaged or not the state of a gate.
         """
         header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
         try:
-            _refuse_other(Path(path), header, rules, protocol)
+            _refuse_other(Path(path), header, rules)
             earlier = Pairs({name: arrays[name] for name in pairs.columns})
-            return cls(rules, protocol, earlier, tuple(map(int, header["looks"])))
+            return cls(rules, earlier, tuple(map(int, header["looks"])))
         except ArgumentError:
             raise
         except (KeyError, TypeError, ValueError) as error:
@@ -156,13 +152,11 @@ def _shown(value: Any) -> str:
     return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
 
 
-def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, protocol: Protocol) -> None:
-    earlier = Protocol.of(**header["protocol"])
-    then = {**header["rules"], "by": list(earlier.by)}
-    now = {**rules.as_json(), "by": list(protocol.by)}
+def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
+    then, now = header["rules"], rules.as_json()
     differing = next(
         ((name, then.get(name), value) for name, value in now.items() if then.get(name) != value),
-        earlier.differing(protocol),
+        Protocol.of(**header["protocol"]).differing(rules.protocol),
     )
     if differing is not None:
         name, begun, value = differing

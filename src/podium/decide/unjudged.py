@@ -10,9 +10,6 @@ import numpy as np
 from podium._numbers import measured
 from podium._text import counted
 from podium.decide.claims import Claim
-from podium.evaluation import Evaluation, difference_bounds
-from podium.evaluation.unjudged import UnjudgedRanges
-from podium.protocol import Protocol
 from podium.types import Labels
 
 _ROUNDING = 1e-12  # a difference that is this close to 0 is 0
@@ -69,15 +66,3 @@ class Unjudged:
             "n_labels": self.n_labels,
             "sentence": self.sentence(primary),
         }
-
-
-def read_ranges(
-    tables: tuple[Any, Any, Any], base: Evaluation, protocol: Protocol
-) -> UnjudgedRanges:
-    """Return the ranges for the users of the base, given the truth and both runs."""
-    from podium import data
-
-    pool = data.pool_unjudged(*tables, protocol, labels=base.labels)
-    of_relevance = [m for m in protocol.measures if m.metric.reads == "relevance"]
-    bounds = difference_bounds(pool, of_relevance)
-    return UnjudgedRanges(pool, bounds, protocol.conventions().undefined, base.weight)

@@ -181,34 +181,24 @@ def join_splits(parts: Mapping[str, Mapping[str, Evaluation]]) -> dict[str, Eval
     parts : mapping of split to mapping of run to Evaluation
         The evaluations of the same runs in each split, aligned, with the same measures.
     """
-    by_split = [next(iter(runs.values())) for runs in parts.values()]
-    kinds = {evaluation.labels.dtype.kind for evaluation in by_split}
-    users = np.concatenate(
-        [e.labels if len(kinds) == 1 else e.labels.astype(np.str_) for e in by_split]
-    )
-    splits = np.repeat(np.array(list(parts)), [e.n_groups for e in by_split])
-    labels = np.char.add(np.char.add(splits, "/"), users.astype(np.str_))
-    order = np.argsort(labels)
+    first = next(iter(parts.values()))
+    labels = [next(iter(runs.values())).labels for runs in parts.values()]
+    is_mixed = len({of_split.dtype.kind for of_split in labels}) > 1
     return {
-        run: _rows(
-            replace(
-                _concatenated([runs[run] for runs in parts.values()]),
-                labels=labels,
-                users=users,
-                splits=splits,
-            ),
-            order,
-        )
-        for run in next(iter(parts.values()))
+        run: merge(_of_split(split, runs[run], as_text=is_mixed) for split, runs in parts.items())
+        for run in first
     }
 
 
-def _concatenated(parts: Sequence[Evaluation]) -> Evaluation:
-    """Return the values of all parts one after the other; the labels are those of the first."""
-    columns = [_columns(part) for part in parts]
-    names = [name for name in columns[0] if name != ("labels",)]
-    joined = {name: np.concatenate([column[name] for column in columns]) for name in names}
-    return replace(_with_columns(parts[0], joined), tables=None)
+def _of_split(split: str, evaluation: Evaluation, *, as_text: bool) -> Evaluation:
+    """Return an evaluation whose groups are the users of a split."""
+    as_texts = evaluation.labels.astype(np.str_)
+    return replace(
+        evaluation,
+        labels=np.char.add(f"{split}/", as_texts),
+        users=as_texts if as_text else evaluation.labels,
+        splits=np.full(evaluation.n_groups, split),
+    )
 
 
 def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:

@@ -13,7 +13,7 @@ from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compa
 from podium.evaluation.from_runs import measure_runs, warn_of_unread
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import read_tables
-from podium.evaluation.unjudged import UnjudgedRanges, difference_bounds
+from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
@@ -183,17 +183,13 @@ def with_unjudged(
     truth, runs : Truth, mapping of name to Run
     protocol : Protocol
     """
-    from podium import data
-
     first = comparison.evaluations[comparison.baseline]
     if not first.bounds:  # measures of the items shown have no ranges
         return comparison
     masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
     differences = list(comparison.differences)
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
-        pool = data.pool_unjudged(truth, runs[baseline], runs[run], protocol, labels=first.labels)
-        bounds = difference_bounds(pool, list(first.bounds))
-        ranges = UnjudgedRanges(pool, bounds, protocol.conventions().undefined)
+        ranges = UnjudgedRanges.read(truth, runs[baseline], runs[run], first, protocol)
         for i, d in enumerate(differences):
             if (d.baseline, d.run) != (baseline, run):
                 continue

@@ -22,7 +22,9 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
+from podium.evaluation.evaluation import Evaluation
 from podium.metrics import ByMeasure, Measure, parse, parse_all
+from podium.protocol import Protocol
 from podium.protocol.conventions import WITH_RANGES, has_range
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
@@ -328,6 +330,18 @@ class UnjudgedRanges:
     bounds: dict[str, DifferenceBounds]
     undefined: Undefined
     weight: PerGroup | None = None
+
+    @classmethod
+    def read(
+        cls, truth: Any, base: Any, candidate: Any, users: Evaluation, protocol: Protocol
+    ) -> UnjudgedRanges:
+        """Return the ranges of two runs for the users of an evaluation, with their weights."""
+        from podium import data
+
+        pool = data.pool_unjudged(truth, base, candidate, protocol, labels=users.labels)
+        measures = [m for m in protocol.measures if m.metric.reads == "relevance"]
+        undefined = protocol.conventions().undefined
+        return cls(pool, difference_bounds(pool, measures), undefined, users.weight)
 
     def of(self, measure: str | Measure, rows: Mask | None = None) -> UnjudgedRange | None:
         """Return the range over some or all users; None for a measure without bounds."""
