@@ -17,7 +17,6 @@ from podium.decide.pairs import Pairs
 from podium.decide.rules import Rules
 from podium.errors import ArgumentError, DataError, arg
 from podium.protocol import Protocol
-from podium.types import Labels, PerGroup
 
 _KIND, _FORMAT = "podium_gate", 2
 _NOUN = "gate state"
@@ -105,16 +104,18 @@ class State:
 
     def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
         current, earlier = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
-        then_by_name = _kept(earlier)
-        for name, now in _kept(current).items():
-            then = then_by_name[name]
+        for column, now in current.columns.items():
+            kind, _, name = column.partition(" ")
+            if kind in ("labels", "segment"):  # a user stays in the segments of the first look
+                continue
+            then = earlier.columns[column]
             differs = now != then
             if now.dtype.kind == "f":
                 differs = ~np.isclose(now, then, rtol=0, atol=1e-9, equal_nan=True)
             if differs.any():
-                row = int(differs.argmax())
+                row, noun = int(differs.argmax()), f"{name} of {kind}" if name else kind
                 raise ArgumentError(
-                    f"{arg.state} has {name} {_shown(then[row])} for user "
+                    f"{arg.state} has {noun} {_shown(then[row])} for user "
                     f"{_check.label(current.labels[row])}, but it is {_shown(now[row])} now "
                     f"({int(differs.sum())} users differ). The values of earlier users can't "
                     "change: pass only users whose lists and truth are final, or begin a new state."
@@ -136,16 +137,6 @@ class State:
                 f"and new ones. With {arg.sequential(True)}, all users of a cluster must arrive "
                 "together."
             )
-
-
-def _kept(pairs: Pairs) -> dict[str, Labels | PerGroup]:
-    """Return the columns that may not change; a user stays in the segments of the first look."""
-    named = ((name.partition(" "), column) for name, column in pairs.columns.items())
-    return {
-        f"{name} of {kind}" if name else kind: column
-        for (kind, _, name), column in named
-        if kind not in ("labels", "segment")
-    }
 
 
 def _shown(value: Any) -> str:
