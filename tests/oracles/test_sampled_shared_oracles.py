@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import podium
 from podium.sampled import BV, SharedRanks, evaluate, sample_shared
 from podium.sampled.design import Design
-from podium.sampled.shared.means import groups, user_values
+from podium.sampled.shared.means import SharedFit, groups
 
 N_OTHERS, N_DRAWN = 8, 4
 ABOVE = {"a": (0, 2, 2), "b": (1,), "c": (0, 0, 3, 7)}
@@ -90,7 +90,7 @@ def test_expectation_over_all_samples_is_that_of_the_terms(measure: str, replace
     parsed = podium.metrics.parse(measure)
     drawn = samples(n, replacement=replacement)
     all_shared = [shared_of(dict.fromkeys(ABOVE, s), replacement=replacement) for s in drawn]
-    values = [user_values(estimator, s, parsed, groups(s, parsed)) for s in all_shared]
+    values = [SharedFit(estimator, s).user_values(estimator, parsed) for s in all_shared]
     for user, targets, found in zip(ABOVE, ABOVE.values(), np.mean(values, axis=0), strict=True):
         expected = 0.0
         for i, above in enumerate(targets, 1):

@@ -13,8 +13,7 @@ from scipy.stats import betabinom
 import podium
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium.sampled.scanning.ranks import ScannedRanks
-from podium.sampled.shared.means import groups
-from podium.sampled.shared.strata import STRATA, StrataFit
+from podium.sampled.shared.means import STRATA, StrataFit, groups
 
 N_USERS, N_ITEMS = 30, 24
 RNG = np.random.default_rng(5)

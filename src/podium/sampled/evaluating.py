@@ -35,9 +35,8 @@ from podium.sampled.results import (
 )
 from podium.sampled.scanning.measured import ScanFit
 from podium.sampled.scanning.ranks import ScannedRanks
-from podium.sampled.shared.means import SharedFit
+from podium.sampled.shared.means import NAIVE, STRATA, SharedFit, StrataFit
 from podium.sampled.shared.ranks import SharedRanks
-from podium.sampled.shared.strata import NAIVE, STRATA, StrataFit
 from podium.types import Progress
 
 Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks

@@ -10,7 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
@@ -220,6 +220,15 @@ class Fit(ABC):
     Attributes
     ----------
     observed : SampledRanks, SharedRanks or ScannedRanks
+    method : str
+        The method, as a text.
+    source : {"users", "bootstrap", "posterior"}
+        Where the standard error comes from.
+    bias : tuple of bool and str
+        Whether the method is biased here, and the quantity that intervals are for.
+    design : dict
+        The sizes and other conventions of the sample as JSON values; see `design_of`.
+    n_users : int
     omits_assumptions : bool
         Whether standard errors omit the errors of the method's assumptions, so that where the prior
         decides, intervals cover the bounds, and the sign of a difference is unknown.
@@ -230,32 +239,18 @@ class Fit(ABC):
     omits_assumptions: ClassVar[bool] = False
     is_shared: ClassVar[bool] = False
 
-    observed: Any
-
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-        return self.observed.n_users
-
-    @property
-    @abstractmethod
-    def method(self) -> str:
-        """The method, as a text."""
-
-    @property
-    @abstractmethod
-    def source(self) -> ErrorFrom:
-        """Where the standard error comes from."""
-
-    @property
-    @abstractmethod
-    def bias(self) -> tuple[bool, IntervalOf]:
-        """Whether the method is biased here, and the quantity that intervals are for."""
-
-    @property
-    @abstractmethod
-    def design(self) -> dict[str, Any]:
-        """The sizes and other conventions of the sample as JSON values; see `design_of`."""
+    def __init__(
+        self,
+        observed: Any,
+        method: str,
+        source: ErrorFrom,
+        bias: tuple[bool, IntervalOf],
+        design: dict[str, Any],
+    ) -> None:
+        self.observed, self.method, self.design = observed, method, design
+        self.source: ErrorFrom = source
+        self.bias: tuple[bool, IntervalOf] = bias
+        self.n_users = int(observed.n_users)
 
     @abstractmethod
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
@@ -350,39 +345,30 @@ class Part:
         return Tally(self.ranks, self.sizes * counts)
 
 
-@dataclass(frozen=True, eq=False)
 class EstimatorFit(Fit):
-    """A registered estimator, fitted to the parts of measures; equal parts are fitted once."""
+    """A registered estimator, fitted to the parts of measures; equal parts are fitted once.
 
-    estimator: Estimator
-    observed: Any
-    _fits: dict[Hashable, SmoothFit | RankDistribution] = field(
-        default_factory=dict[Hashable, "SmoothFit | RankDistribution"], kw_only=True
-    )
+    Attributes
+    ----------
+    estimator : Estimator
+    targets : SampledRanks
+        The ranks of single targets, for resamples.
+    linear : LinearEstimator or None
+        The method as a mean over users, if it has such a form.
+    """
 
-    @property
-    def method(self) -> str:
-        return str(self.estimator)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether all items were drawn, and the method then gives the exact measure."""
-        return self.estimator.consistent and self.observed.is_exact
-
-    @property
-    def source(self) -> ErrorFrom:
-        return "users" if self.is_exact else self.estimator.error_from
-
-    @property
-    def bias(self) -> tuple[bool, IntervalOf]:
-        is_biased = self.estimator.biased and not self.is_exact
-        is_short = is_biased and self.estimator.error_from != "posterior"
-        return is_biased, "expectation" if is_short else "exact"
-
-    @property
-    @abstractmethod
-    def targets(self) -> SampledRanks:
-        """The ranks of single targets, for resamples."""
+    def __init__(
+        self, estimator: Estimator, observed: Any, targets: SampledRanks, design: dict[str, Any]
+    ) -> None:
+        # If all items were drawn, a consistent method gives the exact measure.
+        is_exact = estimator.consistent and observed.is_exact
+        is_biased, source = estimator.biased and not is_exact, estimator.error_from
+        is_short = is_biased and source != "posterior"
+        bias: tuple[bool, IntervalOf] = is_biased, "expectation" if is_short else "exact"
+        super().__init__(observed, str(estimator), "users" if is_exact else source, bias, design)
+        self.estimator, self.targets = estimator, targets
+        self.linear = linear_form(estimator, is_exact=is_exact)
+        self._fits: dict[Hashable, SmoothFit | RankDistribution] = {}
 
     @abstractmethod
     def parts(self, measure: Measure) -> Sequence[Part]:
@@ -411,9 +397,8 @@ class EstimatorFit(Fit):
         most_items = self.targets.most_items
         highest = [float(rank_weights(part.measure, most_items).max()) for part in parts]
         ends: dict[str, Any] = {"bounds": total, "largest": float(shares @ highest)}
-        linear = linear_form(self.estimator, is_exact=self.is_exact)
-        if linear is not None:
-            values = self.user_values(linear, measure)
+        if self.linear is not None:
+            values = self.user_values(self.linear, measure)
             summary = stats.summarize(values, level=level)
             return MeanOfUsers.of(summary.mean, values, interval=summary.interval, **ends)
         if self.source != "posterior":
@@ -539,38 +524,31 @@ def _summed(limits: Sequence[Any], shares: Floats) -> Bounds:
     return Bounds(low, high)
 
 
-@dataclass(frozen=True, eq=False)
 class RanksFit(EstimatorFit):
     """An estimator and the ranks of single targets, all of which are one part."""
 
-    observed: SampledRanks
-
-    @property
-    def targets(self) -> SampledRanks:
-        return self.observed
-
-    @property
-    def design(self) -> dict[str, Any]:
-        ranks, history = self.observed, None
+    def __init__(self, estimator: Estimator, ranks: SampledRanks) -> None:
+        history = None
         if ranks.history is not None:
-            is_read = self.estimator.reads_history and not ranks.is_exact and has_history(ranks)
+            is_read = estimator.reads_history and not ranks.is_exact and has_history(ranks)
             history = "read" if is_read else "not read"
         drawing: dict[str, Any] = {"replacement": ranks.replacement, "stages": ranks.stages}
-        return design_of(ranks.n_items, ranks.n_negatives, **drawing, history=history)
+        design = design_of(ranks.n_items, ranks.n_negatives, **drawing, history=history)
+        super().__init__(estimator, ranks, ranks, design)
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
         """Raise for measures that cannot be estimated; see `Fit.require`."""
-        self.estimator.check(self.observed)
-        require_defined(measures, self.observed.fewest_items)
+        self.estimator.check(self.targets)
+        require_defined(measures, self.targets.fewest_items)
 
     def parts(self, measure: Measure) -> list[Part]:
         """Return all targets with the measure."""
-        ranks = self.observed
+        ranks = self.targets
         return [Part(measure, ranks, np.arange(ranks.n_rows), ranks.weights * ranks.n_users, "all")]
 
     def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
         """Return each user's value by an estimator that is a mean over users: (n_users,)."""
-        ranks = self.observed
+        ranks = self.targets
         row_values = np.empty(ranks.n_rows)
         for design, rows in ranks.design_rows:
             row_values[rows] = linear.values(design, measure)[ranks.outcomes[rows]]

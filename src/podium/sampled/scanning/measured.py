@@ -36,7 +36,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,7 @@ from podium.metrics import Measure
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
-from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import Fit, IntervalOf, MeanOfUsers, covering, design_of
+from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
 from podium.sampled.scanning.ranks import ScannedRanks
 
 _MEANS = np.array([np.log(0.5), 0.0, -4.0, 0.0])
@@ -445,7 +444,6 @@ def combined(parts: Iterable[ErrorPart]) -> tuple[float, float]:
     return float(np.sqrt(variance)), variance**2 / uncertainty + 1.0 if uncertainty else np.inf
 
 
-@dataclass(frozen=True, eq=False)
 class ScanFit(Fit):
     """The distribution of unscored items, which is fitted once, and measures by it."""
 
@@ -453,27 +451,16 @@ class ScanFit(Fit):
 
     observed: ScannedRanks
 
+    def __init__(self, ranks: ScannedRanks) -> None:
+        is_biased = bool(ranks.is_open.any()) and not ranks.is_audited.any()
+        method, source = f"scan(k={ranks.k})", "posterior" if is_biased else "users"
+        design = design_of(ranks.n_items, ranks.n_scored)
+        super().__init__(ranks, method, source, (is_biased, "exact"), design)
+
     @cached_property
     def open_targets(self) -> OpenTargets:
         """The fitted distribution."""
         return OpenTargets.fit(self.observed)
-
-    @property
-    def method(self) -> str:
-        return f"scan(k={self.observed.k})"
-
-    @property
-    def source(self) -> ErrorFrom:
-        return "posterior" if self.bias[0] else "users"
-
-    @property
-    def bias(self) -> tuple[bool, IntervalOf]:
-        is_settled = not self.observed.is_open.any()
-        return not (self.observed.is_audited.any() or is_settled), "exact"
-
-    @property
-    def design(self) -> dict[str, Any]:
-        return design_of(self.observed.n_items, self.observed.n_scored)
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
         """Raise for measures that cannot be estimated; see `Fit.require`."""

@@ -6,24 +6,40 @@ the factor c depends on r: recall has c = 1 / r and s = 1 if the target is among
 mean of the terms is then the mean factor times the mean of s under the distribution in which each
 user has the weight c(r). A single fit with these weights serves all r without any assumption on how
 ranks depend on r. Positions with few users are estimated together, with their mean term.
+
+With the first items of a proxy's list, the terms are the same, and `StrataFit` estimates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from podium import metrics
 from podium.errors import ArgumentError
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure, Terms
+from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
-from podium.sampled.distribution import RANK_AUC, require_defined
-from podium.sampled.estimators import LinearEstimator
-from podium.sampled.fits import EstimatorFit, Fit, Part, Tally, design_of
+from podium.sampled.distribution import RANK_AUC, require_defined, values_of
+from podium.sampled.estimators import Estimator, LinearEstimator
+from podium.sampled.estimators.naive import Naive
+from podium.sampled.fits import (
+    EstimatorFit,
+    Fit,
+    MeanOfUsers,
+    Part,
+    Tally,
+    covering,
+    design_of,
+    standard_error,
+)
 from podium.sampled.ranks import SampledRanks, columns_at
+from podium.sampled.scanning.measured import OpenTargets, scan_bounds
+from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.ranks import SharedRanks
 
 _LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours
@@ -138,29 +154,6 @@ def _form(measure: Measure, place: tuple[int, int], n_items: int) -> tuple[float
     return largest, (weights / largest).round(_DIGITS).tobytes() if largest > 0 else b""
 
 
-def user_values(
-    estimator: LinearEstimator, shared: SharedRanks, measure: Measure, parts: Sequence[Group | Part]
-) -> Floats:
-    """Return each user's value by an estimator that is a mean over users: float64, (n_users,).
-
-    `parts` are the groups of the measure. The terms of other targets are 0.
-    """
-    targets = shared.targets
-    values, has_term = np.zeros(targets.n_rows), np.zeros(targets.n_rows, np.bool_)
-    for part in parts:
-        has_term[part.rows] = True
-    for design, rows in targets.design_rows:
-        known: dict[bytes, Floats] = {}  # of terms that differ by a factor
-        for place, members in _places_of(shared, rows[has_term[rows]]):
-            largest, form = _form(measure, place, design.n_items)
-            if largest > 0 and form not in known:
-                term = Terms.of(measure, (*place, 1.0 / largest))
-                known[form] = estimator.values(design, term)
-            if largest > 0:
-                values[members] = (known[form] * largest)[targets.outcomes[members]]
-    return np.bincount(targets.owner, values, shared.n_users).astype(np.float64)
-
-
 def _places_of(shared: SharedRanks, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Yield the places of some rows, with the rows that have each."""
     span = int(shared.n_pos.max()) + 1
@@ -204,26 +197,14 @@ class GroupPart(Part):
         return Tally(self.ranks, weights * (n_users / weights.sum()))
 
 
-@dataclass(frozen=True, eq=False)
 class SharedFit(WholeFit, EstimatorFit):
     """An estimator, fitted to the groups of measures."""
 
-    observed: SharedRanks
-    _parts: dict[Measure, list[GroupPart]] = field(
-        default_factory=dict[Measure, "list[GroupPart]"], kw_only=True
-    )
-    _ranks: dict[Hashable, SampledRanks] = field(
-        default_factory=dict[Hashable, SampledRanks], kw_only=True
-    )
-
-    @property
-    def targets(self) -> SampledRanks:
-        return self.observed.targets
-
-    @property
-    def design(self) -> dict[str, Any]:
-        ranks = self.observed
-        return design_of(ranks.n_items, ranks.n_negatives, replacement=ranks.replacement)
+    def __init__(self, estimator: Estimator, ranks: SharedRanks) -> None:
+        design = design_of(ranks.n_items, ranks.n_negatives, replacement=ranks.replacement)
+        EstimatorFit.__init__(self, estimator, ranks, ranks.targets, design)
+        self._parts: dict[Measure, list[GroupPart]] = {}
+        self._ranks: dict[Hashable, SampledRanks] = {}
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
         """Raise for measures that cannot be estimated; see `Fit.require`."""
@@ -238,9 +219,129 @@ class SharedFit(WholeFit, EstimatorFit):
 
     def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
         """Return each user's value by an estimator that is a mean over users: (n_users,)."""
-        return user_values(linear, self.observed, measure, self.parts(measure))
+        targets = self.targets
+        values, has_term = np.zeros(targets.n_rows), np.zeros(targets.n_rows, np.bool_)
+        for part in self.parts(measure):  # the terms of other targets are 0
+            has_term[part.rows] = True
+        for design, rows in targets.design_rows:
+            known: dict[bytes, Floats] = {}  # of terms that differ by a factor
+            for place, members in _places_of(self.observed, rows[has_term[rows]]):
+                largest, form = _form(measure, place, design.n_items)
+                if largest > 0 and form not in known:
+                    term = Terms.of(measure, (*place, 1.0 / largest))
+                    known[form] = linear.values(design, term)
+                if largest > 0:
+                    values[members] = (known[form] * largest)[targets.outcomes[members]]
+        return np.bincount(targets.owner, values, self.n_users).astype(np.float64)
 
     def _part(self, group: Group) -> GroupPart:
         if group.key not in self._ranks:
             self._ranks[group.key] = group.ranks(self.targets)
         return GroupPart(group.term, self._ranks[group.key], group.rows, group.sizes, group.key)
+
+
+_CONFIDENCE = 0.95  # of the bounds of means, which do not depend on the level of intervals
+
+STRATA, NAIVE = "strata", Naive.name
+"""The methods: the expected value given the counts, and the value among the ranked items."""
+
+
+class StrataFit(WholeFit):
+    """Fits of the unlisted items above targets; those of equal groups are done once.
+
+    The number of listed items above a target is known. That of unlisted items above it has a
+    distribution of `podium.sampled.scanning.measured`, which is fitted to each group.
+    """
+
+    omits_assumptions: ClassVar[bool] = True
+
+    def __init__(self, name: str, ranks: SharedRanks) -> None:
+        n_listed, is_biased = cast("Ints", ranks.n_listed), not ranks.is_exact
+        design = design_of(ranks.n_items, ranks.n_negatives + n_listed, n_listed=n_listed)
+        source = "posterior" if is_biased and name == STRATA else "users"
+        interval_of = "expectation" if is_biased and name == NAIVE else "exact"
+        super().__init__(ranks, name, source, (is_biased, interval_of), design)
+        self._known: dict[tuple[bytes, bytes, int], OpenTargets] = {}
+
+    def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
+        parts = [part for _, of_group in self._parts(measure) for part in of_group]
+        of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
+        low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
+        return Bounds(low, high)
+
+    def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
+        ranks, k, n = self.observed, measure.k or 1, self.n_users
+        values, influences, largest = np.zeros((3, n))
+        for group, parts in self._parts(measure):
+            fit, gradient = self._fit(group, k), np.zeros(4)
+            for shape, part in zip(group.shapes, parts, strict=True):
+                rows = ranks.owner[shape.rows]
+                np.add.at(values, rows, shape.sizes * part.values)
+                np.add.at(largest, rows, shape.sizes)
+                gradient += part.share * part.gradient
+            of_targets = fit.influences(self._scanned(group, k), n * gradient)
+            np.add.at(influences, ranks.owner[group.rows], of_targets)
+        ends, effects = self.bounds(measure, _CONFIDENCE), values + influences
+        mean = min(max(float(values.mean()), ends.low), ends.high)
+        prior_decides = standard_error(influences) > standard_error(values)
+        interval = t_interval(mean, standard_error(effects), n, level)
+        interval = inside(interval, (0.0, float(largest.mean())))
+        limits = self.bounds(measure, level) if bounds or prior_decides else None
+        if prior_decides and limits is not None:  # the exact mean can be anywhere between them
+            interval = covering(interval, limits)
+        shown = limits if bounds else None
+        own: dict[str, Any] = {"interval": interval, "prior_decides": prior_decides}
+        return MeanOfUsers.of(mean, effects, bounds=shown, **own)
+
+    def _parts(self, measure: Measure) -> Iterator[tuple[Group, list[_Part]]]:
+        """Yield the groups of a measure, with a part for each of their shapes."""
+        for group in groups(self.observed, measure):
+            fit = self._fit(group, measure.k or 1)
+            yield group, [self._part(shape, measure, fit) for shape in group.shapes]
+
+    def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
+        return self.observed.scanned(targets.rows, targets.sizes, k)
+
+    def _fit(self, group: Group, k: int) -> OpenTargets:
+        key = (*group.key, k)
+        if key not in self._known:
+            self._known[key] = OpenTargets.fit(self._scanned(group, k))
+        return self._known[key]
+
+    def _part(self, shape: Shape, measure: Measure, fit: OpenTargets) -> _Part:
+        weights = shape.weights(measure, int(self.observed.n_candidates.max()))[: measure.k]
+        ranks = self._scanned(shape, measure.k or 1)
+        share = float(shape.sizes.sum()) / self.n_users
+        return _Part(ranks, weights, fit, share, self.method == NAIVE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The targets of a shape, with the values of their terms by rank and the fit of the group.
+
+    The measure contains the mean value of these targets times `share`.
+    """
+
+    ranks: ScannedRanks
+    weights: Floats
+    fit: OpenTargets
+    share: float
+    is_naive: bool
+
+    @property
+    def values(self) -> Floats:
+        """The value of each target's term, divided by its size: float64, (n,)."""
+        if not self.is_naive:
+            return self.fit.values(self.ranks, self.weights)
+        return values_of(self.weights, self.ranks.above)
+
+    @property
+    def gradient(self) -> Floats:
+        """The derivative of the mean value by the parameters of the fit: float64, (4,)."""
+        return np.zeros(4) if self.is_naive else self.fit.gradient(self.ranks, self.weights)
+
+    def bounds(self, confidence: float) -> Floats:
+        """Return the range of a measure that the observations allow."""
+        return np.array(scan_bounds(self.ranks, self.weights, self.fit, confidence))
