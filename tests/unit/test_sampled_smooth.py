@@ -21,7 +21,6 @@ from podium.sampled import (
     evaluate,
     simulate_ranks,
 )
-from podium.sampled.estimators.smooth import _draw_users
 from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex, n_observed
 from podium.sampled.estimators.smooth.fit import (
@@ -30,6 +29,7 @@ from podium.sampled.estimators.smooth.fit import (
     Sample,
     State,
     _climb,
+    _draw_users,
     combined_mass,
     log_moments,
     modes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.registry import Values
@@ -49,6 +50,8 @@ class Estimator(ABC):
         The source of standard errors: the values of users (`LinearEstimator`), resampled users, or
         `posterior`. Intervals from `posterior` are for the exact measure, even if the method is
         biased.
+    constraints : dict of str to callable
+        The check of each parameter: a function of the value and the name that returns the value.
     """
 
     name: ClassVar[str]
@@ -60,6 +63,11 @@ class Estimator(ABC):
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
     error_from: ClassVar[ErrorFrom] = "bootstrap"
+    constraints: ClassVar[_check.Constraints] = {}
+
+    def __post_init__(self) -> None:
+        """Check each parameter; None is accepted where it is the default."""
+        vars(self).update(_check.parameters(self))
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Estimate the distribution of the target's rank among all items.

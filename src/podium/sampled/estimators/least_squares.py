@@ -146,6 +146,7 @@ def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
         )
 
 
+_GAMMA = partial(_check.number, low=0.0, high=1.0, strict=True)
 _SLACK = 1e-12  # the tolerance of the optimality test, as a share of the gradient's terms
 
 
@@ -188,12 +189,9 @@ class BV(LinearEstimator):
     name: ClassVar[str] = "bv"
     label: ClassVar[str] = "BV"
     grows: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
 
     gamma: float = 0.1
-
-    def __post_init__(self) -> None:
-        gamma = _check.number(self.gamma, "gamma", low=0.0, high=1.0, strict=True)
-        object.__setattr__(self, "gamma", gamma)
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Solve for the value of each outcome; see `LinearEstimator.values`."""
@@ -235,13 +233,10 @@ class BVPrior(Estimator):
     name: ClassVar[str] = "bv-prior"
     label: ClassVar[str] = "BV, estimated prior"
     grows: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
 
     gamma: float = 0.01
     prior: str | Estimator | RankDistribution = "mle"
-
-    def __post_init__(self) -> None:
-        gamma = _check.number(self.gamma, "gamma", low=0.0, high=1.0, strict=True)
-        object.__setattr__(self, "gamma", gamma)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""

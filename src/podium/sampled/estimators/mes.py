@@ -60,11 +60,9 @@ class MES(Estimator):
     name: ClassVar[str] = "mes"
     label: ClassVar[str] = "MES"
     consistent: ClassVar[bool] = False
+    constraints: ClassVar[_check.Constraints] = {"eta": _check.positive}
 
     eta: float = 0.01
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _check.positive(self.eta, "eta"))
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import nnls
@@ -204,6 +205,12 @@ WEIGHTS: dict[str, Weight] = {
 }
 """Functions of a sampled rank divided by `scale` that give its weight, by name."""
 
+_N_STEPS = partial(_check.cutoff, required=False)
+
+
+def _weight(value: Any, name: str) -> Any:
+    return value if callable(value) else _check.choice(value, name, list(WEIGHTS))
+
 
 @register
 @dataclass(frozen=True)
@@ -249,12 +256,9 @@ class MLE(Estimator):
     name: ClassVar[str] = "mle"
     label: ClassVar[str] = "MLE"
     grows: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {"n_steps": _N_STEPS}
 
     n_steps: int | None = 100
-
-    def __post_init__(self) -> None:
-        n_steps = _check.cutoff(self.n_steps, name="n_steps", required=False)
-        object.__setattr__(self, "n_steps", n_steps)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps, or find the maximum; see `Estimator.fit`."""
@@ -389,17 +393,15 @@ class WMLE(Estimator):
     label: ClassVar[str] = "WMLE (tilted)"
     consistent: ClassVar[bool] = False
     mixes_sizes: ClassVar[bool] = False
+    constraints: ClassVar[_check.Constraints] = {
+        "weight": _weight,
+        "scale": _check.positive,
+        "n_steps": _N_STEPS,
+    }
 
     weight: str | Weight = "ndcg"
     scale: float = 10.0
     n_steps: int | None = 100
-
-    def __post_init__(self) -> None:
-        if not callable(self.weight):
-            _check.choice(self.weight, "weight", list(WEIGHTS))
-        object.__setattr__(self, "scale", _check.positive(self.scale, "scale"))
-        n_steps = _check.cutoff(self.n_steps, name="n_steps", required=False)
-        object.__setattr__(self, "n_steps", n_steps)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps with weighted shares; see `Estimator.fit`.

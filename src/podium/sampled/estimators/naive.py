@@ -135,12 +135,9 @@ class RecallMap(LinearEstimator):
     name: ClassVar[str] = "recall-map"
     label: ClassVar[str] = "recall map"
     gives_distribution: ClassVar[bool] = False
+    constraints: ClassVar[_check.Constraints] = {"a": _check.positive}
 
     a: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.a is not None:
-            object.__setattr__(self, "a", _check.positive(self.a, "a"))
 
     def cutoffs(self, design: Design) -> Floats:
         """Return f(1), f(2), ... of a design: float64, (n_outcomes,).

@@ -1,4 +1,4 @@
-"""Penalised maximum likelihood under each penalty, and the errors of the fits.
+"""Penalised maximum likelihood under each penalty, the errors of the fits, and draws about them.
 
 The prior on distributions of ranks: the log density of ranks is a cubic spline in log(R / (n_items
 - R)), plus a parabola, plus the effect of a user's own items. The second differences of the spline
@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, solve_triangular
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
@@ -132,6 +132,13 @@ def with_history(cells: Cells, history: Floats, shares: Floats, spread: Spread =
         block_diag(rough, _HISTORY_ROUGHNESS * rough, np.zeros((1, 1))),
         fixed,
     )
+
+
+def _prior(cells: Cells, row_index: RowIndex, shares: Floats, spread: Spread) -> Prior:
+    """Return the family with one density for all users, or with those that depend on history."""
+    if not row_index.has_groups:
+        return without_history(cells, spread)
+    return with_history(cells, row_index.sizes, shares, spread)
 
 
 def with_peak(prior: Prior, slope: float) -> Prior:
@@ -433,6 +440,14 @@ class State:
     weights: Floats
     row_index: RowIndex
 
+    @classmethod
+    def fit(cls, cells: Cells, row_index: RowIndex, sample: Sample) -> State:
+        """Fit the family of users with these groups."""
+        shares = sample.counts.sum(axis=1) / sample.counts.sum()
+        prior = _prior(cells, row_index, shares, USUAL)
+        fitted_modes, weights = modes(prior, sample)
+        return cls(cells, prior, sample, shares, tuple(fitted_modes), weights, row_index)
+
 
 def combined_mass(states: Sequence[State]) -> Floats:
     """Return the mass of cells, combined over the families' densities: (n_cells,).
@@ -514,3 +529,204 @@ def _slope(mode: Mode, state: State, weights: Floats) -> Floats:
     group_means = mode.mass @ weights
     weighted_mass = (state.shares[:, None] * mode.mass) * (weights - group_means[:, None])
     return np.matmul(weighted_mass[:, None], state.prior.design).sum(axis=(0, 1))
+
+
+_MAX_DRAWS, _MIN_DRAWS = 2000, 500  # the limits of the number of drawn distributions
+_MAX_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
+_DETERMINED = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
+_UNCERTAIN_RATIO = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
+_MIN_UNCERTAIN_RANKS = 10  # ranks that must be uncertain for the prior to decide
+_STEEP = 0.5  # the exponent over the first ranks from which a peak at rank 1 is possible
+_MAX_LOSS = 0.1  # the largest loss of log likelihood at which a peak is allowed
+_FREEDOM = 10.0  # of Student's t, which has wider tails than the normal approximation
+_TAILS = 0.025, 0.975
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Distributions of these users' ranks that fit the sample, and its uncertain first cells.
+
+    Attributes
+    ----------
+    masses : float64, (n_draws, n_cells)
+    weights : float64, (n_draws,)
+        The weights of the draws, which sum to 1.
+    n_uncertain : int
+        The number of first cells in which the prior decides the share of users, because the sample
+        leaves it uncertain by a factor of 20 or more; 0 if these are fewer than the first 10 ranks.
+    """
+
+    masses: Floats
+    weights: Floats
+    n_uncertain: int
+
+    def quantile(self, worth: Floats, level: float) -> float:
+        """Return a quantile of the mean of each cell's worth; it increases with the worth."""
+        return weighted_quantile(self.masses @ worth, self.weights, level)
+
+
+def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draws:
+    """Draw equally often per family, from posteriors with any slope at rank 1 and any bend.
+
+    Parameters
+    ----------
+    states : sequence of State
+        The families of the estimate, whose slope at rank 1 is about 0.
+    factor : float64, (n_cells,), optional
+        The factor by which the estimate differs from that of the families. Draws with it and
+        without it are combined.
+    n_users : float
+        The equivalent number of targets of the users.
+
+    Returns
+    -------
+    Draws
+    """
+    rng = np.random.default_rng([*b"smooth"])
+    family_draws = [_draw_family(state, rng) for state in states]
+    masses = np.concatenate([mass for mass, _ in family_draws])
+    weights = np.concatenate([weight for _, weight in family_draws]) / len(family_draws)
+    if factor is not None:
+        masses = np.concatenate([masses, _normalised(masses * factor)])
+        weights = np.concatenate([weights, weights]) / 2
+    n_cells = _n_uncertain_cells(masses, weights)
+    n_uncertain = n_cells if states[0].cells.edges[n_cells] >= _MIN_UNCERTAIN_RANKS else 0
+    unseen_variance = np.max([_undetermined_variance(state) for state in states], axis=0)
+    return Draws(_draw_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
+
+
+def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
+    """Return the smallest value with at least the level's weight at or below it."""
+    order = np.argsort(values)
+    position = int(np.searchsorted(np.cumsum(weights[order]), level * float(weights.sum())))
+    return float(values[order[min(position, values.size - 1)]])
+
+
+def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw coefficients near each mode, with importance weights."""
+    sample = state.sample
+    prior, fitted_modes, shares = _with_free_slope(state)
+    work = sample.chances.size * len(sample.counts)
+    n = int(np.clip(_MAX_WORK // work, _MIN_DRAWS, _MAX_DRAWS))
+    counts = rng.multinomial(n // 2, shares)
+    draws_by_mode = [
+        _draw_near(mode, prior, penalty, sample, state.shares, int(count), rng)
+        for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
+        if count
+    ]
+    masses = np.concatenate([mass for mass, _ in draws_by_mode])
+    log_weights = np.concatenate([log for _, log in draws_by_mode])
+    weights = np.exp(log_weights - log_weights.max())
+    weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # limit single draws
+    return masses, weights / weights.sum()
+
+
+def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
+    """Return the family with any slope at rank 1 and any bend, its modes and their weights.
+
+    The family has a peak at rank 1 alone if the density falls steeply over the first ranks and the
+    sample does not contradict a peak. No sample shows a peak directly, but it increases the density
+    of the first ranks, so that the density falls more steeply there than below.
+    """
+    free_prior = _prior(state.cells, state.row_index, state.shares, ANY)
+    free_modes, free_weights = modes(free_prior, state.sample)
+    slope = top_exponent(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
+    if slope < _STEEP:
+        return free_prior, free_modes, free_weights
+    peaked = with_peak(free_prior, slope)
+    peaked_modes, peaked_weights = modes(peaked, state.sample)
+    if evidence(peaked_modes) < evidence(free_modes) - _MAX_LOSS:
+        return free_prior, free_modes, free_weights
+    return peaked, peaked_modes, peaked_weights
+
+
+def _draw_near(
+    mode: Mode,
+    prior: Prior,
+    penalty: Floats,
+    sample: Sample,
+    shares: Floats,
+    n_pairs: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Draw pairs of coefficients symmetric about a mode; return masses and log weights."""
+    # The draws have a t distribution about the mode, whose tails are heavier than the posterior's,
+    # so that importance weights stay moderate. Each draw has a mirror image, which centres the
+    # mean.
+    size = mode.coefficients.size
+    noise = rng.standard_normal((n_pairs, size))
+    noise *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
+    mirrored = np.concatenate([noise, -noise])
+    cholesky = np.linalg.cholesky(mode.precision)
+    points = mode.coefficients + solve_triangular(cholesky.T, mirrored.T).T
+    # The log weight is the log of the posterior density, prior times likelihood, minus that of the
+    # draw. The mode's evidence is subtracted because modes were drawn in proportion to it.
+    log_weights = (_FREEDOM + size) / 2.0 * np.log1p((mirrored**2).sum(axis=1) / _FREEDOM)
+    log_weights -= ((points @ penalty) * points).sum(axis=1) / 2.0
+    log_weights += (
+        np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(cholesky)).sum() - mode.evidence
+    )
+    masses = np.zeros((len(points), prior.sizes.size))
+    for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
+        mass = normalised(points @ design.T + prior.sizes)
+        observed_outcomes = np.flatnonzero(counts)
+        log_weights += (
+            np.log(np.maximum(mass @ sample.chances[:, observed_outcomes], _TINY))
+            @ counts[observed_outcomes]
+        )
+        masses += share * mass
+    return masses, log_weights
+
+
+def _normalised(masses: Floats) -> Floats:
+    return masses / masses.sum(axis=1, keepdims=True)
+
+
+def _n_uncertain_cells(masses: Floats, weights: Floats) -> int:
+    """Return the number of first cells whose share of users is uncertain by a factor."""
+    shares = np.cumsum(masses, axis=1)
+    low, high = 0, masses.shape[1]
+    while low < high:
+        cell = (low + high) // 2
+        low_share, high_share = (
+            weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS
+        )
+        low, high = (cell + 1, high) if high_share >= _UNCERTAIN_RATIO * low_share else (low, cell)
+    return low
+
+
+def _undetermined_variance(state: State) -> Floats:
+    """Return the part of users' variance at each cell that the sampled ranks do not determine.
+
+    It is computed from the uncertainty of the share of users down to a rank, as far as this grows
+    with the rank. Below, the sampled ranks determine most of the share.
+    """
+    mode = state.modes[int(np.argmax(state.weights))]
+    sample, total = state.sample, np.zeros(state.cells.sizes.size)
+    for mass, counts in zip(mode.mass, sample.counts, strict=True):
+        observed_outcomes = np.flatnonzero(counts)
+        joint = mass[:, None] * sample.chances[:, observed_outcomes]
+        cumulative = np.cumsum(joint / np.maximum(joint.sum(axis=0), _TINY), axis=0)
+        total += (cumulative * (1.0 - cumulative)) @ counts[observed_outcomes]
+    variances = np.maximum.accumulate(total / sample.counts.sum())
+    mass = state.shares @ mode.mass
+    return np.diff(variances, prepend=0.0) / np.maximum(mass, _TINY)
+
+
+def _draw_users(
+    masses: Floats, undetermined: Floats, n_users: float, rng: np.random.Generator
+) -> Floats:
+    """Return distributions over a finite number of users, given those of the population."""
+    n_varied = (
+        int(np.flatnonzero(undetermined >= _DETERMINED)[-1]) + 1
+        if (undetermined >= _DETERMINED).any()
+        else 0
+    )
+    variance_share = np.clip(undetermined[:n_varied], _DETERMINED, 1.0)
+    # A Poisson number times the share has the mean of the users there and the share of their
+    # variance.
+    scaled_counts = rng.poisson(masses[:, :n_varied] * n_users / variance_share)
+    distributions = masses.copy()
+    distributions[:, :n_varied] = scaled_counts * variance_share / n_users
+    distributions[distributions.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # draws without any user
+    return _normalised(distributions)
