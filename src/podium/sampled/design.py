@@ -83,10 +83,10 @@ class Design:
             raise ArgumentError(
                 f"{arg.stages} must end in {arg.n_negatives} = {n_negatives}, got {stages[-1]}."
             )
-        object.__setattr__(self, "n_items", n_items)
-        object.__setattr__(self, "n_negatives", n_negatives)
-        object.__setattr__(self, "replacement", _check.flag(self.replacement, "replacement"))
-        object.__setattr__(self, "stages", stages)
+        replacement = _check.flag(self.replacement, "replacement")
+        vars(self).update(
+            n_items=n_items, n_negatives=n_negatives, replacement=replacement, stages=stages
+        )
 
     @property
     def n_outcomes(self) -> int:

@@ -74,10 +74,8 @@ def rank_weights(measure: Measure, n_items: int) -> Floats:
 
 def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     """Return `rank_weights` for every rank: float64, (n_items,)."""
-    weights = np.zeros(n_items)
     top = rank_weights(measure, n_items)
-    weights[: top.size] = top
-    return weights
+    return np.pad(top, (0, n_items - top.size))
 
 
 def require_defined(measures: Iterable[Measure], n_items: int, ranked: str = "a catalogue") -> None:
@@ -137,9 +135,8 @@ class RankDistribution:
         _check.finite(values, "probabilities", advice="Fit again.")
         if abs(values.sum() - 1.0) > _SUM_TOLERANCE:
             raise ArgumentError(f"probabilities must sum to 1, got {values.sum():.9g}.")
-        object.__setattr__(self, "probabilities", values)
         smallest = _check.cutoff(fewest_items, name="fewest_items", required=False)
-        object.__setattr__(self, "fewest_items", smallest or values.size)
+        vars(self).update(probabilities=values, fewest_items=smallest or values.size)
 
     @classmethod
     def of_ranks(

@@ -253,11 +253,9 @@ class SampledRanks(RowsOfUsers):
         }
         fields["history"] = _read_history(history, fields["n_items"], observed.size)
         fields["row_weights"] = weights(row_weights, observed.size)
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(fields)
         refuse_large(self.most_items)
-        self._refuse_large_samples()
-        self._refuse_outside()
+        self._refuse_impossible()
         self._refuse_off_stage()
         self._leave_out_weights_of_zero()
 
@@ -370,26 +368,21 @@ class SampledRanks(RowsOfUsers):
             )
         return first
 
-    def _refuse_large_samples(self) -> None:
-        is_too_large = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
+    def _refuse_impossible(self) -> None:
+        sizes, n_items = (np.broadcast_to(n, self.n_rows) for n in (self.n_negatives, self.n_items))
+        is_too_large = sizes >= n_items
         if is_too_large.any():
             row = int(np.argmax(is_too_large))
-            n, items = (
-                int(np.broadcast_to(v, self.n_rows)[row]) for v in (self.n_negatives, self.n_items)
-            )
             raise ArgumentError(
-                f"{arg.n_negatives} must be below {arg.n_items}, got {n} of {items} "
-                f"items{self._row_text(row)}. {arg.n_items} is the size of the whole catalogue, "
-                "including the target."
+                f"{arg.n_negatives} must be below {arg.n_items}, got {sizes[row]} of "
+                f"{n_items[row]} items{self._row_text(row)}. {arg.n_items} is the size of the "
+                "whole catalogue, including the target."
             )
-
-    def _refuse_outside(self) -> None:
-        is_outside = (self.ranks < 1) | (self.ranks > self.n_negatives + 1)
+        is_outside = (self.ranks < 1) | (self.ranks > sizes + 1)
         if is_outside.any():
             row = int(np.argmax(is_outside))
-            highest = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
             raise ArgumentError(
-                f"ranks must lie from 1 to {arg.n_negatives} + 1 = {highest}, got "
+                f"ranks must lie from 1 to {arg.n_negatives} + 1 = {sizes[row] + 1}, got "
                 f"{self.ranks[row]}{self._row_text(row)} ({int(is_outside.sum())} such ranks). "
                 f"Ranks start at 1, and {arg.n_negatives} does not include the target."
             )
@@ -415,8 +408,7 @@ class SampledRanks(RowsOfUsers):
         if self.row_weights is None or self.row_weights.all():
             return
         names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights")
-        for name, column in columns_at(self, names, self.row_weights > 0).items():
-            object.__setattr__(self, name, column)
+        vars(self).update(columns_at(self, names, self.row_weights > 0))
 
     def _row_text(self, row: int) -> str:
         return f" at row {row}" + (

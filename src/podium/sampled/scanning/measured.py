@@ -47,7 +47,7 @@ from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
 from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
-from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.ranks import LEAST_DEPTH, ScannedRanks
 
 _MEANS = np.array([np.log(0.5), 0.0, -4.0, 0.0])
 _PRECISIONS = np.array([1.0, 1.0, 1 / 16, 1 / 9])  # of normal priors of s0, s1, w0, w1
@@ -138,14 +138,6 @@ class OpenTargets:
     def shapes(self, above_listed: Ints) -> tuple[Floats, Floats]:
         """Return alpha and beta of targets with some listed items above: float64, (n,) each."""
         return _shapes(np.log1p(above_listed), self.coefficients)
-
-    def outcome_chances(self, above_listed: Ints, n_drawn: Ints, most: int) -> Floats:
-        """Return the probabilities of 0 .. most drawn items above: float64, (n_cases, most + 1)."""
-        from scipy.stats import betabinom
-
-        alpha, beta = self.shapes(above_listed)
-        shapes = n_drawn[:, None], alpha[:, None], beta[:, None]
-        return np.asarray(betabinom.pmf(np.arange(most + 1), *shapes), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,28 +272,22 @@ def _audited_loss(ranks: ScannedRanks, weights: Floats, log_odds: float) -> floa
 def _drawn_loss(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, log_odds: float) -> float:
     """Return an upper bound on the mean loss by the penalties of drawn items."""
     cases = Cases.of(ranks, weights.size)
-    expected = fit.outcome_chances(cases.above_listed, cases.n_drawn, cases.shares.shape[1] - 1)
-    expected = cases.censored(expected) * cases.shares.sum(axis=1, keepdims=True)
+    expected = cases.expected_shares(fit)
     detection = float(np.median(cases.n_drawn / cases.n_unlisted))
+    largest_share = float(np.bincount(ranks.owner, ranks.weights).max())  # of a user
     best, loss = np.inf, np.inf
     for ratio in _RATIOS:
         theta = float(np.log1p((1.0 - ratio) * detection / (1.0 - detection))) / weights.max()
-        margin = log_odds / max(theta, 1e-300) * ranks.largest_share
-        chosen = _chosen_penalties(cases, weights, theta, expected)
+        margin = log_odds / max(theta, 1e-300) * largest_share
+        chosen = largest = cases.largest_losses(weights)
+        if theta:  # the linear penalty of a case, or the largest loss, with the smaller sum
+            linear = cases.linear_penalties(weights, theta)
+            is_smaller = (expected * (linear - largest)).sum(axis=1, keepdims=True) < 0
+            chosen = np.where(is_smaller, linear, largest)
         planned = float((expected * chosen).sum()) + margin
         if planned < best:
             best, loss = planned, float((cases.shares * chosen).sum() + margin)
     return loss
-
-
-def _chosen_penalties(cases: Cases, weights: Floats, theta: float, expected: Floats) -> Floats:
-    """Return the penalties of each case, linear or the largest loss, with the smaller sum."""
-    largest = cases.largest_losses(weights)
-    if not theta:
-        return largest
-    linear = cases.linear_penalties(weights, theta)
-    is_smaller = (expected * (linear - largest)).sum(axis=1, keepdims=True) < 0
-    return np.where(is_smaller, linear, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +313,10 @@ class Cases:
     def of(cls, ranks: ScannedRanks, k: int) -> Cases:
         """Return the cases for values that are 0 with k items above the target."""
         n_unlisted = ranks.n_items - 1 - ranks.n_listed
-        n_drawn = _planned_draws(ranks, n_unlisted)
+        # In a scan, targets that stay open have the same number of draws. Without such a number,
+        # targets have the draws that they would have in any case.
+        sizes = np.unique(ranks.n_drawn[ranks.is_open])
+        n_drawn = np.minimum(sizes[0] if sizes.size == 1 else ranks.n_drawn, n_unlisted)
         rows = np.flatnonzero((ranks.above_listed < k) & (n_drawn < n_unlisted))
         columns = np.stack([ranks.above_listed[rows], n_drawn[rows]])
         (above_listed, size), case = np.unique(columns, axis=1, return_inverse=True)
@@ -347,11 +336,16 @@ class Cases:
         """The number of drawn items above that makes the value 0: int64, (n_cases, 1)."""
         return self.shares.shape[1] - 1 - self.above_listed[:, None]
 
-    def censored(self, chances: Floats) -> Floats:
-        """Move the chances of larger numbers to the number that makes the value 0."""
+    def expected_shares(self, fit: OpenTargets) -> Floats:
+        """Return the shares that the fitted distribution expects: float64, (n_cases, k + 1)."""
+        from scipy.stats import betabinom
+
+        shapes = (self.n_drawn, *fit.shapes(self.above_listed))
+        chances = betabinom.pmf(self._numbers, *(column[:, None] for column in shapes))
         within: Floats = np.where(self._numbers < self._last, chances, 0.0)
         others: Floats = 1.0 - within.sum(axis=1, keepdims=True)
-        return np.where(self._numbers == self._last, others, within)
+        chances = np.where(self._numbers == self._last, others, within)
+        return chances * self.shares.sum(axis=1, keepdims=True)
 
     def largest_losses(self, weights: Floats) -> Floats:
         """Return the loss if all unscored items are above, by b: float64, (n_cases, k + 1)."""
@@ -369,10 +363,7 @@ class Cases:
             with np.errstate(divide="ignore"):  # 0 with a steep penalty, which is steep enough
                 return np.log(expectations).max(axis=1)
 
-        low, high = (
-            np.zeros(self.n_drawn.size),
-            np.full(self.n_drawn.size, _STEEPEST / theta),
-        )
+        low, high = np.zeros(self.n_drawn.size), np.full(self.n_drawn.size, _STEEPEST / theta)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             is_enough = excess(middle) <= 0.0
@@ -401,16 +392,6 @@ class Cases:
         n_above = np.minimum(self._n_above[:, :, None], n_rest)
         chances = hypergeom.logpmf(self._numbers, n_rest, n_above, self.n_drawn[:, None, None])
         return np.asarray(chances, np.float64)
-
-
-def _planned_draws(ranks: ScannedRanks, n_unlisted: Ints) -> Ints:
-    """Return the number of draws that each target would have if it stayed open.
-
-    In a scan, this number is the same for all targets. Without such a number, targets have the
-    draws that they would have in any case.
-    """
-    sizes = np.unique(ranks.n_drawn[ranks.is_open])
-    return np.minimum(sizes[0] if sizes.size == 1 else ranks.n_drawn, n_unlisted)
 
 
 _LEVEL = 0.95  # of the bounds of means, for intervals of any level
@@ -498,7 +479,9 @@ class ScanFit(Fit):
             influences, other = _error_of_fit(ranks, weights, self.open_targets)
         ends = self.bounds(measure, (1.0 + _LEVEL) / 2)
         mean = min(max(float(of_users.mean()) + correction, ends.low), ends.high)
-        is_unknown = ranks.has_short_lists and bool(ranks.is_open.any())
+        # Short lists don't settle most targets that rank far below the first k.
+        is_short = bool(ranks.n_listed.max() < LEAST_DEPTH * ranks.k)
+        is_unknown = is_short and bool(ranks.is_open.any())
         is_larger = other.variance + spread(influences).variance > spread(of_users).variance
         prior_decides = not is_audited and (is_unknown or is_larger)
         effects = of_users + influences
@@ -533,11 +516,11 @@ def _error_of_fit(
     targets of a user depend on each other, so that their effects are summed.
     """
     gradient = fit.gradient(ranks, weights)
-    if not ranks.has_several_targets:
+    if ranks.n_users == ranks.n_rows:
         variance = float(gradient @ fit.covariance @ gradient)
         return np.zeros(ranks.n_users), ErrorPart(variance, np.inf)
     of_targets = fit.influences(ranks, ranks.n_users * gradient)
-    return ranks.sums_of_users(of_targets), ErrorPart(0.0, np.inf)
+    return np.bincount(ranks.owner, of_targets).astype(np.float64), ErrorPart(0.0, np.inf)
 
 
 def _correction(

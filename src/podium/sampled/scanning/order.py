@@ -204,14 +204,11 @@ def draw_rest(
 
 def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints) -> Rows:
     """Return the hidden and the listed items of each target, increasing: `targets` are the rows."""
-    rows, numbers = plan.rows[targets], np.arange(targets.size)
-    sizes = plan.hidden.sizes[rows]
-    starts = np.repeat(plan.hidden.offsets[rows] - np.cumsum(sizes) + sizes, sizes)
-    hidden = plan.hidden.items[starts + np.arange(sizes.sum())]
+    hidden, numbers = plan.hidden.of(plan.rows[targets]), np.arange(targets.size)
     deepest = int(n_listed.max(initial=0))
     is_listed = np.arange(deepest) < n_listed[:, None]
     listed = order.items(targets, 0, deepest)[is_listed]
-    owners = np.concatenate([np.repeat(numbers, sizes), np.repeat(numbers, n_listed)])
-    pairs = np.sort(owners * plan.catalogue_size + np.concatenate([hidden, listed]))
+    owners = np.concatenate([np.repeat(numbers, hidden.sizes), np.repeat(numbers, n_listed)])
+    pairs = np.sort(owners * plan.catalogue_size + np.concatenate([hidden.items, listed]))
     counts = np.bincount(owners, minlength=targets.size)
     return Rows(row_offsets(counts), pairs % plan.catalogue_size, np.empty(pairs.size))

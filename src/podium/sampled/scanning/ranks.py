@@ -101,15 +101,15 @@ class ScannedRanks(RowsOfUsers):
         if not n_rows:
             raise ArgumentError("above_listed must hold at least one target, got none.")
         counts["n_items"] = np.broadcast_to(n_items, n_rows) if np.ndim(n_items) == 0 else n_items
-        for name, values in counts.items():
-            object.__setattr__(self, name, integers(values, name, n_rows, low=0))
-        users = np.arange(n_rows) if user is None else labels(user, "user", n_rows)
-        object.__setattr__(self, "user", users)
-        object.__setattr__(self, "k", _check.cutoff(k))
-        object.__setattr__(self, "row_weights", weights(row_weights, n_rows))
-        object.__setattr__(self, "item", None if item is None else labels(item, "item", n_rows))
         audited = np.full(n_rows, -1) if above_all is None else above_all
-        object.__setattr__(self, "above_all", integers(audited, "above_all", n_rows))
+        vars(self).update(
+            {name: integers(values, name, n_rows, low=0) for name, values in counts.items()},
+            user=np.arange(n_rows) if user is None else labels(user, "user", n_rows),
+            k=_check.cutoff(k),
+            row_weights=weights(row_weights, n_rows),
+            item=None if item is None else labels(item, "item", n_rows),
+            above_all=integers(audited, "above_all", n_rows),
+        )
         self._refuse_impossible()
         self._refuse_audit()
 
@@ -158,21 +158,6 @@ class ScannedRanks(RowsOfUsers):
         return (self.n_drawn > 0) & (self.above_listed < self.k)
 
     @property
-    def has_short_lists(self) -> bool:
-        """Whether lists are too short to settle most targets that rank far below the first k."""
-        return bool(self.n_listed.max() < LEAST_DEPTH * self.k)
-
-    @property
-    def has_several_targets(self) -> bool:
-        """Whether a user has several targets, whose outcomes depend on each other."""
-        return self.n_users < self.n_rows
-
-    @property
-    def largest_share(self) -> float:
-        """The largest weight of a user in the mean."""
-        return float(np.bincount(self._owner_and_sizes[0], self.weights).max())
-
-    @property
     def counts(self) -> Floats:
         """How often each target counts in fits: float64, (n,); 1 for targets of equal weight.
 
@@ -212,10 +197,6 @@ class ScannedRanks(RowsOfUsers):
         shares = self.weights * sizes.size
         sums = np.bincount(owner, values * shares).astype(np.float64)
         return about_mean(sums, np.bincount(owner, shares).astype(np.float64))
-
-    def sums_of_users(self, values: PerRow) -> Floats:
-        """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
-        return np.bincount(self._owner_and_sizes[0], values).astype(np.float64)
 
     def _refuse_audit(self) -> None:
         if not self.is_audited.any():

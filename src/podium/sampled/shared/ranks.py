@@ -120,8 +120,7 @@ class SharedRanks(RowsOfUsers):
             columns |= {"above_listed": strata.above_listed, "n_listed": strata.n_listed}
             columns |= {"user": strata.user, "n_items": strata.n_items}
         columns["item"] = None if item is None else labels(item, "item", columns["above"].size)
-        for name, value in columns.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(columns)
         for name in ("n_negatives", "n_items", "n_listed"):
             if columns[name] is not None:
                 _refuse_different(self, columns[name], name)
