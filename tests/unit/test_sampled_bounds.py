@@ -72,7 +72,7 @@ def test_bounds_of_known_ranks_hold_for_users_of_unequal_weight() -> None:
 def test_curves_are_sums_over_outcomes_at_every_rank(designs: list[Design]) -> None:
     n = designs[0].n_outcomes
     for values in (np.random.default_rng(n).normal(size=n), np.eye(n)[0]):
-        for design, curve in zip(designs, Curves.over(designs).sums(values), strict=True):
+        for design, curve in zip(designs, Curves(designs).sums(values), strict=True):
             error = np.abs(curve - design.probabilities() @ values).max()
             assert error <= MAX_RELATIVE_ERROR * np.abs(values).max()
 

@@ -211,7 +211,9 @@ def _range(
 ) -> tuple[Bounds, bool]:
     """Return the range of the mean of a worth, and whether some distribution fits."""
     if _are_nearly_whole(ranks):
-        return _bounds_of_known_ranks(ranks, worth, level), True
+        low = _least_mean(ranks, worth, level)
+        high = -_least_mean(ranks, lambda n_items: -worth(n_items), level)
+        return Bounds(low, high), True
     with one_blas_thread:
         low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))
     return Bounds(low, high), not miss > 0
@@ -348,19 +350,14 @@ def _are_nearly_whole(ranks: SampledRanks) -> bool:
     )
 
 
-def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:
-    """Return bounds on the mean of values of a population, of which the users are a sample.
+def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
+    """Return a bound on the mean worth of a population, of which users of known ranks are a sample.
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz, the share of users below any value differs
     from its expectation by a limited amount. At most this share of users may have the smallest
     value instead, or the largest. The share of weighted users is a sum of weights, and its error is
     that of `n_effective` users.
     """
-    low = _least_mean(ranks, worth, level)
-    return Bounds(low, -_least_mean(ranks, lambda n_items: -worth(n_items), level))
-
-
-def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
     lowest_values, lowest_value = np.empty(ranks.n_rows), np.inf
     for design, rows in ranks.design_rows:
         values = worth(design.n_items)
@@ -401,10 +398,8 @@ def _start_ranks(measure: Measure) -> StartRanks:
     def start_ranks(design: Design) -> Ints:
         depth = rank_weights(measure, design.n_items).size
         top, around_cutoff = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
-        starting_ranks = np.concatenate([top, around_cutoff])
-        inside = starting_ranks[(starting_ranks >= 1) & (starting_ranks <= design.n_items)]
-        return np.union1d(
-            spaced_ranks(design.n_items, min(design.n_negatives, _DENSEST), _DENSE), inside
-        )
+        near = np.concatenate([top, around_cutoff])
+        spaced = spaced_ranks(design.n_items, min(design.n_negatives, _DENSEST), _DENSE)
+        return np.union1d(spaced, near[(near >= 1) & (near <= design.n_items)])
 
     return start_ranks

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import f
 
-from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.design import Design, Floats
 from podium.sampled.likelihood import em, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import spaced_ranks
@@ -65,9 +65,7 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     """
     pooled = ranks if len(ranks.designs) == 1 else replace(ranks, n_items=ranks.most_items)
     fitted = em(likelihood(pooled), _EM_STEPS).probabilities
-    designs = tuple(
-        (design, float(counts.sum()) / ranks.n_users) for design, counts in pooled.designs
-    )
+    designs = tuple((d, float(counts.sum()) / ranks.n_users) for d, counts in pooled.designs)
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
     n_users = max(int(ranks.n_effective + _ROUNDING), 1)
     common = ball_of_shares(observed, designs, fitted, n_users, confidence)
@@ -76,9 +74,8 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     scaled = _rescaled(common, observed)
     values = {part.design.stages: part.values for part in scaled.parts}
     shares = ((design, float(counts.sum()) / ranks.n_users) for design, counts in ranks.designs)
-    return replace(
-        scaled, parts=tuple(Part(design, share, values[design.stages]) for design, share in shares)
-    )
+    parts = tuple(Part(design, share, values[design.stages]) for design, share in shares)
+    return replace(scaled, parts=parts)
 
 
 def distance_of_shares(ball: Ball, shares: Floats) -> float:
@@ -136,18 +133,16 @@ def ball_of_shares(
     """
     size = max(design.n_negatives for design, _ in designs)
     nodes = spaced_ranks(fitted.size, size, _NODES)
-    prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[_borders(nodes, fitted.size)])
+    middles = (nodes[1:] + nodes[:-1]) // 2  # borders between the ranks of the nodes
+    edges = np.concatenate([[0], middles, [fitted.size]])
+    prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[edges])
     added_share = _ADDED_USERS / (n_users + _ADDED_USERS)
     prior = (1.0 - added_share) * prior + added_share / nodes.size
     chances = np.concatenate([share * d.chances(nodes) for d, share in designs], axis=1)
     values = _functions(chances, prior, n_users)
-    values_by_design = np.split(
-        values, np.cumsum([design.n_outcomes for design, _ in designs])[:-1]
-    )
-    parts = tuple(
-        Part(*design_and_share, design_values)
-        for design_and_share, design_values in zip(designs, values_by_design, strict=True)
-    )
+    ends = np.cumsum([design.n_outcomes for design, _ in designs])
+    pairs = zip(designs, np.split(values, ends[:-1]), strict=True)
+    parts = tuple(Part(design, share, of_design) for (design, share), of_design in pairs)
     return Ball(parts, observed @ values, _radius(values.shape[1], n_users, confidence))
 
 
@@ -161,12 +156,6 @@ def _radius(n_functions: int, n_users: int, confidence: float) -> float:
         return float("inf")
     ratio = n_functions * (n_users - 1.0) / freedom
     return float(np.sqrt(ratio * f.ppf(confidence, n_functions, freedom) / n_users))
-
-
-def _borders(nodes: Ints, n_items: int) -> Ints:
-    """Return the edges that separate the ranks of the nodes, with 0 and n_items at the ends."""
-    middles = (nodes[1:] + nodes[:-1]) // 2
-    return np.concatenate([[0], middles, [n_items]])
 
 
 def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -39,7 +39,8 @@ class Cloud:
     points : float64, (n_points, n_functions)
         The means of the functions for a target of one rank, minus the observed means, for all
         groups in sequence.
-    worth : float64, (n_points,)
+    worth : float64, (n_points,), or None
+        Without a worth, the search is for the mean over users that is nearest to the observed one.
     starts : int64, (n_groups,)
         The first point of each group.
     shares : float64, (n_groups,)
@@ -49,116 +50,64 @@ class Cloud:
     """
 
     points: Floats
-    worth: Floats
+    worth: Floats | None
     starts: Ints
     shares: Floats
     radius: float
 
-    @property
-    def n_functions(self) -> int:
-        return int(self.points.shape[1])
-
     @cached_property
     def sizes(self) -> Ints:
         """The number of points of each group."""
-        return np.diff(np.append(self.starts, self.worth.size))
+        return np.diff(np.append(self.starts, len(self.points)))
 
 
-def distance(cloud: Cloud) -> float:
-    """Return the distance of the nearest mean over users from the observed one, or a bit more."""
-    state = _State.compute(cloud, None, np.zeros(cloud.n_functions), 1.0).maximised()
-    while state.temperature > _COLDEST:
-        state = state.cooled().maximised()
-    return float(np.linalg.norm(state.mean))
+class _State:
+    """The smooth bound on the worth at some prices of the functions.
 
-
-def best_prices(cloud: Cloud, prices: Floats, start: float = 1.0) -> Floats:
-    """Return prices of the functions that nearly maximise the bound on the worth.
-
-    Parameters
-    ----------
-    cloud : Cloud
-        A cloud in which some mean over users is within the radius.
-    prices : float64, (n_functions,)
-        The prices at the start of the search.
-    start : float
-        The temperature at the start, as a multiple of the range of the worth.
-
-    Returns
-    -------
-    float64, (n_functions,)
-
-    Notes
-    -----
     The smallest worth of a group, after subtraction of the functions' cost, is replaced by a smooth
     minimum that approaches it as the temperature falls. The sum over groups is maximised by
-    Newton's method at decreasing temperatures. Any prices prove a valid bound.
-    """
-    span = float(np.ptp(cloud.worth)) or 1.0
-    state = _State.compute(cloud, cloud.worth, prices, start * span).maximised()
-    while state.temperature > _COLDEST * span:
-        state = state.cooled().maximised()
-    return state.prices
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """The smooth bound at some prices.
-
-    Without a worth it is minus half the squared distance, which does not depend on the radius.
+    Newton's method at decreasing temperatures. Any prices prove a valid bound. Without a worth, the
+    value is minus half the squared distance, which does not depend on the radius.
     """
 
-    cloud: Cloud
-    worth: Floats | None
-    prices: Floats
-    temperature: float
-    value: float
-    point_shares: Floats
-    mean: Floats
-
-    @classmethod
-    def compute(
-        cls, cloud: Cloud, worth: Floats | None, prices: Floats, temperature: float
-    ) -> _State:
-        """Compute the value, each point's share of the users, and their mean."""
+    def __init__(self, cloud: Cloud, prices: Floats, temperature: float) -> None:
+        self.cloud, self.prices, self.temperature = cloud, prices, temperature
         cost = cloud.points @ prices
-        exponents = (cost if worth is None else cost - worth) / temperature
+        exponents = (cost if cloud.worth is None else cost - cloud.worth) / temperature
         largest = np.maximum.reduceat(exponents, cloud.starts)
         point_shares = np.exp(exponents - np.repeat(largest, cloud.sizes))
         totals = np.add.reduceat(point_shares, cloud.starts)
         point_shares *= np.repeat(cloud.shares / totals, cloud.sizes)
-        value = -temperature * float(cloud.shares @ (largest + np.log(totals)))
         norm = float(np.linalg.norm(prices))
-        value -= norm**2 / 2 if worth is None else cloud.radius * float(np.hypot(norm, temperature))
-        return cls(
-            cloud, worth, prices, temperature, value, point_shares, point_shares @ cloud.points
-        )
+        distance = norm**2 / 2
+        if cloud.worth is not None:
+            distance = cloud.radius * float(np.hypot(norm, temperature))
+        self.value = -temperature * float(cloud.shares @ (largest + np.log(totals))) - distance
+        self.point_shares, self.mean = point_shares, point_shares @ cloud.points
 
-    def cooled(self) -> _State:
-        """Return the bound at the same prices and a lower temperature."""
-        return _State.compute(self.cloud, self.worth, self.prices, self.temperature * _COOLING)
-
-    def maximised(self) -> _State:
-        """Return the state after Newton steps, as long as they gain."""
+    def cooled(self, end: float) -> _State:
+        """Return the state after Newton steps, as long as they gain, at temperatures to `end`."""
         state: _State = self
-        for _ in range(_STEPS):
-            new_state = state._step()
-            if new_state is None:
-                break
-            state = new_state
-        return state
+        while True:
+            for _ in range(_STEPS):
+                new_state = state._step()
+                if new_state is None:
+                    break
+                state = new_state
+            if state.temperature <= end:
+                return state
+            state = _State(state.cloud, state.prices, state.temperature * _COOLING)
 
     def _step(self) -> _State | None:
         """Return the state after one step, which is halved until the value rises enough."""
         penalty_gradient, penalty_hessian = self._penalty_derivatives()
         gradient = -self.mean - penalty_gradient
-        direction = np.linalg.solve(
-            self._covariance() / self.temperature + penalty_hessian, gradient
-        )
+        curvature = self._covariance() / self.temperature + penalty_hessian
+        direction = np.linalg.solve(curvature, gradient)
         expected_gain, length = float(gradient @ direction), 1.0
         while expected_gain > _FLAT * self.temperature and length > _SHORTEST:
             new_prices = self.prices + length * direction
-            new_state = _State.compute(self.cloud, self.worth, new_prices, self.temperature)
+            new_state = _State(self.cloud, new_prices, self.temperature)
             if new_state.value >= self.value + _RISE * length * expected_gain:
                 return new_state
             length /= 2.0
@@ -177,15 +126,13 @@ class _State:
 
     def _penalty_derivatives(self) -> tuple[Floats, Floats]:
         """Return the first and second derivatives of the penalty on the norm of the prices."""
-        identity = np.eye(self.prices.size)
-        if self.worth is None:
+        identity, radius = np.eye(self.prices.size), self.cloud.radius
+        if self.cloud.worth is None:
             return self.prices, identity
         norm = float(np.hypot(np.linalg.norm(self.prices), self.temperature))
         direction = self.prices / norm
-        scale = self.cloud.radius / norm
-        return self.cloud.radius * direction, scale * (
-            identity - np.outer(direction, direction)
-        ) + _TINY * identity
+        hessian = radius / norm * (identity - np.outer(direction, direction))
+        return radius * direction, hessian + _TINY * identity
 
 
 _MAX_DESIGNS = 16  # with more designs, prices are searched for groups of designs of similar size
@@ -231,7 +178,8 @@ def extremes(ball: Ball, worth: Worth, start_ranks: StartRanks) -> tuple[float, 
     if not np.isfinite(ball.radius):
         return _least_worth(ball, worth), -_least_worth(ball, _negative(worth)), 0.0
     search = _Search(ball, start_ranks)
-    nearest = distance(search.cloud(worth, ball.radius))
+    start = _State(search.cloud(None, ball.radius), np.zeros(ball.means.size), 1.0)
+    nearest = float(np.linalg.norm(start.cooled(_COLDEST).mean))
     miss = max(0.0, nearest - ball.radius)
     radius = nearest * (1.0 + _SLACK) if miss else ball.radius
     low, high = (
@@ -249,25 +197,16 @@ def _least_worth(ball: Ball, worth: Worth) -> float:
     return sum(part.share * float(worth(part.design.n_items).min()) for part in ball.parts)
 
 
-@dataclass(frozen=True, eq=False)
 class _Groups:
     """The users by design; designs with the same stages are adjacent.
 
     `sources` are the means of the functions of these, by tables or interpolated.
     """
 
-    members: tuple[tuple[Part, ...], ...]
-    sources: tuple[Curves | tuple[Floats, ...], ...]
-
-    @classmethod
-    def of(cls, parts: Sequence[Part]) -> _Groups:
-        members = groupby(sorted(parts, key=_stages), key=_stages)
-        groups = tuple(tuple(of_stages) for _, of_stages in members)
-        return cls(groups, tuple(map(_source, groups)))
-
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(part for members in self.members for part in members)
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = sorted(parts, key=_stages)
+        self.members = [tuple(group) for _, group in groupby(self.parts, key=_stages)]
+        self.sources = list(map(_source, self.members))
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
         """Yield each part, the cost of its outcomes at every rank, and the error of the cost.
@@ -287,14 +226,12 @@ class _Groups:
         """Return a few groups of neighbouring sizes that represent many designs."""
         if len(self.parts) <= _MAX_DESIGNS:
             return self
-        groups: dict[tuple[int, int], list[Part]] = {}
+        groups: dict[tuple[int, ...], list[Part]] = {}
         for part in self.parts:
             sizes = np.array([part.design.n_negatives, part.design.n_items])
-            log_negatives, log_items = (
-                np.rint(np.log(sizes) / _GROUP_WIDTH).astype(np.int64).tolist()
-            )
-            groups.setdefault((log_negatives, log_items), []).append(part)
-        return _Groups.of([_merged_part(members) for members in groups.values()])
+            steps = np.rint(np.log(sizes) / _GROUP_WIDTH).astype(np.int64)
+            groups.setdefault(tuple(steps.tolist()), []).append(part)
+        return _Groups([_merged_part(members) for members in groups.values()])
 
 
 def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
@@ -302,7 +239,7 @@ def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
     designs = [part.design for part in parts]
     cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
     if cells > _CELLS or any(map(needs_no_table, designs)):
-        return Curves.over(designs)
+        return Curves(designs)
     blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
     return tuple(map(np.concatenate, blocks))
 
@@ -325,7 +262,7 @@ class _Search:
 
     def __init__(self, ball: Ball, start_ranks: StartRanks) -> None:
         self.ball = ball
-        self.all_groups = _Groups.of(ball.parts)
+        self.all_groups = _Groups(ball.parts)
         self.groups = self.all_groups.merged()
         self.ranks = [start_ranks(part.design) for part in self.groups.parts]
         pairs = zip(self.groups.parts, self.ranks, strict=True)
@@ -334,22 +271,24 @@ class _Search:
     def _points(self, part: Part, ranks: Ints) -> Floats:
         return part.design.probabilities(ranks) @ part.values - self.ball.means
 
-    def cloud(self, worth: Worth, radius: float) -> Cloud:
-        pairs = zip(self.groups.parts, self.ranks, strict=True)
-        return Cloud(
-            np.concatenate(self.points),
-            np.concatenate([worth(part.design.n_items)[ranks - 1] for part, ranks in pairs]),
-            np.cumsum([0, *(ranks.size for ranks in self.ranks[:-1])]),
-            np.array([part.share for part in self.groups.parts]),
-            radius,
-        )
+    def cloud(self, worth: Worth | None, radius: float) -> Cloud:
+        parts, values = self.groups.parts, None
+        if worth is not None:
+            sizes = [part.design.n_items for part in parts]
+            pairs = zip(sizes, self.ranks, strict=True)
+            values = np.concatenate([worth(n_items)[ranks - 1] for n_items, ranks in pairs])
+        starts = np.cumsum([0, *(ranks.size for ranks in self.ranks[:-1])])
+        shares = np.array([part.share for part in parts])
+        return Cloud(np.concatenate(self.points), values, starts, shares, radius)
 
     def lower_bound(self, worth: Worth, radius: float) -> float:
         """Search prices until no rank of the groups raises the bound; prove it for all users."""
         prices = best = np.zeros(self.ball.means.size)
         last_bound, start = -np.inf, 1.0
         for _ in range(_ROUNDS):
-            prices = best_prices(self.cloud(worth, radius), prices, start)
+            cloud = self.cloud(worth, radius)
+            span = float(np.ptp(cast("Floats", cloud.worth))) or 1.0
+            prices = _State(cloud, prices, start * span).cooled(_COLDEST * span).prices
             new_bound = self._bound_and_add_ranks(worth, prices, radius)
             if new_bound > last_bound:
                 best = prices
@@ -384,7 +323,6 @@ def _minima_below(net_worth: Floats, limit: float) -> Ints:
     return places[net_worth[places] < limit - 1e-12] + 1
 
 
-@dataclass(frozen=True, eq=False)
 class Curves:
     """Designs with one sample size, and the cells of ranks in which their sums are polynomials.
 
@@ -394,19 +332,11 @@ class Curves:
     replacement, whose probabilities end at some rank, are summed rank by rank.
     """
 
-    designs: tuple[Design, ...]
-    cells: tuple[_Cells | None, ...]
-
-    @classmethod
-    def over(cls, designs: Sequence[Design]) -> Curves:
-        """Return the cells of designs with the same n_negatives, replacement and stages."""
-        return cls(
-            tuple(designs),
-            tuple(
-                _Cells.of(design) if design.replacement or needs_no_table(design) else None
-                for design in designs
-            ),
-        )
+    def __init__(self, designs: Sequence[Design]) -> None:
+        self.pairs = [
+            (design, _Cells(design) if design.replacement or needs_no_table(design) else None)
+            for design in designs
+        ]
 
     def sums(self, values: Floats) -> Iterator[Floats]:
         """Yield the sum at every rank for each design: float64, (n_items,).
@@ -416,10 +346,9 @@ class Curves:
         values : float64, (n_outcomes,)
             The values of the outcomes, which are the same for all designs.
         """
-        pairs = list(zip(self.designs, self.cells, strict=True))
-        swept = [(design, cells) for design, cells in pairs if cells and needs_no_table(design)]
+        swept = [(d, cells) for d, cells in self.pairs if cells and needs_no_table(d)]
         ready = iter(_node_sums(swept, values))
-        for design, cells in pairs:
+        for design, cells in self.pairs:
             if cells is None:
                 yield expected(design, values)
             elif needs_no_table(design):
@@ -438,31 +367,22 @@ def _node_sums(pairs: list[tuple[Design, _Cells]], values: Floats) -> list[Float
     return np.split(node_sums, np.cumsum([cells.nodes.size for _, cells in pairs])[:-1])
 
 
-@dataclass(frozen=True, eq=False)
 class _Cells:
     """The cells of neighbouring ranks of a catalogue."""
 
-    sizes: Ints
-    middles: Floats
-    halves: Floats
-
-    @classmethod
-    def of(cls, design: Design) -> _Cells:
+    def __init__(self, design: Design) -> None:
         edges = cell_edges(design.n_items, design.n_negatives * _FACTORS, 0)
-        sizes = np.diff(edges)
-        return cls(sizes, (edges[:-1] + 1 + edges[1:]) / 2, np.maximum(sizes - 1, 1) / 2)
-
-    @cached_property
-    def nodes(self) -> Floats:
-        return (self.middles[:, None] + self.halves[:, None] * _PLACES).ravel()
+        self.sizes = np.diff(edges)
+        self.middles = (edges[:-1] + 1 + edges[1:]) / 2
+        self.halves = np.maximum(self.sizes - 1, 1) / 2
+        self.nodes = (self.middles[:, None] + self.halves[:, None] * _PLACES).ravel()
 
     def interpolate(self, sums: Floats) -> Floats:
         """Interpolate sums at the nodes to all ranks, by Clenshaw's recurrence."""
         series = sums.reshape(-1, _NODES) @ _TO_SERIES
         ranks = np.arange(1.0, self.sizes.sum() + 1)
-        position = (ranks - np.repeat(self.middles, self.sizes)) / np.repeat(
-            self.halves, self.sizes
-        )
+        position = ranks - np.repeat(self.middles, self.sizes)
+        position /= np.repeat(self.halves, self.sizes)
         doubled_position = position + position
         previous, second_previous = np.zeros(position.size), np.zeros(position.size)
         for coefficients in series.T[:0:-1]:
