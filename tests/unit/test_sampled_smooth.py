@@ -25,10 +25,10 @@ from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex, n_observed
 from podium.sampled.estimators.smooth.fit import (
     Mode,
+    Objective,
     Prior,
     Sample,
     State,
-    _climb,
     _draw_users,
     combined_mass,
     log_moments,
@@ -100,7 +100,7 @@ def test_mode_is_what_a_general_optimiser_finds() -> None:
         return float(total)
 
     sample = one_design(chances, counts)
-    found = _climb(prior, penalty, sample, np.zeros(prior.design.shape[2]))
+    found = Objective(prior, penalty, sample).climb(np.zeros(prior.design.shape[2]))
     other = minimize(loss, np.zeros(prior.design.shape[2]), method="BFGS", options={"gtol": 1e-7})
     assert loss(found.coefficients) == pytest.approx(other.fun, abs=1e-3)
     best = minimize(loss, found.coefficients, method="BFGS", options={"gtol": 1e-7})
@@ -114,7 +114,7 @@ def test_evidence_is_the_integral_over_one_coefficient() -> None:
     slopes = np.linspace(-1.0, 1.0, n_cells)[None, :, None]
     prior = Prior(slopes, np.zeros(n_cells), np.zeros((1, 1)), np.array([[0.5]]))
     many = 20.0 * counts[:1]
-    found = _climb(prior, prior.fixed, one_design(chances, many), np.zeros(1))
+    found = Objective(prior, prior.fixed, one_design(chances, many)).climb(np.zeros(1))
     points = found.coefficients[0] + np.linspace(-1.0, 1.0, 4001)
     logs = np.empty(points.size)
     for i, point in enumerate(points):

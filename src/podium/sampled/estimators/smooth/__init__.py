@@ -124,10 +124,9 @@ class SmoothFit:
                 "influences are undefined, because these samples hold the whole catalogue and have "
                 "exact ranks. Use these ranks."
             )
-        user_effects = influences(
-            self.states, self.states[0].cells.weights(read_measure(measure, k))
-        )
-        return user_effects * (n_observed(self.ranks) / self.ranks.n_users)
+        weights = self.states[0].cells.weights(read_measure(measure, k))
+        scale = n_observed(self.ranks) / self.ranks.n_users
+        return influences(self.states, weights) * scale
 
     def interval(
         self,
@@ -193,15 +192,13 @@ class SmoothFit:
     @cached_property
     def draws(self) -> Draws:
         """Rank distributions that fit the sample, with any slope at rank 1 and any bend."""
-        factor = self._em_factor() if self.n_steps else None
+        factor = None
+        if self.n_steps:  # expectation maximisation changed each cell's mass by this factor
+            starts = self.states[0].cells.edges[:-1]
+            mass = np.add.reduceat(self.distribution.probabilities, starts)
+            factor = mass / np.maximum(combined_mass(self.states), _MIN_VALUE)
         with one_blas_thread:
             return draw(self.states, factor, n_observed(self.ranks))
-
-    def _em_factor(self) -> Floats:
-        """Return the factor by which steps of expectation maximisation changed each cell's mass."""
-        starts = self.states[0].cells.edges[:-1]
-        mass = np.add.reduceat(self.distribution.probabilities, starts)
-        return mass / np.maximum(combined_mass(self.states), _MIN_VALUE)
 
     def _quantiles(self, measure: Measure, level: float) -> tuple[float, float]:
         """Return quantiles over the draws; the lower one leaves out the uncertain first ranks."""
@@ -232,19 +229,13 @@ class SmoothFit:
         user_variance = mean_user_variance(self.states, weights, cells.weights(measure, 2))
         square = max(value, _MIN_VALUE) ** 2
         variance += user_variance / (n_observed(self.ranks) * square)
-        variance = max(variance, self._resampling_variance(measure) / square)
+        if (n_users := self.ranks.n_users) > 1:  # at least the variance over resampled users
+            effects = self.influences(measure) * self.ranks.weights * n_users
+            of_users = np.bincount(self.ranks.owner, effects, n_users)
+            variance = max(variance, n_users * float(np.var(of_users, ddof=1)) / square)
         if self.n_steps:
             variance += (np.log(value) - mean) ** 2
         return float(np.sqrt(variance))
-
-    def _resampling_variance(self, measure: Measure) -> float:
-        """Return the variance of the estimate over resampled users, to first order."""
-        ranks = self.ranks
-        if ranks.n_users < 2:
-            return 0.0
-        effects = self.influences(measure) * ranks.weights * ranks.n_users
-        of_users = np.bincount(ranks.owner, effects, ranks.n_users)
-        return ranks.n_users * float(np.var(of_users, ddof=1))
 
 
 _MAX_LOST_WEIGHT = 1e-3  # the weight of unconverged fits up to which there is no warning

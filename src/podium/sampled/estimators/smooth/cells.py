@@ -54,9 +54,8 @@ class Cells:
         edges = [0]
         while edges[-1] < middle_rank:
             last_edge = edges[-1]
-            deviations = _DEVIATIONS * np.sqrt(
-                max(last_edge, 1) * (n_items - last_edge) / n_negatives
-            )
+            variance = max(last_edge, 1) * (n_items - last_edge) / n_negatives
+            deviations = _DEVIATIONS * np.sqrt(variance)
             resolution = max(ratio * deviations, min(smallest_width, deviations))
             width = min(_RATIO * last_edge, resolution) if last_edge >= _SINGLE else 1
             edges.append(last_edge + max(1, int(width)))
@@ -100,27 +99,21 @@ class Cells:
         """
         seen_chances: list[Floats] = []
         unseen_chances: list[Floats] = []
-        for design, observed_outcomes in observed.parts:
+        for design, outcomes in observed.parts:
             known = (tables or {}).get(design)
             chances = self.table(design) if known is None else known
-            seen_chances.append(chances[:, observed_outcomes])
-            other_outcomes = np.setdiff1d(np.arange(design.n_outcomes), observed_outcomes)
-            first_columns = np.unique(_outcome_bins(design)[other_outcomes], return_index=True)[1]
-            others = chances[:, other_outcomes]
-            is_any = other_outcomes.size > 0
-            unseen_chances.append(
-                np.add.reduceat(others, first_columns, axis=1) if is_any else others
-            )
-        part_numbers = np.arange(len(seen_chances))
-        columns = [
-            np.repeat(part_numbers, [block.shape[1] for block in blocks])
-            for blocks in (seen_chances, unseen_chances)
-        ]
-        return (
-            np.concatenate(seen_chances, axis=1),
-            np.concatenate(unseen_chances, axis=1),
-            np.concatenate(columns),
-        )
+            seen_chances.append(chances[:, outcomes])
+            others = np.setdiff1d(np.arange(design.n_outcomes), outcomes)
+            first_columns = np.unique(_outcome_bins(design)[others], return_index=True)[1]
+            merged = chances[:, others]
+            if others.size:
+                merged = np.add.reduceat(merged, first_columns, axis=1)
+            unseen_chances.append(merged)
+        blocks = (seen_chances, unseen_chances)
+        sizes = [block.shape[1] for of_kind in blocks for block in of_kind]
+        columns = np.repeat(np.tile(np.arange(len(seen_chances)), 2), sizes)
+        seen, unseen = (np.concatenate(of_kind, axis=1) for of_kind in blocks)
+        return seen, unseen, columns
 
     def table(self, design: Design) -> Floats:
         """Return the mean chance of each outcome in each cell: (n_cells, n_outcomes).
@@ -151,8 +144,7 @@ class Cells:
         They are symmetric about the cell's middle, and include all ranks of a cell if samples
         distinguish these.
         """
-        sizes = np.diff(self.edges)
-        middles = self.middles
+        sizes, middles = np.diff(self.edges), self.middles
         deviations = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
         steps = np.maximum(np.floor(_STEP * ratio * deviations), 1.0)
         n_nodes = np.ceil(self.sizes / steps).astype(np.int64)
@@ -161,12 +153,8 @@ class Cells:
         position = np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
         distance_from_end = np.minimum(position, counts[cell] - 1 - position)  # for symmetry
         offset = ((2 * distance_from_end + 1) * sizes[cell]) // (2 * counts[cell])
-        ranks = (
-            np.where(position == distance_from_end, offset, sizes[cell] - 1 - offset)
-            + self.edges[:-1][cell]
-            + 1
-        )
-        return ranks.astype(np.float64), counts
+        place = np.where(position == distance_from_end, offset, sizes[cell] - 1 - offset)
+        return (self.edges[:-1][cell] + 1 + place).astype(np.float64), counts
 
     def weights(self, measure: Measure, power: int = 1) -> Floats:
         """Return the mean of a power of a measure's weights over each cell: (n_cells,)."""
@@ -344,7 +332,5 @@ def _fits(outcome_chances: Floats, users: Floats) -> bool:
     bin_number = np.minimum(np.cumsum(expected) / _LEAST_EXPECTED, n_cells - 1).astype(np.int64)
     _, cell = np.unique(bin_number, return_inverse=True)
     expected_counts, observed_counts = np.bincount(cell, expected), np.bincount(cell, users)
-    statistic = float(
-        ((observed_counts - expected_counts) ** 2 / np.maximum(expected_counts, _TINY)).sum()
-    )
-    return statistic <= float(chi2.isf(_REJECTED, max(expected_counts.size - 1, 1)))
+    deviations = (observed_counts - expected_counts) ** 2 / np.maximum(expected_counts, _TINY)
+    return float(deviations.sum()) <= float(chi2.isf(_REJECTED, max(expected_counts.size - 1, 1)))

@@ -245,11 +245,8 @@ class Sample:
             The number of each column's design.
         """
         counts = np.pad(counts, ((0, 0), (0, chances.shape[1] - counts.shape[1])))
-        users = [
-            np.bincount(designs, group_counts)[designs].astype(np.float64)
-            for group_counts in counts
-        ]
-        return cls(chances, counts, np.array(users))
+        users = [np.bincount(designs, of_group)[designs] for of_group in counts]
+        return cls(chances, counts, np.array(users, np.float64))
 
     @cached_property
     def blocks(self) -> list[tuple[slice, slice, Floats]]:
@@ -312,7 +309,7 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     fitted: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
     for penalty in penalties(prior):
-        fitted.append(_fit_with_restarts(prior, penalty, sample, start))
+        fitted.append(Objective(prior, penalty, sample).mode(start))
         start = fitted[-1].coefficients
     return fitted, normalised(_evidences(fitted))
 
@@ -333,86 +330,81 @@ def penalties(prior: Prior) -> list[Floats]:
     return [roughness * prior.rough + prior.fixed for roughness in _ROUGHNESS[::-1]]
 
 
-def _fit_with_restarts(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
-    """Climb to the mode; if this fails, climb again through modes of growing numbers of users.
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The penalised log likelihood of a sample, whose maximum is the mode of the coefficients."""
 
-    Far from the mode, steps for very many users are too long in directions in which few cells
-    matter. The mode of fewer users is nearer to the start, and near to the next mode.
-    """
-    direct = _climb(prior, penalty, sample, start)
-    if direct.converged:
-        return direct
-    start_point, n_users = np.zeros(start.size), float(sample.counts.sum())
-    for n_fewer in _RESTART_USERS:
-        if n_fewer < n_users:
-            start_point = _climb(
-                prior, penalty, sample.scaled_to(n_fewer), start_point
-            ).coefficients
-    restarted = _climb(prior, penalty, sample, start_point)
-    return min(direct, restarted, key=lambda mode: mode.squared_step)
+    prior: Prior
+    penalty: Floats
+    sample: Sample
 
+    def mode(self, start: Floats) -> Mode:
+        """Climb to the mode; if this fails, climb again through modes of growing numbers of users.
 
-def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
-    """Climb by Newton's method with the expected information; steps are halved until they gain."""
-    point = start
-    value, mass, outcome_chances = _value(prior, penalty, sample, point)
-    slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
-    step = np.linalg.solve(precision, slope)
-    for _ in range(_MOST_STEPS):
-        gain = float(slope @ step)
-        if gain < _GAIN:
-            break
-        length = 1.0
-        trial = _value(prior, penalty, sample, point + step)
-        while trial[0] < value + 1e-4 * length * gain and length > _LEAST_STEP:
-            length /= 2
-            trial = _value(prior, penalty, sample, point + length * step)
-        if trial[0] <= value:
-            break
-        point = point + length * step
-        value, mass, outcome_chances = trial
-        slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
+        Far from the mode, steps for very many users are too long in directions in which few cells
+        matter. The mode of fewer users is nearer to the start, and near to the next mode.
+        """
+        direct = self.climb(start)
+        if direct.converged:
+            return direct
+        start, n_users = np.zeros(start.size), float(self.sample.counts.sum())
+        for n_fewer in _RESTART_USERS:
+            if n_fewer < n_users:
+                fewer = replace(self, sample=self.sample.scaled_to(n_fewer))
+                start = fewer.climb(start).coefficients
+        return min(direct, self.climb(start), key=lambda mode: mode.squared_step)
+
+    def climb(self, start: Floats) -> Mode:
+        """Climb by Newton's method with the expected information; halve steps until they gain."""
+        point, (value, mass, outcome_chances) = start, self._value(start)
+        slope, precision = self._second_order(point, mass, outcome_chances)
         step = np.linalg.solve(precision, slope)
-    # Laplace's approximation: the integral of a normal density with this curvature, divided by that
-    # of the prior, whose inverse covariance is the penalty.
-    evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
-    return Mode(point, mass, precision, evidence, squared_step=float(slope @ step))
+        for _ in range(_MOST_STEPS):
+            gain = float(slope @ step)
+            if gain < _GAIN:
+                break
+            length = 1.0
+            trial = self._value(point + step)
+            while trial[0] < value + 1e-4 * length * gain and length > _LEAST_STEP:
+                length /= 2
+                trial = self._value(point + length * step)
+            if trial[0] <= value:
+                break
+            point = point + length * step
+            value, mass, outcome_chances = trial
+            slope, precision = self._second_order(point, mass, outcome_chances)
+            step = np.linalg.solve(precision, slope)
+        # Laplace's approximation: the integral of a normal density with this curvature, divided by
+        # that of the prior, whose inverse covariance is the penalty.
+        evidence = value + 0.5 * (_log_det(self.penalty) - _log_det(precision))
+        return Mode(point, mass, precision, evidence, squared_step=float(slope @ step))
 
+    def _value(self, point: Floats) -> tuple[float, Floats, Floats]:
+        """Return the penalised log likelihood, the mass of cells, and the chances of outcomes."""
+        sample, mass = self.sample, normalised(self.prior.design @ point + self.prior.sizes)
+        outcome_chances = np.full_like(sample.counts, _TINY)
+        for columns, cells, chances in sample.blocks:
+            outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, _TINY)
+        fit = (sample.counts * np.log(outcome_chances)).sum()
+        return float(fit - 0.5 * point @ self.penalty @ point), mass, outcome_chances
 
-def _value(
-    prior: Prior, penalty: Floats, sample: Sample, point: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return the penalised log likelihood, the mass of cells, and the chances of outcomes."""
-    mass = normalised(prior.design @ point + prior.sizes)
-    outcome_chances = np.full_like(sample.counts, _TINY)
-    for columns, cells, chances in sample.blocks:
-        outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, _TINY)
-    value = float((sample.counts * np.log(outcome_chances)).sum() - 0.5 * point @ penalty @ point)
-    return value, mass, outcome_chances
-
-
-def _second_order(
-    prior: Prior,
-    penalty: Floats,
-    sample: Sample,
-    point: Floats,
-    mass: Floats,
-    outcome_chances: Floats,
-) -> tuple[Floats, Floats]:
-    """Return the gradient of the penalised log likelihood, and its expected curvature."""
-    # The derivative of each outcome's chance by each coefficient. The masses of cells sum to 1, so
-    # that the mean of the design is subtracted.
-    weighted = mass[:, :, None] * prior.design
-    means = weighted.sum(axis=1)
-    changes = -outcome_chances[:, :, None] * means[:, None, :]
-    for columns, cells, chances in sample.blocks:
-        changes[:, columns] += np.matmul(chances.T, weighted[:, cells])
-    slope = np.einsum("jr,jrp->p", sample.counts / outcome_chances, changes) - penalty @ point
-    # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the observed
-    # curvature, it is never negative.
-    scaled = changes * np.sqrt(sample.users / outcome_chances)[:, :, None]
-    flat = scaled.reshape(-1, scaled.shape[2])
-    return slope, flat.T @ flat + penalty
+    def _second_order(
+        self, point: Floats, mass: Floats, outcome_chances: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the gradient of the penalised log likelihood, and its expected curvature."""
+        # The derivative of each outcome's chance by each coefficient. The masses of cells sum to 1,
+        # so that the mean of the design is subtracted.
+        sample, weighted = self.sample, mass[:, :, None] * self.prior.design
+        means = weighted.sum(axis=1)
+        changes = -outcome_chances[:, :, None] * means[:, None, :]
+        for columns, cells, chances in sample.blocks:
+            changes[:, columns] += np.matmul(chances.T, weighted[:, cells])
+        likelihood_slope = np.einsum("jr,jrp->p", sample.counts / outcome_chances, changes)
+        # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the
+        # observed curvature, it is never negative.
+        scaled = changes * np.sqrt(sample.users / outcome_chances)[:, :, None]
+        flat = scaled.reshape(-1, scaled.shape[2])
+        return likelihood_slope - self.penalty @ point, flat.T @ flat + self.penalty
 
 
 def _log_det(matrix: Floats) -> float:
@@ -604,13 +596,12 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
 
 def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw coefficients near each mode, with importance weights."""
-    sample = state.sample
     prior, fitted_modes, shares = _with_free_slope(state)
-    work = sample.chances.size * len(sample.counts)
+    work = state.sample.chances.size * len(state.sample.counts)
     n = int(np.clip(_MAX_WORK // work, _MIN_DRAWS, _MAX_DRAWS))
     counts = rng.multinomial(n // 2, shares)
     draws_by_mode = [
-        _draw_near(mode, prior, penalty, sample, state.shares, int(count), rng)
+        _draw_near(mode, prior, penalty, state, int(count), rng)
         for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
         if count
     ]
@@ -628,26 +619,18 @@ def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
     of the first ranks, so that the density falls more steeply there than below.
     """
-    free_prior = _prior(state.cells, state.row_index, state.shares, ANY)
-    free_modes, free_weights = modes(free_prior, state.sample)
-    slope = top_exponent(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
+    prior = _prior(state.cells, state.row_index, state.shares, ANY)
+    free = prior, *modes(prior, state.sample)
+    slope = top_exponent(state.cells, state.shares @ free[1][int(np.argmax(free[2]))].mass)
     if slope < _STEEP:
-        return free_prior, free_modes, free_weights
-    peaked = with_peak(free_prior, slope)
-    peaked_modes, peaked_weights = modes(peaked, state.sample)
-    if evidence(peaked_modes) < evidence(free_modes) - _MAX_LOSS:
-        return free_prior, free_modes, free_weights
-    return peaked, peaked_modes, peaked_weights
+        return free
+    prior = with_peak(prior, slope)
+    peaked = prior, *modes(prior, state.sample)
+    return free if evidence(peaked[1]) < evidence(free[1]) - _MAX_LOSS else peaked
 
 
 def _draw_near(
-    mode: Mode,
-    prior: Prior,
-    penalty: Floats,
-    sample: Sample,
-    shares: Floats,
-    n_pairs: int,
-    rng: np.random.Generator,
+    mode: Mode, prior: Prior, penalty: Floats, state: State, n_pairs: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draw pairs of coefficients symmetric about a mode; return masses and log weights."""
     # The draws have a t distribution about the mode, whose tails are heavier than the posterior's,
@@ -667,13 +650,11 @@ def _draw_near(
         np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(cholesky)).sum() - mode.evidence
     )
     masses = np.zeros((len(points), prior.sizes.size))
-    for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
+    for share, design, counts in zip(state.shares, prior.design, state.sample.counts, strict=True):
         mass = normalised(points @ design.T + prior.sizes)
-        observed_outcomes = np.flatnonzero(counts)
-        log_weights += (
-            np.log(np.maximum(mass @ sample.chances[:, observed_outcomes], _TINY))
-            @ counts[observed_outcomes]
-        )
+        observed = np.flatnonzero(counts)
+        chances = np.maximum(mass @ state.sample.chances[:, observed], _TINY)
+        log_weights += np.log(chances) @ counts[observed]
         masses += share * mass
     return masses, log_weights
 
@@ -717,11 +698,7 @@ def _draw_users(
     masses: Floats, undetermined: Floats, n_users: float, rng: np.random.Generator
 ) -> Floats:
     """Return distributions over a finite number of users, given those of the population."""
-    n_varied = (
-        int(np.flatnonzero(undetermined >= _DETERMINED)[-1]) + 1
-        if (undetermined >= _DETERMINED).any()
-        else 0
-    )
+    n_varied = int(np.flatnonzero(undetermined >= _DETERMINED).max(initial=-1)) + 1
     variance_share = np.clip(undetermined[:n_varied], _DETERMINED, 1.0)
     # A Poisson number times the share has the mean of the users there and the share of their
     # variance.
