@@ -26,7 +26,7 @@ from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_lik
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import compare, evaluate
 from podium.sampled.planning import Plan, plan, plan_scan
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.results import (
     Difference,
     Estimate,
@@ -34,7 +34,6 @@ from podium.sampled.results import (
     SampledEvaluation,
 )
 from podium.sampled.sampling import sample_ranks, simulate_ranks
-from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
 from podium.sampled.shared.ranks import SharedRanks, sample_shared

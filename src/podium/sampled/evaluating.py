@@ -26,7 +26,7 @@ from podium.sampled.fits import (
     limited,
 )
 from podium.sampled.matching import matched
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.results import (
     Difference,
     Estimate,
@@ -34,7 +34,6 @@ from podium.sampled.results import (
     SampledEvaluation,
 )
 from podium.sampled.scanning.measured import ScanFit
-from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.means import NAIVE, STRATA, SharedFit, StrataFit
 from podium.sampled.shared.ranks import SharedRanks
 from podium.types import Progress

@@ -37,7 +37,7 @@ from podium.sampled.planning.outlook import (
 )
 from podium.sampled.ranks import SampledRanks, columns_at
 from podium.sampled.scanning.measured import OpenTargets
-from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.ranks import ScannedRanks
 from podium.types import Progress
 
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the pilot's number of random items

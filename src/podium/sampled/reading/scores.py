@@ -24,7 +24,7 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
 from podium.sampled.reading.seen import catalogue_size
-from podium.sampled.scanning.ranks import Counts
+from podium.sampled.ranks import Counts
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
 from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
-from podium.sampled.scanning.ranks import LEAST_DEPTH, ScannedRanks
+from podium.sampled.ranks import LEAST_DEPTH, ScannedRanks
 
 _MEANS = np.array([np.log(0.5), 0.0, -4.0, 0.0])
 _PRECISIONS = np.array([1.0, 1.0, 1 / 16, 1 / 9])  # of normal priors of s0, s1, w0, w1

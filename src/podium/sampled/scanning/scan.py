@@ -20,9 +20,9 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
+from podium.sampled.ranks import LEAST_DEPTH, Counts, ScannedRanks
 from podium.sampled.sampling import DrawPlan, draw_bits, read_plan
 from podium.sampled.scanning.order import ProxyOrder, draw_rest, read_order
-from podium.sampled.scanning.ranks import LEAST_DEPTH, Counts, ScannedRanks
 from podium.types import Progress
 
 PairScores: TypeAlias = "Callable[[Ints, Ints], ArrayLike]"
@@ -121,15 +121,13 @@ class Rounds:
         """Spend the share of the total on lists, then the rest on draws; yield after each round."""
         counts, order = self.counts, self._order
         if not counts.n_drawn.any():
-            listed = counts.above_listed, counts.n_listed, order.lengths
-            grow = partial(self._next, first=self._k, growth=_LIST_GROWTH, total=int(total * share))
-            for _ in self._rounds(*listed, order.items, grow):
+            listed = counts.above_listed, counts.n_listed, order.lengths, order.items
+            for _ in self._rounds(*listed, self._k, _LIST_GROWTH, int(total * share)):
                 yield "listed items"
-        drawn = counts.above_drawn, counts.n_drawn, self._n_rest
-        total = total if share < 1 else 0
-        grow = partial(self._next, first=_FIRST_DRAWS, growth=_DRAW_GROWTH, total=total)
-        for _ in self._rounds(*drawn, self._drawn, grow):
-            yield "random items"
+        if share < 1:
+            drawn = counts.above_drawn, counts.n_drawn, self._n_rest, self._drawn
+            for _ in self._rounds(*drawn, _FIRST_DRAWS, _DRAW_GROWTH, total):
+                yield "random items"
 
     def _rounds(
         self,
@@ -137,15 +135,21 @@ class Rounds:
         n_items: Ints,
         limits: Ints,
         items_of: Callable[..., Ints],
-        grow: Callable[[int, Ints], int],
+        first: int,
+        growth: float,
+        total: int,
     ) -> Iterator[None]:
-        """Score the next items of open targets, up to the limits, and add them to the counts."""
+        """Score the next items of open targets, up to the limits, and add them to the counts.
+
+        The number of items per target grows by a factor, as far as the total allows.
+        """
         while True:
             size = int(n_items.max())
             is_open = (self._above < self._k) & (n_items == size) & (limits > size)
             targets = np.flatnonzero(is_open)
-            stop = grow(size, targets)
-            if stop <= size:
+            affordable = size + max(total - self.n_scored, 0) // max(targets.size, 1)
+            stop = min(max(ceil(size * growth), first), affordable)
+            if not targets.size or stop <= size:
                 return
             of_targets = partial(items_of, start=size, stop=stop)
             more_above, more_items = self._scored(targets, of_targets, stop)
@@ -157,13 +161,6 @@ class Rounds:
     def _n_rest(self) -> Ints:
         """The number of items of each target that are not listed: int64, (n_targets,)."""
         return self._plan.n_items - 1 - self.counts.n_listed
-
-    def _next(self, size: int, targets: Ints, *, first: int, growth: float, total: int) -> int:
-        """Return the next number of items per open target, as far as the budget allows."""
-        if not targets.size:
-            return size
-        affordable = size + max(total - self.n_scored, 0) // targets.size
-        return min(max(ceil(size * growth), first), affordable)
 
     def _drawn(self, targets: Ints, start: int, stop: int) -> Ints:
         n_listed = self.counts.n_listed[targets]

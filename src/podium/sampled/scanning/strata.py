@@ -14,9 +14,9 @@ from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
+from podium.sampled.ranks import Counts, ScannedRanks
 from podium.sampled.sampling import DrawPlan, read_plan
 from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
-from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.types import Labels, Mask
 
 LISTED, DRAWN = "listed", "drawn"

@@ -37,9 +37,8 @@ from podium.sampled.fits import (
     design_of,
     standard_error,
 )
-from podium.sampled.ranks import SampledRanks, columns_at
+from podium.sampled.ranks import SampledRanks, ScannedRanks, columns_at
 from podium.sampled.scanning.measured import OpenTargets, scan_bounds
-from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.ranks import SharedRanks
 
 _LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours

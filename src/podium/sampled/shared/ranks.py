@@ -14,9 +14,17 @@ from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, arg
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import RowsOfUsers, SampledRanks, integers, labels, one_size, span
+from podium.sampled.ranks import (
+    Counts,
+    RowsOfUsers,
+    SampledRanks,
+    ScannedRanks,
+    integers,
+    labels,
+    one_size,
+    span,
+)
 from podium.sampled.sampling import rank_targets, read_plan
-from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import StratifiedCandidates
 from podium.types import Ties
 
