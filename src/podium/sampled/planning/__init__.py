@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,9 @@ from podium.sampled.distribution import (
     values_of,
 )
 from podium.sampled.estimators import Estimator, LinearEstimator, get
-from podium.sampled.estimators.smooth.cells import Cells as Cells
 from podium.sampled.evaluating import evaluate
 from podium.sampled.fits import distinct_warnings
-from podium.sampled.planning.designs import Kind, Plan, PlannedDesign, Sizes, ladders, largest_size
+from podium.sampled.planning.designs import Kind, Plan, PlannedDesign, ladders, search
 from podium.sampled.planning.outlook import (
     PILOT,
     PlannedEstimate,
@@ -32,12 +30,8 @@ from podium.sampled.planning.outlook import (
     expected_from_value,
     layout,
 )
-from podium.sampled.planning.outlook import (
-    Expected as Expected,
-)
-from podium.sampled.ranks import SampledRanks, columns_at
+from podium.sampled.ranks import SampledRanks, ScannedRanks, columns_at
 from podium.sampled.scanning.measured import OpenTargets
-from podium.sampled.ranks import ScannedRanks
 from podium.types import Progress
 
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the pilot's number of random items
@@ -129,7 +123,16 @@ def plan_scan(
         int(several[0].n_items.max()),
         n_planned,
         tuple(replace(design, reaches=design.error <= goal) for design in designs),
-        _scan_conventions(several, seed),
+        {
+            "method": f"scan(k={min(pilot.k for pilot in several)})",
+            "replacement": False,
+            "expected_from": PILOT,
+            "n_pilot_users": sum(pilot.n_users for pilot in several),
+            "ignore_bias": True,
+            "bias_is": None,
+            "n_repeats": _N_SCANS,
+            "seed": seed,
+        },
     )
 
 
@@ -218,19 +221,6 @@ def _planned(
     errors = {PILOT: std_error}
     costs = (round(budget), (), budget + 1, share)
     return PlannedDesign(kind, *costs, std_error, 0.0, std_error, errors, False, list_share)
-
-
-def _scan_conventions(pilots: Sequence[ScannedRanks], seed: int) -> dict[str, Any]:
-    return {
-        "method": f"scan(k={min(pilot.k for pilot in pilots)})",
-        "replacement": False,
-        "expected_from": PILOT,
-        "n_pilot_users": sum(pilot.n_users for pilot in pilots),
-        "ignore_bias": True,
-        "bias_is": None,
-        "n_repeats": _N_SCANS,
-        "seed": seed,
-    }
 
 
 def _refuse_without_draws(pilots: Sequence[ScannedRanks]) -> None:
@@ -373,7 +363,8 @@ def plan(
     if _check.cutoff(n_repeats, name="n_repeats") < 2:
         raise ArgumentError(f"{arg.n_repeats} must be >= 2, got {n_repeats}.")
     families = ladders(sizes, n_items, grows=estimator.grows)
-    cells = layout(Design(largest_size(families), n_items, replacement))
+    largest = max((family.sizes[-1] for family in families if family.sizes), default=1)
+    cells = layout(Design(largest, n_items, replacement))
     if pilot is None:
         expected = expected_from_value(parsed, cells, expect)
     elif expect is not None:
@@ -386,9 +377,16 @@ def plan(
     else:
         expected = expected_from_pilot(pilot, parsed, cells, n_repeats, seed)
     planned = PlannedEstimate(estimator, parsed, n_planned, expected, n_repeats, seed)
-    table = Sizes(planned, goal, ignore_bias, replacement)
     with distinct_warnings():
-        designs = table.search(families, all_sizes=sizes is not None, progress=progress)
+        designs = search(
+            planned,
+            families,
+            goal,
+            ignore_bias=ignore_bias,
+            replacement=replacement,
+            all_sizes=sizes is not None,
+            progress=progress,
+        )
     bias_is = "median" if isinstance(estimator, LinearEstimator) else "root mean square"
     conventions = {
         "method": str(estimator),

@@ -92,81 +92,70 @@ class PlannedDesign:
         return f"{self.stages[0]} … {self.n_negatives}" if self.stages else str(self.n_negatives)
 
 
-@dataclass(frozen=True, eq=False)
-class Sizes:
-    """Designs by their stages, evaluated during a search.
+def search(
+    planned: PlannedEstimate,
+    families: Sequence[Family],
+    goal: float,
+    *,
+    ignore_bias: bool,
+    replacement: bool,
+    all_sizes: bool,
+    progress: Progress | None,
+) -> tuple[PlannedDesign, ...]:
+    """Search families of designs; return the evaluated ones from the cheapest, all items last.
 
-    Attributes
+    Parameters
     ----------
-    planned_estimate : PlannedEstimate
+    planned : PlannedEstimate
+    families : sequence of Family
     goal : float
     ignore_bias : bool
         Whether only the standard error must be within the goal.
     replacement : bool
+    all_sizes : bool
+        Whether to evaluate all sizes, even after the goal is reached.
+    progress : callable or None
     """
+    report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
+    n_planned = sum(len(family.sizes) + 1 for family in families)
 
-    planned_estimate: PlannedEstimate
-    goal: float
-    ignore_bias: bool
-    replacement: bool
+    def compared(outlook: Outlook | PlannedDesign) -> float:
+        return outlook.std_error if ignore_bias else outlook.error
 
-    def search(
-        self, ladders: Sequence[Family], *, all_sizes: bool, progress: Progress | None
-    ) -> tuple[PlannedDesign, ...]:
-        """Search the ladders; return the evaluated designs from the cheapest, all items last.
-
-        Parameters
-        ----------
-        ladders : sequence of Family
-        all_sizes : bool
-            Whether to evaluate all sizes, even after the goal is reached.
-        progress : callable or None
-        """
-        report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
-        planned = self.planned_estimate
-        everything = (planned.n_items - 1,)
-        all_items = self._planned_design("all", everything, planned.outlooks_of_all_items())
-        n_planned = sum(len(family.sizes) + 1 for family in ladders)
-
-        def error_of(stages: tuple[int, ...]) -> float:
-            designs[stages] = self._evaluate(stages)
-            report(len(designs), max(n_planned, len(designs) + 1), designs[stages].text)
-            return self._compared_error(designs[stages])
-
-        for family in ladders:
-            if all_sizes:
-                for size in family.sizes:
-                    error_of(family.stages(size))
-            else:
-                search_sizes(family, error_of, self.goal, reachable=all_items.reaches)
-        report(len(designs), len(designs), "")
-        return (*sorted(designs.values(), key=lambda design: design.n_scored), all_items)
-
-    def _evaluate(self, stages: tuple[int, ...]) -> PlannedDesign:
-        design = Design(stages[-1], self.planned_estimate.n_items, self.replacement, stages)
-        kind: Kind = "growing" if design.grows else "fixed"
-        return self._planned_design(kind, stages, self.planned_estimate.outlooks(design))
-
-    def _planned_design(
-        self, kind: Kind, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
+    def evaluated(
+        kind: Kind, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
     ) -> PlannedDesign:
-        worst = max(outlooks.values(), key=self._compared_error)
+        worst = max(outlooks.values(), key=compared)
         n_scored = max(outlook.n_scored for outlook in outlooks.values())
         return PlannedDesign(
-            kind=kind,
-            n_negatives=stages[-1],
-            stages=stages if kind == "growing" else (),
-            n_scored=n_scored,
-            share=n_scored / self.planned_estimate.n_items,
-            std_error=worst.std_error,
-            bias=worst.bias,
-            error=worst.error,
-            errors={name: outlook.error for name, outlook in outlooks.items()},
-            reaches=self._compared_error(worst) <= self.goal,
+            kind,
+            stages[-1],
+            stages if kind == "growing" else (),
+            n_scored,
+            n_scored / planned.n_items,
+            worst.std_error,
+            worst.bias,
+            worst.error,
+            {name: outlook.error for name, outlook in outlooks.items()},
+            reaches=compared(worst) <= goal,
         )
 
-    def _compared_error(self, outlook: Outlook | PlannedDesign) -> float:
-        return outlook.std_error if self.ignore_bias else outlook.error
+    def error_of(stages: tuple[int, ...]) -> float:
+        design = Design(stages[-1], planned.n_items, replacement, stages)
+        kind: Kind = "growing" if design.grows else "fixed"
+        designs[stages] = evaluated(kind, stages, planned.outlooks(design))
+        report(len(designs), max(n_planned, len(designs) + 1), designs[stages].text)
+        return compared(designs[stages])
+
+    all_items = evaluated("all", (planned.n_items - 1,), planned.outlooks_of_all_items())
+    for family in families:
+        if all_sizes:
+            for size in family.sizes:
+                error_of(family.stages(size))
+        else:
+            search_sizes(family, error_of, goal, reachable=all_items.reaches)
+    report(len(designs), len(designs), "")
+    return (*sorted(designs.values(), key=lambda design: design.n_scored), all_items)
 
 
 @dataclass(frozen=True)
@@ -221,11 +210,6 @@ def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[
     return (Family(FIXED, fixed), *growing)
 
 
-def largest_size(families: Iterable[Family]) -> int:
-    """Return the largest sample of all families; 1 if they are empty."""
-    return max((family.sizes[-1] for family in families if family.sizes), default=1)
-
-
 def search_sizes(family: Family, error_of: ErrorOf, goal: float, *, reachable: bool) -> None:
     """Evaluate a family's designs up to one within the goal, and one size between the last two.
 
@@ -248,7 +232,10 @@ def search_sizes(family: Family, error_of: ErrorOf, goal: float, *, reachable: b
         evaluated.append((size, error_of(family.stages(size))))
         if evaluated[-1][1] <= goal:
             _evaluate_between(family, error_of, goal, evaluated)
-            _evaluate_usual_sizes(family, error_of, size)
+            if family.growth == FIXED:  # the other usual sizes show the effect of more items
+                for larger in family.sizes:
+                    if size < larger <= _ALWAYS_EVALUATED:
+                        error_of(family.stages(larger))
             return
 
 
@@ -261,13 +248,6 @@ def _may_reach(family: Family, evaluated: Sequence[tuple[int, float]], goal: flo
     return bool(better * (large / family.sizes[-1]) ** power <= goal)
 
 
-def _evaluate_usual_sizes(family: Family, error_of: ErrorOf, last_size: int) -> None:
-    """Evaluate the remaining usual fixed sizes, so that a table shows the effect of more items."""
-    for size in family.sizes:
-        if family.growth == FIXED and last_size < size <= _ALWAYS_EVALUATED:
-            error_of(family.stages(size))
-
-
 def _evaluate_between(
     family: Family, error_of: ErrorOf, goal: float, evaluated: Sequence[tuple[int, float]]
 ) -> None:
@@ -276,14 +256,11 @@ def _evaluate_between(
         return
     (small, worse), (large, better) = evaluated[-2:]
     share = np.log(worse / goal) / np.log(worse / max(better, 1e-300))
-    start = _rounded_up(float(small / family.growth * (large / small) ** share))
+    first = float(small / family.growth * (large / small) ** share)
+    unit = 10 ** max(int(np.floor(np.log10(first))) + 1 - _DIGITS, 0)
+    start = int(np.ceil(first / unit - 1e-9)) * unit  # rounded up
     if small < start * family.growth < large:
         error_of(family.stages(start * family.growth))
-
-
-def _rounded_up(size: float) -> int:
-    unit = 10 ** max(int(np.floor(np.log10(size))) + 1 - _DIGITS, 0)
-    return int(np.ceil(size / unit - 1e-9)) * unit
 
 
 _DECIMALS = 6  # decimals of numbers of items
@@ -344,9 +321,7 @@ class Plan(Result):
     @property
     def n_users_needed(self) -> int:
         """The number of users with whom the ranking of all items reaches the goal."""
-        times = min(
-            float(self.everything.std_error) / float(self.goal), 1e9
-        )  # so that it is finite
+        times = min(self.everything.std_error / self.goal, 1e9)  # so that it is finite
         return max(1, int(np.ceil(self.n_users * times**2)))
 
     def as_json(self) -> dict[str, Any]:
@@ -359,10 +334,7 @@ class Plan(Result):
             "n_items": self.n_items,
             "n_users": self.n_users,
             "n_users_needed": self.n_users_needed,
-            **{
-                name: None if chosen_design is None else self.designs.index(chosen_design)
-                for name, chosen_design in chosen.items()
-            },
+            **{name: d and self.designs.index(d) for name, d in chosen.items()},
             "designs": [_as_json(design, self.n_users) for design in self.designs],
             "conventions": dict(self.conventions),
         }

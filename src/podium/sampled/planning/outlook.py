@@ -13,7 +13,7 @@ from podium.sampled.design import Design, Floats
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
-from podium.sampled.estimators.smooth.fit import Mode, State, combined_mass
+from podium.sampled.estimators.smooth.fit import combined_mass
 from podium.sampled.fits import Tally, linear_form
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
@@ -84,14 +84,9 @@ def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> 
             f"{arg.expect} must lie between {low:g} and {high:g}, the smallest and the largest "
             f"{measure}, got {value!r}."
         )
-    return Expected(
-        cells,
-        {
-            name: _shape(cells, share, weights, expected_value)[None]
-            for name, share in SHAPES.items()
-        },
-        expected_value,
-    )
+    places = SHAPES.items()
+    masses = {name: _shape(cells, share, weights, expected_value)[None] for name, share in places}
+    return Expected(cells, masses, expected_value)
 
 
 def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
@@ -157,18 +152,14 @@ def _draws(fit: SmoothFit, cells: Cells, n: int, seed: int) -> Floats:
     for i in range(n):
         state, mode = modes[int(mode_numbers[i])]
         noise = -noise if i % 2 else rng.normal(size=mode.coefficients.size)
-        masses[i] = _drawn(state, mode, noise)
+        # The distribution of all users over cells, at random coefficients near a mode.
+        step = np.linalg.solve(np.linalg.cholesky(mode.precision).T, noise)
+        logs = state.prior.design @ (mode.coefficients + step) + state.prior.sizes
+        masses[i] = state.shares @ normalised(logs)
     fitted = _regroup(fit.distribution.probabilities, pilot_cells)
     masses *= fitted / np.maximum(combined_mass(fit.states), _TINY)  # 1 unless there were EM steps
     masses /= masses.sum(axis=1, keepdims=True)
     return np.array([_regroup(pilot_cells.spread(mass), cells) for mass in masses])
-
-
-def _drawn(state: State, mode: Mode, noise: Floats) -> Floats:
-    """Return the distribution of all users over cells, at random coefficients near a mode."""
-    step = np.linalg.solve(np.linalg.cholesky(mode.precision).T, noise)
-    logs = state.prior.design @ (mode.coefficients + step) + state.prior.sizes
-    return state.shares @ normalised(logs)
 
 
 def _regroup(probabilities: Floats, cells: Cells) -> Floats:
