@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +17,7 @@ from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
-from podium.sampled.ranks import SampledRanks, one_size, size_at
+from podium.sampled.ranks import SampledRanks, ScannedRanks, one_size, size_at
 from podium.sampled.reading.columns import (
     HISTORY,
     N_NEGATIVES,
@@ -32,7 +31,6 @@ from podium.sampled.reading.negatives import CandidatePairs, listed_candidates, 
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
 from podium.sampled.sampling import from_doubled
-from podium.sampled.ranks import ScannedRanks
 from podium.sampled.shared.ranks import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
@@ -215,13 +213,18 @@ class SampleReader:
         table: Any = open_table(source, "table", ()) if _has_names(source) else source
         kind = self._kind(table)
         self._refuse_options(kind, source)
-        with self._with_table_name(source):
-            return {
-                "ranks": self._from_ranks,
-                "scores": self._from_scores,
-                "strata": self._from_strata,
-                "negatives": self._from_negatives,
-            }[kind](table)
+        readers: dict[Kind, Callable[[Any], Observations]] = {
+            "ranks": self._from_ranks,
+            "scores": self._from_scores,
+            "strata": self._from_strata,
+            "negatives": self._from_negatives,
+        }
+        try:
+            return readers[kind](table)
+        except DataError:
+            raise
+        except ArgumentError as error:  # of numbers in the table, whose name it lacks
+            raise type(error)(f"{_name(source)}: {error.message.text}") from error
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -370,16 +373,6 @@ class SampleReader:
     def _from_negatives(self, table: Any) -> SampledRanks:
         scores = read_pair_scores(table, self.pairs, columns=self._columns("negatives"))
         return self.rank(self.pairs, scores)
-
-    @contextmanager
-    def _with_table_name(self, source: Any) -> Generator[None]:
-        """Prepend the name of the table to errors that concern its content."""
-        try:
-            yield
-        except DataError:
-            raise
-        except ArgumentError as error:
-            raise type(error)(f"{_name(source)}: {error.message.text}") from error
 
 
 def read(source: Any, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
 from podium.data.files import check_file, read_bytes
 from podium.errors import DataError, arg
-from podium.groups import row_offsets
+from podium.groups import find, row_offsets
 from podium.sampled.candidates import Candidates, repeats
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks, columns_at, one_size, size_at
@@ -95,17 +95,12 @@ def _without_seen(candidates: Candidates, seen: Seen, source: str, drop: bool) -
 
     Targets left without a candidate are dropped, which introduces no bias.
     """
-    user = np.asarray(candidates.user)
-    pairs = (
-        np.concatenate([user, np.repeat(user, np.diff(candidates.offsets))]),
-        np.concatenate([candidates.target, candidates.items]),
-    )
-    target = np.arange(pairs[0].size) < user.size
-    n_items = candidates.n_items
-    n_left = seen.sizes(user, n_items, source)
-    is_seen = seen.candidates(pairs, target, n_items=n_items, source=source, drop=drop)
-    remaining = replace(candidates, n_items=n_left).without(is_seen[user.size :])
-    warn_of_dropped(user.size - remaining.target.size, source)
+    pairs, n_items = CandidatePairs.of(candidates, source), candidates.n_items
+    n_left = seen.sizes(pairs.owner, n_items, source)
+    options: dict[str, Any] = {"n_items": n_items, "source": source, "drop": drop}
+    is_seen = seen.candidates((pairs.user, pairs.item), pairs.target, **options)
+    remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.target])
+    warn_of_dropped(pairs.owner.size - remaining.target.size, source)
     return remaining
 
 
@@ -169,8 +164,8 @@ class CandidatePairs:
         The name of the candidates in messages.
     owner : int64, (n_lines,)
         The user of each line.
-    line, user, item : int64, (n_rows,)
-        The line, from 0, the user and the item of each pair.
+    line, item : int64, (n_rows,)
+        The line, from 0, and the item of each pair.
     target : bool, (n_rows,)
         Whether the item is the line's target.
     n_items : int or int64, (n_lines,)
@@ -182,7 +177,6 @@ class CandidatePairs:
     file: str
     owner: NDArray[Any]
     line: NDArray[Any]
-    user: NDArray[Any]
     item: NDArray[Any]
     target: NDArray[Any]
     n_items: int | NDArray[Any]
@@ -191,17 +185,20 @@ class CandidatePairs:
     @classmethod
     def of(cls, candidates: Candidates, file: str) -> CandidatePairs:
         """Return the pairs of candidates, targets first."""
-        n_targets, sizes = candidates.target.size, np.diff(candidates.offsets)
-        line = np.concatenate([np.arange(n_targets), np.repeat(np.arange(n_targets), sizes)])
+        lines = np.arange(candidates.target.size)
+        line = np.concatenate([lines, np.repeat(lines, np.diff(candidates.offsets))])
         item = np.concatenate([candidates.target, candidates.items])
-        owner = np.asarray(candidates.user)
-        is_target = np.arange(line.size) < n_targets
-        design_fields = candidates.n_items, candidates.replacement
-        return cls(file, owner, line, owner[line], item, is_target, *design_fields)
+        owner, is_target = np.asarray(candidates.user), np.arange(line.size) < lines.size
+        return cls(file, owner, line, item, is_target, candidates.n_items, candidates.replacement)
+
+    @property
+    def user(self) -> NDArray[Any]:
+        """The user of each pair: int64, (n_rows,)."""
+        return self.owner[self.line]
 
     def keep(self, rows: NDArray[Any]) -> CandidatePairs:
         """Return some of the pairs."""
-        return replace(self, **columns_at(self, ("line", "user", "item", "target"), rows))
+        return replace(self, **columns_at(self, ("line", "item", "target"), rows))
 
     def ranks(self, scores: NDArray[Any], *, ties: Tie = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its line's candidates by one score per pair.
@@ -262,14 +259,15 @@ def read_pair_scores(
         If a pair has no score, or several different scores.
     """
     users, items = (np.unique(ids) for ids in (pairs.user, pairs.item))
-    wanted_keys = np.searchsorted(users, pairs.user) * items.size + np.searchsorted(
-        items, pairs.item
-    )
+
+    def keys_of(user: Ints, item: Ints) -> Ints:
+        return np.searchsorted(users, user) * items.size + np.searchsorted(items, item)
+
     read = Columns.read(source, "candidates' scores", (USER, ITEM, SCORE), columns)
     name, score = read.name, read.scores()
     user, item = _numbers(read, "user"), _numbers(read, "item")
     rows = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
-    keys = np.searchsorted(users, user[rows]) * items.size + np.searchsorted(items, item[rows])
+    keys = keys_of(user[rows], item[rows])
     order = np.argsort(keys, kind="stable")
     keys, rows = keys[order], rows[order]
     is_conflict = (keys[1:] == keys[:-1]) & (score[rows[1:]] != score[rows[:-1]])
@@ -278,8 +276,8 @@ def read_pair_scores(
         raise DataError(
             f"{name} has several scores for user {user[first]} and item {item[first]}. Keep one."
         )
-    position = np.minimum(np.searchsorted(keys, wanted_keys), max(keys.size - 1, 0))
-    is_missing = keys[position] != wanted_keys if keys.size else np.ones(wanted_keys.size, np.bool_)
+    position = find(keys, keys_of(pairs.user, pairs.item))
+    is_missing = position < 0
     if is_missing.any():
         first = int(np.argmax(is_missing))
         raise DataError(

@@ -21,11 +21,11 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import columns_at
+from podium.sampled.ranks import Counts, columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
 from podium.sampled.reading.seen import catalogue_size
-from podium.sampled.ranks import Counts
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
+from podium.types import Mask
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
@@ -77,8 +77,8 @@ class ScoredRows:
     item: NDArray[Any]
     item_codes: Ints
     score: Floats
-    is_target: NDArray[np.bool_]
-    is_listed: NDArray[np.bool_] | None
+    is_target: Mask
+    is_listed: Mask | None
     history: NDArray[Any] | None
     n_items: int | Ints
 
@@ -90,7 +90,7 @@ class ScoredRows:
         read = Columns.read(source, "candidates' scores", roles, columns)
         if seen is not None:
             refuse_history(columns, read)
-        rows = cls._of(read, n_items, None)
+        rows = cls._of(read, n_items)
         rows._refuse_repeats(replacement=_check.flag(reader.replacement, "replacement"))
         rows._refuse_mixed(mixed=reader.mixed)
         refuse_more_items(np.unique(rows.item_codes).size, n_items, rows.name)
@@ -120,8 +120,16 @@ class ScoredRows:
         n_items, seen = reader.n_items, reader.seen_items
         roles = (USER, ITEM, SCORE, TARGET, STRATUM)
         read = Columns.read(source, "strata's scores", roles, columns)
-        rows = cls._of(read, n_items, _is_listed(label_array(read.ids("stratum")), read.name))
-        rows._refuse_overlap()
+        is_listed = _is_listed(label_array(read.ids("stratum")), read.name)
+        rows = replace(cls._of(read, n_items), is_listed=is_listed)
+        _, later = repeats(rows.codes, rows.item_codes)
+        if later.size:
+            raise DataError(
+                f"{rows.name}: {later.size} rows repeat an item of the same user, first at row "
+                f"{later[0]} (user {_check.label(rows.users[rows.codes[later[0]]])}). Strata may "
+                "not overlap, nor contain a target. Take the target out before the list is cut, "
+                "and draw from the rest."
+            )
         _refuse_without("target", rows._n_rows(rows.is_target), rows)
         refuse_more_items(np.unique(rows.item_codes).size, n_items, rows.name)
         if seen is None:
@@ -132,10 +140,10 @@ class ScoredRows:
         return replace(rows, n_items=sizes)
 
     @classmethod
-    def _of(cls, read: Columns, n_items: int, is_listed: NDArray[np.bool_] | None) -> ScoredRows:
+    def _of(cls, read: Columns, n_items: int) -> ScoredRows:
         user, item = map(label_array, read.pairs)
         users, codes = np.unique(user, return_inverse=True)
-        columns = (codes_of(read.pairs[1])[0], read.scores(), read.is_target(), is_listed)
+        columns = (codes_of(read.pairs[1])[0], read.scores(), read.is_target(), None)
         return cls(read.name, users, codes, item, *columns, None, catalogue_size(n_items))
 
     @property
@@ -200,10 +208,10 @@ class ScoredRows:
                 "If you do not know which targets it lists, give all targets the stratum 'drawn'."
             )
 
-    def _n_rows(self, selected: NDArray[np.bool_]) -> Ints:
+    def _n_rows(self, selected: Mask) -> Ints:
         return np.bincount(self.codes[selected], minlength=self.users.size).astype(np.int64)
 
-    def _keep(self, rows: NDArray[np.bool_], n_items: Ints) -> ScoredRows:
+    def _keep(self, rows: Mask, n_items: Ints) -> ScoredRows:
         users, codes = np.unique(self.users[self.codes[rows]], return_inverse=True)
         columns = columns_at(self, ("item", "item_codes", "score", "is_target"), rows)
         return replace(self, users=users, codes=codes, n_items=n_items, **columns)
@@ -248,22 +256,11 @@ class ScoredRows:
             f"{self.name} has several scores for user {user} and item {item}. Keep one."
         )
 
-    def _refuse_overlap(self) -> None:
-        """Raise if a user has an item twice: in both strata, or as a target too."""
-        _, later = repeats(self.codes, self.item_codes)
-        if later.size:
-            raise DataError(
-                f"{self.name}: {later.size} rows repeat an item of the same user, first at row "
-                f"{later[0]} (user {_check.label(self.users[self.codes[later[0]]])}). Strata may "
-                "not overlap, nor contain a target. Take the target out before the list is cut, "
-                "and draw from the rest."
-            )
-
 
 def doubled_above(
     codes: Ints,
     score: Floats,
-    is_target: NDArray[np.bool_],
+    is_target: Mask,
     keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
     ties: Tie,
     seed: int,
@@ -327,7 +324,7 @@ def _refuse_without(kind: str, counts: Ints, rows: ScoredRows) -> None:
         )
 
 
-def _is_listed(strata: NDArray[Any], source: str) -> NDArray[np.bool_]:
+def _is_listed(strata: NDArray[Any], source: str) -> Mask:
     texts = np.char.lower(strata.astype(np.str_))
     is_listed, is_drawn = (np.isin(texts, names) for names in STRATA.values())
     is_unknown = ~(is_listed | is_drawn)
