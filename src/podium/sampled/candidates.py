@@ -117,7 +117,13 @@ class Candidates:
                 "popularity."
             )
         source = read(scores)
-        self._require_inside(*source.shape)
+        (n_users, n_items), last_row = source.shape, int(self.row.max())
+        last_item = max(int(self.target.max()), int(self.items.max()))
+        if last_row >= n_users or last_item >= n_items:
+            raise ArgumentError(
+                f"scores must have a row for each user and a column for each item, got "
+                f"{n_users} x {n_items}, but candidates have row {last_row} and item {last_item}."
+            )
         doubled_above = np.empty(self.target.size, np.int64)
         tie_order = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
@@ -192,15 +198,6 @@ class Candidates:
         columns = columns_at(self, names, has_candidates)
         return replace(self, offsets=offsets, items=self.items[~dropped], **columns)
 
-    def _require_inside(self, n_users: int, n_items: int) -> None:
-        last_item = max(int(self.target.max()), int(self.items.max()))
-        if int(self.row.max()) >= n_users or last_item >= n_items:
-            raise ArgumentError(
-                f"scores must have a row for each user and a column for each item, got "
-                f"{n_users} x {n_items}, but candidates have row {int(self.row.max())} and item "
-                f"{last_item}."
-            )
-
 
 def draw_candidates(
     targets: Any,
@@ -248,14 +245,14 @@ def draw_candidates(
     )
     n_drawn = _check.cutoff(n_negatives, name="n_negatives")
     plan.require_candidates(n_drawn)
-    if popularity is not None and not _check.flag(replacement, "replacement"):
+    replacement = _check.flag(replacement, "replacement")
+    if popularity is not None and not replacement:
         raise ArgumentError(
             f"popularity needs {arg.replacement(True)}. Without {arg.replacement}, the "
             "probabilities of items change with every draw, and candidates could not be made "
             "uniform."
         )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
-    replacement = _check.flag(replacement, "replacement")
     draws = _kernels.Draws(
         draw_bits(seed), plan.catalogue_size, replacement, plan.cumulative(popularity)
     )

@@ -47,10 +47,8 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
     if name.strip() == RANK_AUC:
         return Measure(RANK_AUC, parse(f"recall{at_sign}{cutoff}").k)
     parsed = parse_relevance(measure)
-    if parsed.metric.rank_weights is None:
-        metrics.rank_weights(
-            parsed, 2 * (parsed.k or 1) + 1
-        )  # raises if ranks do not determine the measure
+    if parsed.metric.rank_weights is None:  # raises if ranks do not determine the measure
+        metrics.rank_weights(parsed, 2 * (parsed.k or 1) + 1)
     return parsed
 
 
@@ -169,11 +167,8 @@ class RankDistribution:
             raise ArgumentError(
                 f"ranks must be one or more ranks from 1 to {arg.n_items} = {n_ranks}."
             )
-        shares = (
-            np.ones(full_ranks.size)
-            if weights is None
-            else _check.weights(weights, full_ranks.size)
-        )
+        equal = np.ones(full_ranks.size)
+        shares = _check.weights(equal if weights is None else weights, full_ranks.size)
         places = np.concatenate([np.floor(full_ranks), np.ceil(full_ranks)]).astype(np.int64) - 1
         counts = np.bincount(places, np.concatenate([shares, shares]), n_ranks)
         return cls(counts / counts.sum())

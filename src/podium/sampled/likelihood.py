@@ -46,14 +46,11 @@ class Likelihood:
             design, observed = self.parts[0]
             chances = design.probabilities(ranks)
             return chances if observed.size == design.n_outcomes else chances[:, observed]
-        all_chances = np.zeros((ranks.size, self.shares.size))
-        first_outcome = 0
+        all_chances, first = np.zeros((ranks.size, self.shares.size)), 0
         for design, observed in self.parts:
-            inside = ranks <= design.n_items
-            all_chances[inside, first_outcome : first_outcome + observed.size] = _chances(
-                design, observed, ranks[inside]
-            )
-            first_outcome += observed.size
+            inside, columns = ranks <= design.n_items, slice(first, first + observed.size)
+            all_chances[inside, columns] = _chances(design, observed, ranks[inside])
+            first += observed.size
         return all_chances
 
     def slope(self, outcome_chances: Floats) -> Floats:
@@ -198,12 +195,9 @@ def _at_all_ranks(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floa
     log_factor = _edge_factor(likelihood, n_steps)
     logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
     is_nonzero = grid.cells_above(logs, float(logs.max()) - _NEGLIGIBLE_LOG)
-    log_probabilities = grid.interpolate(logs - log_factor(grid.ranks))
-    log_probabilities += log_factor(np.arange(1.0, grid.n_items + 1))
-    return (
-        np.where(is_nonzero, np.exp(np.minimum(log_probabilities, _NEGLIGIBLE_LOG)), 0.0)
-        / grid.n_items
-    )
+    logs = grid.interpolate(logs - log_factor(grid.ranks))
+    logs += log_factor(np.arange(1.0, grid.n_items + 1))
+    return np.where(is_nonzero, np.exp(np.minimum(logs, _NEGLIGIBLE_LOG)), 0.0) / grid.n_items
 
 
 def _edge_factor(likelihood: Likelihood, n_steps: int) -> Callable[[Floats], Floats]:

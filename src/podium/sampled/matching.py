@@ -55,7 +55,12 @@ def matched(models: Mapping[str, Any], method: Estimator) -> list[Any]:
         )
     samples = _of_same_users(models)
     if isinstance(samples[0], SampledRanks):
-        _require_histories(dict(zip(models, samples, strict=True)), method)
+        without = [name for name, ranks in models.items() if ranks.history is None]
+        if method.reads_history and 0 < len(without) < len(samples):
+            raise ArgumentError(
+                f"{', '.join(without)}: no column of users' history, but other models have one, "
+                f"and {method.name} reads it. Add the column, or leave it out of all models."
+            )
     compared = _of_single_targets if isinstance(samples[0], SampledRanks) else _of_all_targets
     first, *others = compared(samples)
     for name, other in zip(list(models)[1:], others, strict=True):
@@ -100,15 +105,6 @@ def _of_same_users(models: Mapping[str, Any]) -> list[Any]:
         ranks if user is ranks.user else replace(ranks, user=user)
         for ranks, user in zip(samples, labels, strict=True)
     ]
-
-
-def _require_histories(samples: Mapping[str, SampledRanks], method: Estimator) -> None:
-    without = [name for name, ranks in samples.items() if ranks.history is None]
-    if method.reads_history and 0 < len(without) < len(samples):
-        raise ArgumentError(
-            f"{', '.join(without)}: no column of users' history, but other models have one, and "
-            f"{method.name} reads it. Add the column, or leave it out of all models."
-        )
 
 
 _Column = tuple[str, NDArray[Any], NDArray[Any]]

@@ -358,7 +358,15 @@ def simulate_ranks(
     """
     stages = _stages(n_negatives)
     design = Design(stages[-1], n_items, replacement, stages)
-    better = _ranks(ranks, design.n_items) - 1
+    observed = integers(ranks, "ranks")
+    is_outside = (observed < 1) | (observed > n_items)
+    if is_outside.any():
+        row = int(np.argmax(is_outside))
+        raise ArgumentError(
+            f"ranks must lie from 1 to {arg.n_items} = {n_items}, got {observed[row]} at row {row} "
+            f"({int(is_outside.sum())} such ranks)."
+        )
+    better = observed - 1
     rng = np.random.default_rng([_check.seed(seed), 4])
     above, sizes, n_drawn = np.zeros_like(better), np.zeros_like(better), 0
     for size in design.stages:
@@ -375,19 +383,6 @@ def simulate_ranks(
         stages=stages if design.grows else None,
         history=history,
     )
-
-
-def _ranks(ranks: ArrayLike, n_items: int) -> Ints:
-    """Return ranks in the whole catalogue, or raise if one is outside."""
-    observed = integers(ranks, "ranks")
-    is_outside = (observed < 1) | (observed > n_items)
-    if is_outside.any():
-        row = int(np.argmax(is_outside))
-        raise ArgumentError(
-            f"ranks must lie from 1 to {arg.n_items} = {n_items}, got {observed[row]} at row {row} "
-            f"({int(is_outside.sum())} such ranks)."
-        )
-    return observed
 
 
 def _more_above(

@@ -55,17 +55,10 @@ _CACHE: OrderedDict[Design, Moments] = OrderedDict()
 
 def moments(design: Design, prior: Floats | None) -> Moments:
     """Return the sums under a prior distribution of ranks; by default the uniform one."""
-    if prior is None:
-        return _uniform(design)
-    return _sums(design, ((prior[part], block) for part, block in design.blocks()))
-
-
-def _uniform(design: Design) -> Moments:
-    """Return the sums under the uniform prior, from a cache of the designs used last.
-
-    If each user has a separate catalogue, there are a thousand designs or more, and every estimate
-    needs all of them.
-    """
+    if prior is not None:
+        return _sums(design, ((prior[part], block) for part, block in design.blocks()))
+    # If each user has a separate catalogue, there are a thousand designs or more, and every
+    # estimate needs all of them. Those used last are kept.
     if design in _CACHE:
         _CACHE.move_to_end(design)
         return _CACHE[design]
@@ -134,18 +127,6 @@ def solve(matrix: Floats, right_side: Floats) -> Floats:
         return basis @ ((basis.T @ (right_side * scale)) / values[is_kept]) * scale
 
 
-def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
-    """Raise if an outcome was observed that has no chance under a prior."""
-    is_impossible = (counts > 0) & ~(total > 0)
-    if is_impossible.any():
-        outcome = int(np.argmax(is_impossible))
-        raise ArgumentError(
-            f"{name} needs a prior that gives each observed outcome a probability above 0, got 0 "
-            f"for outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size). Use "
-            "mle, or another prior that is above 0 for every rank."
-        )
-
-
 _GAMMA = partial(_check.number, low=0.0, high=1.0, strict=True)
 _SLACK = 1e-12  # the tolerance of the optimality test, as a share of the gradient's terms
 
@@ -196,9 +177,8 @@ class BV(LinearEstimator):
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Solve for the value of each outcome; see `LinearEstimator.values`."""
         rank_values = rank_weights(read_measure(measure), design.n_items)
-        return solve(
-            _trade_off(self.gamma, moments(design, None)), project(design, rank_values, None)
-        )
+        matrix = _trade_off(self.gamma, moments(design, None))
+        return solve(matrix, project(design, rank_values, None))
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
@@ -313,7 +293,14 @@ def _fit(
     for design, counts in ranks.designs:
         design_prior = None if prior is None else prior_within(prior, design.n_items)
         sums = moments(design, design_prior)
-        refuse_impossible(counts, sums.total, name)
+        is_impossible = (counts > 0) & ~(sums.total > 0)
+        if is_impossible.any():
+            outcome = int(np.argmax(is_impossible))
+            raise ArgumentError(
+                f"{name} needs a prior that gives each observed outcome a probability above 0, got "
+                f"0 for outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size). "
+                "Use mle, or another prior that is above 0 for every rank."
+            )
         # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
         # solution, for the row of counts, is enough.
         values = solve(matrix_of(sums, design, counts), counts)
@@ -365,12 +352,10 @@ def _two_values(design: Design, rank_values: Floats) -> Floats | None:
     # Normal equations in two unknowns: the drop after rank 1, and the common value of the others.
     gram, right_side = moments(design, None).gram, project(design, rank_values, None)
     reduced_gram = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
-    first_drop, common_value = np.linalg.solve(
-        reduced_gram, np.array([right_side[0], right_side.sum()])
-    )
-    values = np.concatenate(
-        [[first_drop + common_value], np.full(design.n_outcomes - 1, common_value)]
-    )
+    reduced_side = np.array([right_side[0], right_side.sum()])
+    first_drop, common_value = np.linalg.solve(reduced_gram, reduced_side)
+    values = np.full(design.n_outcomes, common_value)
+    values[0] += first_drop
     # A drop raises all values up to its rank equally, so that its gradient is a running sum.
     drop_gradient = np.cumsum(gram @ values - right_side)
     tolerance = _SLACK * np.cumsum(np.abs(gram @ values) + np.abs(right_side))
