@@ -78,8 +78,11 @@ class DrawPlan:
         if popularity is None:
             return np.empty(0)
         weights = _check.weights(popularity, self.catalogue_size, name="popularity")
+        owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
+        hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)[self.rows]
+        n_own = self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
         total = weights.sum()
-        available = total - self._unavailable_weight(weights)
+        available = total - (hidden + weights[self.targets] * (n_own > 0))
         if not (available > _LEAST_SHARE * total).all():
             first = int(np.argmin(available))
             raise ArgumentError(
@@ -88,12 +91,6 @@ class DrawPlan:
                 "excluded items. Add a constant to popularity, or exclude fewer items."
             )
         return np.cumsum(weights)
-
-    def _unavailable_weight(self, weights: Floats) -> Floats:
-        owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
-        hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
-        n_own = self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
-        return hidden[self.rows] + weights[self.targets] * (n_own > 0)
 
     def n_own_items(self, history: Any) -> Ints | None:
         """Return the number of the user's own items among each target's candidates: (n_targets,).
@@ -252,12 +249,11 @@ def sample_ranks(
     doubled_above, sizes = rank_targets(
         scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
     )
-    design: dict[str, Any] = {"n_negatives": stages[-1]}
-    if len(stages) > 1:
-        design = {"n_negatives": sizes, "stages": stages}
+    grows = bool(stages[:-1])
     return from_doubled(
         doubled_above,
-        **design,
+        n_negatives=sizes if grows else stages[-1],
+        stages=stages if grows else None,
         n_items=plan.sizes,
         replacement=replacement,
         user=plan.user,

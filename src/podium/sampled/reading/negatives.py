@@ -27,7 +27,7 @@ from podium.sampled.reading.scores import (
     refuse_more_items,
     warn_of_dropped,
 )
-from podium.sampled.reading.seen import Seen, catalogue_size
+from podium.sampled.reading.seen import catalogue_size
 from podium.sampled.sampling import from_doubled
 
 if TYPE_CHECKING:
@@ -55,29 +55,24 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     lines = read_bytes(file).splitlines()
     if not lines:
         raise DataError(f"{file} has no lines. Pass a file with candidates.")
-    pairs: list[tuple[int, int]] = []
+    targets_of_users: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):
-        user, item, items = _read_line(line, number, file)
-        is_own_target = items == item
+        user, item, drawn = _read_line(line, number, file)
+        is_own_target = drawn == item
         if is_own_target.any() and not drops_own:
             raise DataError(
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
                 f"Pass {arg.own_target('drop')} to drop it from the candidates."
             )
-        pairs.append((user, item))
-        candidates_of_lines.append(items[~is_own_target])
-    users, targets = np.array(pairs, dtype=np.int64).T
-    sizes = np.array([items.size for items in candidates_of_lines])
-    candidates = Candidates(
-        users.copy(),
-        users.copy(),
-        targets.copy(),
-        row_offsets(sizes),
-        np.concatenate(candidates_of_lines),
-        catalogue_size(reader.n_items),
-        _check.flag(reader.replacement, "replacement"),
-    )
+        targets_of_users.append((user, item))
+        candidates_of_lines.append(drawn[~is_own_target])
+    users, targets = np.array(targets_of_users, dtype=np.int64).T
+    sizes = np.array([drawn.size for drawn in candidates_of_lines])
+    items, n_items = np.concatenate(candidates_of_lines), catalogue_size(reader.n_items)
+    replacement = _check.flag(reader.replacement, "replacement")
+    columns = (users.copy(), users.copy(), targets.copy(), row_offsets(sizes), items)
+    candidates = Candidates(*columns, n_items, replacement)
     _refuse_sizes(file, sizes, reader.n_negatives, mixed=reader.mixed or drops_own)
     first, second = repeats(users, targets)
     if first.size:
@@ -85,22 +80,24 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
             f"{file}: lines {first[0] + 1} and {second[0] + 1} have the same user and target. "
             "Keep one."
         )
-    _refuse_impossible_draws(file, candidates)
-    seen, drop = reader.seen_items, reader.seen_candidates == "drop"
-    return candidates if seen is None else _without_seen(candidates, seen, str(file), drop)
-
-
-def _without_seen(candidates: Candidates, seen: Seen, source: str, drop: bool) -> Candidates:
-    """Remove users' seen items from the catalogues of candidates.
-
-    Targets left without a candidate are dropped, which introduces no bias.
-    """
-    pairs, n_items = CandidatePairs.of(candidates, source), candidates.n_items
-    n_left = seen.sizes(pairs.owner, n_items, source)
-    options: dict[str, Any] = {"n_items": n_items, "source": source, "drop": drop}
+    refuse_more_items(np.union1d(targets, items).size, n_items, str(file))
+    repeated_lines, repeated = candidates.repeated
+    if repeated.size and not replacement:
+        raise DataError(
+            f"{file}: line {repeated_lines[0] + 1} has item {repeated[0]} twice, so items were "
+            f"drawn with replacement. Leave {arg.replacement(False)} out."
+        )
+    seen = reader.seen_items
+    if seen is None:
+        return candidates
+    pairs = CandidatePairs.of(candidates, str(file))
+    n_left = seen.sizes(users, n_items, pairs.file)
+    options: dict[str, Any] = {"n_items": n_items, "source": pairs.file}
+    options["drop"] = reader.seen_candidates == "drop"
     is_seen = seen.candidates((pairs.user, pairs.item), pairs.target, **options)
+    # Targets left without a candidate are dropped, which introduces no bias.
     remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.target])
-    warn_of_dropped(pairs.owner.size - remaining.target.size, source)
+    warn_of_dropped(users.size - remaining.target.size, pairs.file)
     return remaining
 
 
@@ -121,18 +118,6 @@ def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bo
         raise DataError(
             f"{file}: lines have {largest} candidates, but {arg.n_negatives} is {n_negatives}. "
             "Leave it out, or check that no candidates were lost."
-        )
-
-
-def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
-    """Raise if there are more items than n_items, or repeated items that could be drawn once."""
-    n_named = np.union1d(candidates.target, candidates.items).size
-    refuse_more_items(n_named, int(np.max(candidates.n_items)), str(file))
-    line, item = candidates.repeated
-    if line.size and not candidates.replacement:
-        raise DataError(
-            f"{file}: line {line[0] + 1} has item {item[0]} twice, so items were drawn with "
-            f"replacement. Leave {arg.replacement(False)} out."
         )
 
 

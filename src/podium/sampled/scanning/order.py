@@ -75,9 +75,8 @@ class ProxyOrder:
 
     def items(self, targets: Ints, start: int, stop: int) -> Ints:
         """Return the items at places start .. stop - 1 of some targets; -1 after the last one."""
-        places = np.arange(start, stop) + (
-            np.arange(start, stop) >= self._places[targets, None]
-        ).astype(np.int64)
+        numbers = np.arange(start, stop)
+        places = numbers + (numbers >= self._places[targets, None]).astype(np.int64)
         is_inside = places < self.lists.shape[1]
         listed = self.lists[self._rows[targets, None], np.where(is_inside, places, 0)]
         return np.where(is_inside, listed, -1)
@@ -94,10 +93,12 @@ def read_order(
         )
     depth = min(depth + 1, plan.catalogue_size)  # one more: a target may be on its user's list
     if lists is not None:
-        return ProxyOrder(plan, candidates_only(plan, _read_lists(plan, lists), depth))
-    if not isinstance(proxy, tuple) and np.ndim(proxy) == 1:  # pyright: ignore[reportArgumentType]
-        return ProxyOrder(plan, _by_item_scores(plan, proxy, depth))
-    return ProxyOrder(plan, _by_scores(plan, proxy, depth))
+        found = _read_lists(plan, lists)
+    elif not isinstance(proxy, tuple) and np.ndim(proxy) == 1:  # pyright: ignore[reportArgumentType]
+        found = _by_item_scores(plan, proxy, depth)
+    else:
+        return ProxyOrder(plan, _by_scores(plan, proxy, depth))
+    return ProxyOrder(plan, candidates_only(plan, found, depth))
 
 
 def _by_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
@@ -125,7 +126,7 @@ def _by_item_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
     _check.finite(scores, "proxy", advice="Give these items a low finite score.")
     most_hidden = int(plan.hidden.sizes.max(initial=0))
     order = np.argsort(-scores, kind="stable")[: depth + most_hidden]
-    return candidates_only(plan, np.broadcast_to(order, (plan.labels.size, order.size)), depth)
+    return np.broadcast_to(order, (plan.labels.size, order.size))
 
 
 def _read_lists(plan: DrawPlan, lists: ArrayLike) -> NDArray[Any]:

@@ -383,10 +383,21 @@ def scan(
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
     order.warn_of_leak()
     audit = _check.number(audit, "audit", low=0, high=0.99)
-    _warn_of_small_budget(budget, share * (1.0 - audit), k, int(plan.n_items.max()))
+    most_items = int(plan.n_items.max())
+    least_budget = ceil(LEAST_DEPTH * k / (share * (1.0 - audit)))
+    if budget < min(least_budget, most_items - 1):
+        warn(
+            f"A budget of {budget:g} items per target lists too few of them to settle targets at "
+            f"k = {k}. Estimates can then be far off, and intervals contain the bounds. Pass a "
+            f"budget of at least {least_budget}, or a smaller k."
+        )
     total = int(budget * plan.targets.size)
     show, for_audit = or_silent(progress), int(audit * total)
-    _require_audit(for_audit, plan)
+    if 0 < for_audit < 2 * most_items:
+        raise ArgumentError(
+            f"audit must pay for at least two targets with up to {most_items - 1} items each, got "
+            f"{for_audit} items. Increase audit or budget, or leave the audit out."
+        )
     rule = _check.choice(ties, "ties", ("worst", "best"))
     seed = _check.seed(seed)
     rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, seed)
@@ -409,23 +420,3 @@ def scan(
         user=plan.user,
         item=plan.targets,
     )
-
-
-def _warn_of_small_budget(budget: float, share: float, k: int, n_items: int) -> None:
-    least = ceil(LEAST_DEPTH * k / share)
-    if budget < min(least, n_items - 1):
-        warn(
-            f"A budget of {budget:g} items per target lists too few of them to settle targets at "
-            f"k = {k}. Estimates can then be far off, and intervals contain the bounds. Pass a "
-            f"budget of at least {least}, or a smaller k."
-        )
-
-
-def _require_audit(total: int, plan: DrawPlan) -> None:
-    """Raise if an audit could not rank two targets among all items."""
-    dearest = int(plan.n_items.max())
-    if 0 < total < 2 * dearest:
-        raise ArgumentError(
-            f"audit must pay for at least two targets with up to {dearest - 1} items each, got "
-            f"{total} items. Increase audit or budget, or leave the audit out."
-        )

@@ -15,7 +15,7 @@ from podium.errors import ArgumentError
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, ScannedRanks
-from podium.sampled.sampling import DrawPlan, read_plan
+from podium.sampled.sampling import read_plan
 from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
 from podium.types import Labels, Mask
 
@@ -201,10 +201,8 @@ def draw_strata(
     >>> drawn.ranks([0.5, 0.9, 0.1, 0.2, 0.3], k=1)
     ScannedRanks(1 targets of 1 users, k=1, 4 items scored per target, 0.0% open)
     """
-    n_listed, n_drawn = (
-        _check.cutoff(value, name=name)
-        for value, name in ((certain, "certain"), (uniform, "uniform"))
-    )
+    n_listed = _check.cutoff(certain, name="certain")
+    n_drawn = _check.cutoff(uniform, name="uniform")
     keeps_targets = _check.choice(other_targets, "other_targets", ("keep", "exclude")) == "keep"
     options: dict[str, Any] = {"exclude": exclude, "overlap": overlap, "users": users}
     plan = read_plan(targets, other_targets="exclude", **options)
@@ -212,36 +210,20 @@ def draw_strata(
     most_targets = int(np.bincount(plan.rows).max())
     order = read_order(with_targets, proxy, lists, n_listed + most_targets - 1)
     order.warn_of_leak()
-    listed, drawn = _chosen(plan, candidates_only(plan, order.lists, n_listed), n_drawn, seed)
-    parts = (np.stack([plan.rows, plan.targets]), listed, drawn)
+    listed = ProxyOrder(plan, candidates_only(plan, order.lists, n_listed))
+    users, first_targets = np.unique(plan.rows, return_index=True)
+    lengths = listed.lengths[first_targets]
+    drawn = draw_rest(plan, listed, first_targets, lengths, n_drawn, _check.seed(seed))
+    parts = [np.stack([plan.rows, plan.targets])]
+    for lists in (listed.items(first_targets, 0, n_listed), drawn):  # -1 after their last items
+        is_item = lists >= 0
+        parts.append(np.stack([np.repeat(users, is_item.sum(axis=1)), lists[is_item]]))
     kinds = np.repeat([0, 1, 2], [part.shape[1] for part in parts])
     rows, items = np.concatenate(parts, axis=1)
     in_list = kinds == 1
     in_list[: plan.rows.size] = order.n_others_above(plan.rows) < n_listed
     by_user = np.argsort(rows, kind="stable")
-    return StratifiedCandidates(
-        plan.labels[rows[by_user]],
-        rows[by_user],
-        items[by_user],
-        kinds[by_user] == 0,
-        kinds[by_user] == 2,
-        in_list[by_user],
-        (with_targets if keeps_targets else plan).n_items,
-        keeps_targets,
-    )
-
-
-def _chosen(plan: DrawPlan, lists: NDArray[Any], n_drawn: int, seed: int) -> tuple[Ints, Ints]:
-    """Return the users' rows and items of the listed candidates, and of the drawn ones."""
-    order = ProxyOrder(plan, lists)
-    rows, first_targets = np.unique(plan.rows, return_index=True)
-    listed = order.items(first_targets, 0, lists.shape[1])
-    n_listed = order.lengths[first_targets]
-    drawn = draw_rest(plan, order, first_targets, n_listed, n_drawn, _check.seed(seed))
-    return _pairs(rows, listed), _pairs(rows, drawn)
-
-
-def _pairs(rows: Ints, items: Ints) -> Ints:
-    """Return the rows and items of lists that have -1 after their last items: int64, (2, n)."""
-    is_item = items >= 0
-    return np.stack([np.repeat(rows, is_item.sum(axis=1)), items[is_item]])
+    columns = (plan.labels[rows], rows, items, kinds == 0, kinds == 2, in_list)
+    n_items = (with_targets if keeps_targets else plan).n_items
+    ordered = [column[by_user] for column in columns]
+    return StratifiedCandidates(*ordered, n_items=n_items, keeps_targets=keeps_targets)
