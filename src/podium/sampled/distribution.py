@@ -226,21 +226,17 @@ class RankDistribution:
         """
         measure = read_measure(metric, k)
         weights = rank_weights(measure, self.n_items)
-        self._require_common_values(measure, weights)
+        if self.fewest_items < self.n_items:
+            smallest = rank_weights(measure, self.fewest_items)
+            excess = np.abs(smallest - weights[: smallest.size])
+            if excess.max() > _VALUE_TOLERANCE * np.abs(weights).max():
+                raise ArgumentError(
+                    f"{measure} of a rank depends on the number of items, which differs between "
+                    f"users (from {self.fewest_items} to {self.n_items}), so that a distribution "
+                    "of ranks does not determine it. Use a method that gives each user a value, "
+                    "such as bv."
+                )
         return float(self.probabilities[: weights.size] @ weights)
-
-    def _require_common_values(self, measure: Measure, weights: Floats) -> None:
-        """Raise if a rank does not have about the same value in all catalogues."""
-        if self.fewest_items >= self.n_items:
-            return
-        smallest = rank_weights(measure, self.fewest_items)
-        excess = np.abs(smallest - weights[: smallest.size])
-        if excess.max() > _VALUE_TOLERANCE * np.abs(weights).max():
-            raise ArgumentError(
-                f"{measure} of a rank depends on the number of items, which differs between users "
-                f"(from {self.fewest_items} to {self.n_items}), so that a distribution of ranks "
-                "does not determine it. Use a method that gives each user a value, such as bv."
-            )
 
     def plot(
         self,

@@ -59,9 +59,14 @@ def least_with_moments(probabilities: Floats, worth: Floats, degree: int, start:
     means = _means(probabilities, degree)
     ranks, low = start, float(worth.min())
     for _ in range(_ROUNDS):
-        prices = _prices(_polynomials(ranks, n_items, degree), worth[ranks - 1], means)
-        if prices is None:
+        features = _polynomials(ranks, n_items, degree)
+        slack = np.eye(degree + 1)[:, 1:]  # none for the sum of the masses, which holds exactly
+        system = np.concatenate([features, slack, -slack], axis=1)
+        cost = np.concatenate([worth[ranks - 1], np.full(2 * degree, _PRICE)])
+        solution = linprog(cost, A_eq=system, b_eq=means, bounds=(0, None), method="highs-ds")
+        if solution.status != 0:  # the solver failed
             break
+        prices = np.asarray(solution.eqlin.marginals, np.float64)
         excess = _series(prices, n_items) - worth
         largest_excess = float(excess.max())
         low = max(low, float(prices @ means) - largest_excess)
@@ -70,16 +75,6 @@ def least_with_moments(probabilities: Floats, worth: Floats, degree: int, start:
         tops = peaks(excess)
         ranks = np.union1d(ranks, tops[excess[tops] > 0] + 1)
     return low
-
-
-def _prices(features: Floats, worth: Floats, means: Floats) -> Floats | None:
-    """Solve the programme; return None if the solver fails."""
-    n_rows = features.shape[0]
-    slack = np.eye(n_rows)[:, 1:]  # none for the sum of the masses, which must hold exactly
-    system = np.concatenate([features, slack, -slack], axis=1)
-    cost = np.concatenate([worth, np.full(2 * (n_rows - 1), _PRICE)])
-    solution = linprog(cost, A_eq=system, b_eq=means, bounds=(0, None), method="highs-ds")
-    return np.asarray(solution.eqlin.marginals, np.float64) if solution.status == 0 else None
 
 
 def _means(probabilities: Floats, degree: int) -> Floats:
@@ -330,11 +325,9 @@ def population_bounds(
     worth, start_ranks = _worth(parsed, n_items), _start_ranks(parsed)
     if users is None:
         values, start = worth(n_items), start_ranks(design)
-        low, high = (
-            least_with_moments(masses, sign * values, design.n_negatives, start)
-            for sign in (1.0, -1.0)
-        )
-        return Bounds(max(low, float(values.min())), min(-high, float(values.max())))
+        low = least_with_moments(masses, values, design.n_negatives, start)
+        high = -least_with_moments(masses, -values, design.n_negatives, start)
+        return Bounds(max(low, float(values.min())), min(high, float(values.max())))
     shares = sum(masses[places] @ chances for places, chances in design.blocks())
     with one_blas_thread:
         ball = ball_of_shares(np.asarray(shares), ((design, 1.0),), masses, users, level)

@@ -93,7 +93,10 @@ def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
         if gap <= tolerance or n_steps == _MOST_STEPS:
             gap = search.check_all_ranks()
             if gap <= tolerance or n_steps == _MOST_STEPS:
-                return search.result(gap, n_steps)
+                order = np.argsort(search.ranks)
+                value = float(likelihood.shares @ np.log(search.masses @ search.chances))
+                support = search.ranks[order], search.masses[order], likelihood.n_items
+                return Maximum(*support, value, gap, n_steps)
         search.step()
         n_steps += 1
 
@@ -147,9 +150,8 @@ class _Search:
         """Add the new ranks, and make one Newton step of the masses."""
         new_ranks = np.setdiff1d(self.new_ranks, self.ranks)
         self.ranks = np.concatenate([self.ranks, new_ranks])
-        self.chances = np.concatenate(
-            [self.chances, self.likelihood.chances(new_ranks.astype(np.float64))]
-        )
+        new_chances = self.likelihood.chances(new_ranks.astype(np.float64))
+        self.chances = np.concatenate([self.chances, new_chances])
         self.masses = np.concatenate([self.masses, np.zeros(new_ranks.size)])
         self._step_towards(self._newton())
         has_mass = self.masses > _MIN_MASS
@@ -184,12 +186,6 @@ class _Search:
                 break
             length /= 2.0
         self.masses = np.maximum(self.masses + length * direction, 0.0)
-
-    def result(self, gap: float, n_steps: int) -> Maximum:
-        order = np.argsort(self.ranks)
-        value = float(self.likelihood.shares @ np.log(self.masses @ self.chances))
-        n_items = self.likelihood.n_items
-        return Maximum(self.ranks[order], self.masses[order], n_items, value, gap, n_steps)
 
 
 TOLERANCE = 1e-8

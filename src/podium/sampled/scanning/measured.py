@@ -353,8 +353,11 @@ class Cases:
 
     def linear_penalties(self, weights: Floats, theta: float) -> Floats:
         """Return the smallest linear penalties that satisfy (1): float64, (n_cases, k + 1)."""
-        terms = np.exp(self._exponents(weights, theta))
-        counts = self._n_above
+        # log P(b | B) + theta loss(B, b) for B and b up to k: (n_cases, B, b).
+        values, counts = self.largest_losses(weights), self._n_above
+        losses = values[:, None, :] - np.take_along_axis(values, counts, axis=1)[:, :, None]
+        is_open = (self._numbers < self._last)[:, None, :]
+        terms = np.exp(self._log_chances + theta * np.where(is_open, losses, 0.0))
 
         def excess(slopes: Floats) -> Floats:
             """Return the logarithm of the largest expectation in (1) over all B."""
@@ -369,14 +372,6 @@ class Cases:
             is_enough = excess(middle) <= 0.0
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         return np.maximum(excess(high), 0.0)[:, None] / theta + high[:, None] * counts
-
-    def _exponents(self, weights: Floats, theta: float) -> Floats:
-        """Return log P(b | B) + theta loss(B, b) for B and b up to k: (n_cases, B, b)."""
-        values = self.largest_losses(weights)
-        exact = np.take_along_axis(values, self._n_above, axis=1)
-        losses = values[:, None, :] - exact[:, :, None]
-        is_open = self._numbers < self._last
-        return self._log_chances + theta * np.where(is_open[:, None, :], losses, 0.0)
 
     @property
     def _n_above(self) -> Ints:
@@ -470,13 +465,17 @@ class ScanFit(Fit):
         ranks, weights = self.observed, self._weights(measure)
         values = self.open_targets.values(ranks, weights)
         of_users, largest = ranks.means_of_users(values), float(weights.max(initial=0.0))
-        influences, correction = np.zeros(ranks.n_users), 0.0
-        is_audited = bool(ranks.is_audited.any())
+        influences, correction, other = np.zeros(ranks.n_users), 0.0, ErrorPart(0.0, np.inf)
+        is_audited, fit = bool(ranks.is_audited.any()), self.open_targets
         if is_audited:
-            variances = np.maximum(self.open_targets.values(ranks, weights**2) - values**2, 0.0)
+            variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
             correction, other = _correction(ranks, weights, values, variances)
-        else:
-            influences, other = _error_of_fit(ranks, weights, self.open_targets)
+        elif ranks.n_users == ranks.n_rows:  # the covariance holds for independent targets
+            gradient = fit.gradient(ranks, weights)
+            other = ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
+        else:  # the targets of a user depend on each other, so that their effects are summed
+            of_targets = fit.influences(ranks, ranks.n_users * fit.gradient(ranks, weights))
+            influences = np.bincount(ranks.owner, of_targets).astype(np.float64)
         ends = self.bounds(measure, (1.0 + _LEVEL) / 2)
         mean = min(max(float(of_users.mean()) + correction, ends.low), ends.high)
         # Short lists don't settle most targets that rank far below the first k.
@@ -505,22 +504,6 @@ class ScanFit(Fit):
 
     def _weights(self, measure: Measure) -> Floats:
         return rank_weights(measure, int(self.observed.n_items.max()))[: self.observed.k]
-
-
-def _error_of_fit(
-    ranks: ScannedRanks, weights: Floats, fit: OpenTargets
-) -> tuple[Floats, ErrorPart]:
-    """Return the effects of users through the fit, or the error of the fit, and 0 for the other.
-
-    The covariance of the fit holds for independent targets, as users with one target have. The
-    targets of a user depend on each other, so that their effects are summed.
-    """
-    gradient = fit.gradient(ranks, weights)
-    if ranks.n_users == ranks.n_rows:
-        variance = float(gradient @ fit.covariance @ gradient)
-        return np.zeros(ranks.n_users), ErrorPart(variance, np.inf)
-    of_targets = fit.influences(ranks, ranks.n_users * gradient)
-    return np.bincount(ranks.owner, of_targets).astype(np.float64), ErrorPart(0.0, np.inf)
 
 
 def _correction(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import NormalDist
@@ -344,24 +343,15 @@ class Smooth(Estimator):
         families = [row_index.without_groups(), row_index] if row_index.has_groups else [row_index]
         samples = (Sample.of(chances, family.counts(ranks), columns) for family in families)
         states = tuple(map(partial(State.fit, cells), families, samples))
-        _warn(states)
+        lost = [s.weights[[not mode.converged for mode in s.modes]].sum() for s in states]
+        if sum(lost) / len(states) > _MAX_LOST_WEIGHT:
+            warn(
+                f"Smooth stopped early: fits with {sum(lost) / len(states):.0%} of the weight are "
+                "far from the likeliest ones, so the estimate may be wrong. Compare it with the "
+                'estimator "mle".',
+                ConvergenceWarning,
+            )
         mass, n_steps = em_until_fit(combined_mass(states), tables, ranks)
         probabilities = cells.spread(mass / mass.sum())
         distribution = RankDistribution(probabilities, fewest_items=original.fewest_items)
         return SmoothFit(distribution, original, n_steps, states)
-
-
-def _warn(states: Sequence[State]) -> None:
-    """Warn if fits with a noticeable weight are far from the likeliest one."""
-    lost_weight = sum(
-        weight
-        for state in states
-        for mode, weight in zip(state.modes, state.weights / len(states), strict=True)
-        if not mode.converged
-    )
-    if lost_weight > _MAX_LOST_WEIGHT:
-        warn(
-            f"Smooth stopped early: fits with {lost_weight:.0%} of the weight are far from the "
-            'likeliest ones, so the estimate may be wrong. Compare it with the estimator "mle".',
-            ConvergenceWarning,
-        )
