@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import podium
 from podium.sampled import BV, SharedRanks, evaluate, sample_shared
 from podium.sampled.design import Design
-from podium.sampled.shared.means import SharedFit, groups
+from podium.sampled.shared import SharedFit, groups
 
 N_OTHERS, N_DRAWN = 8, 4
 ABOVE = {"a": (0, 2, 2), "b": (1,), "c": (0, 0, 3, 7)}

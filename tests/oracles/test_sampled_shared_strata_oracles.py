@@ -13,7 +13,7 @@ from scipy.stats import betabinom
 import podium
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium.sampled.ranks import ScannedRanks
-from podium.sampled.shared.means import STRATA, StrataFit, groups
+from podium.sampled.shared import STRATA, StrataFit, groups
 
 N_USERS, N_ITEMS = 30, 24
 RNG = np.random.default_rng(5)

@@ -64,7 +64,7 @@ def paired(a: SampledRanks, b: SampledRanks, measure: str, **options: Any) -> Di
 
 def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: int) -> Any:
     """Return estimates from resampled users: (n, n_samples)."""
-    users = Resampler.of(samples)
+    users = Resampler(samples)
     return np.column_stack(
         [
             RanksFit(method, ranks).resampled([read_measure(measure)], users.first, draws)
@@ -254,7 +254,7 @@ def test_users_are_drawn_whole() -> None:
     """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
     ranks, seen = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"]), set[tuple[float, ...]]()
     (part,) = RanksFit(get("mle"), ranks).parts(read_measure("rr"))
-    users = Resampler.of([ranks])
+    users = Resampler([ranks])
     for drawn in users.draws(40, seed=0):
         by_user = np.zeros(2)
         by_user[users.first] = drawn

@@ -36,7 +36,7 @@ from podium.sampled.results import (
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
-from podium.sampled.shared.ranks import SharedRanks, sample_shared
+from podium.sampled.shared import SharedRanks, sample_shared
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read

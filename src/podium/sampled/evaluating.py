@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,8 +33,7 @@ from podium.sampled.results import (
     SampledEvaluation,
 )
 from podium.sampled.scanning.measured import ScanFit
-from podium.sampled.shared.means import NAIVE, STRATA, SharedFit, StrataFit
-from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared import NAIVE, STRATA, SharedFit, SharedRanks, StrataFit
 from podium.types import Progress
 
 Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
@@ -166,7 +164,7 @@ def evaluate(
     >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
     True
     """
-    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    request = _Request(measures, level, n_bootstrap, bounds, seed)
     fit = fit_of(ranks, estimator, "ranks")
     fit.require(request.measures)
     with distinct_warnings():
@@ -240,7 +238,7 @@ def compare(
             "models must be a mapping of two or more names to samples, such as {'a': a, 'b': b}, "
             f"got {type(models).__name__}. Use evaluate for one model."
         )
-    request, show = _Request.of(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
+    request, show = _Request(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
     for name, ranks in models.items():
         fit_of(ranks, estimator, name)  # refuses other kinds before they are compared
     fits: dict[str, Fit] = {}
@@ -289,22 +287,18 @@ def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class _Request:
     """The checked options of an estimate."""
 
-    measures: list[Measure]
-    level: float
-    n_bootstrap: int
-    bounds: bool
-    seed: int
-
-    @classmethod
-    def of(cls, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int) -> _Request:
-        parsed, level = read_measures(measures), _check.open_fraction(level, "level")
-        if _check.cutoff(n_bootstrap, name="n_bootstrap") < 2:
+    def __init__(
+        self, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int
+    ) -> None:
+        self.measures, self.bounds = read_measures(measures), bounds
+        self.level = _check.open_fraction(level, "level")
+        self.n_bootstrap = _check.cutoff(n_bootstrap, name="n_bootstrap")
+        if self.n_bootstrap < 2:
             raise ArgumentError(f"{arg.n_bootstrap} must be >= 2, got {n_bootstrap}.")
-        return cls(parsed, level, int(n_bootstrap), bounds, _check.seed(seed))
+        self.seed = _check.seed(seed)
 
     def means(self, fit: Fit) -> list[MeanOfUsers]:
         """Return the means of one model."""
@@ -342,8 +336,11 @@ class _Request:
         }
 
     def conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
-        """Return the conventions of a model whose errors have a source."""
-        return fit.conventions(self.seed, self.n_bootstrap if source == "bootstrap" else None)
+        """Return the method and the design of a model whose errors have a source."""
+        n_bootstrap = self.n_bootstrap if source == "bootstrap" else None
+        shared = {"shared": True} if fit.is_shared else {}
+        sizes = {"method": fit.method, "n_users": fit.n_users, **fit.design}
+        return {**sizes, "n_bootstrap": n_bootstrap, "seed": self.seed, **shared}
 
     def _difference(
         self, pair: tuple[Fit, Fit], means: Sequence[MeanOfUsers], measure: Measure
@@ -387,7 +384,7 @@ class _Request:
         n_users = fits[0].n_users
         drawn = np.full((self.n_bootstrap, len(fits), len(self.measures)), np.nan)
         if n_users > 1:  # one user gives no information about others
-            resampler = Resampler.of([fit.targets for fit in fits])
+            resampler = Resampler([fit.targets for fit in fits])
             for number, fit in enumerate(fits):
                 draws = resampler.draws(self.n_bootstrap, self.seed)
                 drawn[:, number] = fit.resampled(self.measures, resampler.first, draws)

@@ -61,9 +61,13 @@ class Tally(SampledRanks):
         return int(self.__dict__["_total"])
 
 
-@dataclass(frozen=True, eq=False)
 class Resampler:
     """The users of one or several samples; users with the same observations form one kind.
+
+    Parameters
+    ----------
+    samples : sequence of SampledRanks
+        The samples, which have the same users. These are matched by `SampledRanks.owner`.
 
     Attributes
     ----------
@@ -74,22 +78,11 @@ class Resampler:
         labels.
     """
 
-    counts: Ints
-    first: Ints
-
-    @classmethod
-    def of(cls, samples: Sequence[SampledRanks]) -> Resampler:
-        """Group the users of samples that have the same users.
-
-        Parameters
-        ----------
-        samples : sequence of SampledRanks
-            The samples. Their users are matched by `SampledRanks.owner`.
-        """
+    def __init__(self, samples: Sequence[SampledRanks]) -> None:
         kinds_of_users = list(zip(*map(_observations, samples), strict=True))
         kind_number = {kind: i for i, kind in enumerate(sorted(set(kinds_of_users)))}
         kinds = np.array([kind_number[kind] for kind in kinds_of_users])
-        return cls(np.bincount(kinds), np.unique(kinds, return_index=True)[1])
+        self.counts, self.first = np.bincount(kinds), np.unique(kinds, return_index=True)[1]
 
     def draws(self, n: int, seed: int) -> Iterator[Ints]:
         """Yield how often the users of each kind are drawn in n resamples: int64, (n_kinds,)."""
@@ -268,12 +261,6 @@ class Fit(ABC):
         """Return whether the order of the first ranks, which samples hardly show, is assumed."""
         return False
 
-    def conventions(self, seed: int, n_bootstrap: int | None) -> dict[str, Any]:
-        """Return the method and the design as JSON values; sizes that differ as [low, high]."""
-        method = {"method": self.method, "n_users": self.n_users}
-        shared = {"shared": True} if self.is_shared else {}
-        return {**method, **self.design, "n_bootstrap": n_bootstrap, "seed": seed, **shared}
-
     def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
         """Return the standard error of a difference, and the number of users for its interval."""
         others = np.hypot(np.sqrt(a.other), np.sqrt(b.other))
@@ -301,7 +288,7 @@ def design_of(
     history: str | None = None,
     n_listed: Ints | None = None,
 ) -> dict[str, Any]:
-    """Return the design of a sample as JSON values."""
+    """Return the design of a sample as JSON values; sizes that differ as [low, high]."""
     sizes = {"n_items": _extent(n_items), "n_negatives": _extent(n_negatives)}
     listed = {} if n_listed is None else {"n_listed": _extent(n_listed)}
     drawing = {"replacement": replacement, "stages": list(stages) or None, "history": history}
@@ -427,25 +414,24 @@ class EstimatorFit(Fit):
         counts = np.zeros(self.n_users)
         counts[first] = 1.0
         is_first = counts[self.observed.owner] > 0
-        parts = [[part.of(is_first) for part in self.parts(measure)] for measure in measures]
+        numbered = [
+            (number, part.of(is_first))
+            for number, measure in enumerate(measures)
+            for part in self.parts(measure)
+        ]
         means: list[list[float]] = []
         for drawn in draws:
             counts[first] = drawn
             known: dict[Hashable, Any] = {}
-            means.append([self._resampled(of_measure, counts, known) for of_measure in parts])
+            means.append([0.0] * len(measures))
+            for number, part in numbered:
+                of_rows = counts[self.observed.owner[part.rows]]
+                share = float(part.sizes @ of_rows)
+                if share:
+                    mean = _estimate(self.estimator, part.tally(of_rows), part, known)
+                    means[-1][number] += share * mean
+            means[-1] = [total / self.n_users for total in means[-1]]
         return means
-
-    def _resampled(
-        self, parts: Sequence[Part], counts: Floats, known: dict[Hashable, Any]
-    ) -> float:
-        """Estimate one measure from users that are drawn `counts` times: float64, (n_users,)."""
-        total = 0.0
-        for part in parts:
-            of_rows = counts[self.observed.owner[part.rows]]
-            share = float(part.sizes @ of_rows)
-            if share:
-                total += share * _estimate(self.estimator, part.tally(of_rows), part, known)
-        return total / self.n_users
 
     def _shares(self, parts: Sequence[Part]) -> Floats:
         """Return the factor of each part's mean in the measure."""

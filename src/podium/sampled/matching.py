@@ -13,7 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.sampled.estimators import Estimator
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared import SharedRanks
 
 _ROUNDING = 1e-9  # of weights
 _STRATA = (

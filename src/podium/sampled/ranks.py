@@ -247,18 +247,17 @@ class SampledRanks(RowsOfUsers):
         observed = integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold at least one rank, got none.")
-        fields: dict[str, Any] = {
-            "ranks": observed,
-            "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
-            "n_items": _sizes(n_items, "n_items", observed.size),
-            "replacement": _check.flag(replacement, "replacement"),
-            "user": None if user is None else labels(user, "user", observed.size),
-            "stages": read_stages(stages),
-            "half_ranks": _check.flag(half_ranks, "half_ranks"),
-        }
-        fields["history"] = _read_history(history, fields["n_items"], observed.size)
-        fields["row_weights"] = weights(row_weights, observed.size)
-        vars(self).update(fields)
+        vars(self).update(
+            ranks=observed,
+            n_negatives=_sizes(n_negatives, "n_negatives", observed.size),
+            n_items=_sizes(n_items, "n_items", observed.size),
+            replacement=_check.flag(replacement, "replacement"),
+            user=None if user is None else labels(user, "user", observed.size),
+            stages=read_stages(stages),
+            half_ranks=_check.flag(half_ranks, "half_ranks"),
+        )
+        history = _read_history(history, self.n_items, observed.size)
+        vars(self).update(history=history, row_weights=weights(row_weights, observed.size))
         refuse_large(self.most_items)
         self._refuse_impossible()
         self._refuse_off_stage()

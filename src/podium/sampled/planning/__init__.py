@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning, arg
 from podium.metrics import Measure
-from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.design import Design, Floats
+from podium.sampled.design import Ints as Ints
 from podium.sampled.distribution import (
     rank_weights,
     read_measure,
@@ -105,11 +106,10 @@ def plan_scan(
     goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
     _refuse_without_draws(several)
-    designs: list[PlannedDesign] = []
-    everything: list[Floats] = []
+    designs, everything = list[PlannedDesign](), list[Floats]()
     for number, pilot in enumerate(several):
         pilot.warn_of_random_list()
-        simulation = _Simulation.of(pilot, np.random.default_rng([seed, number]))
+        simulation = _Simulation(pilot, np.random.default_rng([seed, number]))
         everything.append(simulation.exact(parsed))
         designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
     value, variance = np.mean(everything, axis=0)
@@ -136,7 +136,6 @@ def plan_scan(
     )
 
 
-@dataclass(frozen=True, eq=False)
 class _Simulation:
     """Targets like those of a pilot, with the number of unlisted items above each.
 
@@ -145,22 +144,19 @@ class _Simulation:
     pilot : ScannedRanks
         The pilot, repeated until there are enough users.
     above_unlisted : int64, (n,)
-        The drawn number of unlisted items above each target.
+        The number of unlisted items above each target, drawn given its own draws.
+    is_fixed : bool
+        Whether items are drawn for all targets, also for settled ones.
     rng : numpy.random.Generator
     """
 
-    pilot: ScannedRanks
-    above_unlisted: Ints
-    rng: np.random.Generator
-
-    @classmethod
-    def of(cls, pilot: ScannedRanks, rng: np.random.Generator) -> _Simulation:
-        """Repeat a pilot, and draw the unlisted items above each target given its own draws."""
-        fit, ranks = OpenTargets.fit(pilot), _repeated(pilot, -(-_LEAST_USERS // pilot.n_users))
-        alpha, beta = fit.shapes(ranks.above_listed)
+    def __init__(self, pilot: ScannedRanks, rng: np.random.Generator) -> None:
+        ranks = _repeated(pilot, -(-_LEAST_USERS // pilot.n_users))
+        alpha, beta = OpenTargets.fit(pilot).shapes(ranks.above_listed)
         n_below = ranks.n_drawn - ranks.above_drawn
         shares = rng.beta(alpha + ranks.above_drawn, beta + n_below)
-        return cls(ranks, ranks.above_drawn + rng.binomial(ranks.n_rest, shares), rng)
+        self.pilot, self.rng, self.is_fixed = ranks, rng, bool((ranks.n_drawn > 0).all())
+        self.above_unlisted = ranks.above_drawn + rng.binomial(ranks.n_rest, shares)
 
     def exact(self, measure: Measure) -> Floats:
         """Return the mean and the variance of the users' exact values: float64, (2,)."""
@@ -180,7 +176,7 @@ class _Simulation:
         std_error = float(np.sqrt(np.mean(np.square(errors)) * ratio))
         n_listed = float(self.pilot.n_listed.mean())
         budget = float(np.mean([ranks.n_scored.mean() for ranks in scans]))
-        kind: Kind = "strata" if self._is_fixed else "scan"
+        kind: Kind = "strata" if self.is_fixed else "scan"
         share = (budget + 1) / float(self.pilot.n_items.mean())
         return _planned(kind, budget, share, std_error, n_listed / budget)
 
@@ -189,21 +185,16 @@ class _Simulation:
         ranks = self.pilot
         n_unlisted = ranks.n_items - 1 - ranks.n_listed
         n_left = ranks.k - ranks.above_listed  # items above that settle the target
-        most = ranks.n_drawn if self._is_fixed else (n_left > 0) * int(ranks.n_drawn.max())
+        most = ranks.n_drawn if self.is_fixed else (n_left > 0) * int(ranks.n_drawn.max())
         sizes = np.minimum(np.ceil(times * most).astype(np.int64), n_unlisted)
         n_below = n_unlisted - self.above_unlisted
         above = self.rng.hypergeometric(self.above_unlisted, n_below, sizes)
-        if not self._is_fixed:
+        if not self.is_fixed:
             stops = np.flatnonzero((above >= n_left) & (n_left > 0))
             places = self.rng.beta(n_left[stops], above[stops] - n_left[stops] + 1)
             above[stops] = n_left[stops]
             sizes[stops] = np.maximum(np.ceil(sizes[stops] * places), above[stops])
         return replace(ranks, above_drawn=above, n_drawn=sizes)
-
-    @property
-    def _is_fixed(self) -> bool:
-        """Whether items are drawn for all targets, also for settled ones."""
-        return bool((self.pilot.n_drawn > 0).all())
 
 
 def _repeated(pilot: ScannedRanks, times: int) -> ScannedRanks:

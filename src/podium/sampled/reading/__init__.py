@@ -31,7 +31,7 @@ from podium.sampled.reading.negatives import CandidatePairs, listed_candidates, 
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
 from podium.sampled.sampling import from_doubled
-from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
 
