@@ -1,7 +1,7 @@
 """Fits of one method to the observations of one model, in the form that all estimates are made of.
 
 `evaluate` and `compare` read nothing else of samples. Each kind of observations has a fit:
-`RanksFit` here, `SharedFit`, `StrataFit` and `ScanFit` in the packages of their observations.
+`RanksFit` here, `SharedFit` and `StrataFit` in `shared`, and `ScanFit` in `scanning.measured`.
 """
 
 from __future__ import annotations

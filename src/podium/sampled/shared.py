@@ -621,22 +621,29 @@ class StrataFit(WholeFit):
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
         """Return the range of a measure that the observations allow."""
-        parts = [part for _, of_group in self._parts(measure) for part in of_group]
-        of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
-        low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
-        return Bounds(low, high)
+        found, total = groups(self.observed, measure), np.zeros(2)
+        of_shape = 1.0 - (1.0 - confidence) / max(sum(len(group.shapes) for group in found), 1)
+        for group in found:
+            fit = self._fit(group, measure.k or 1)
+            for shape in group.shapes:
+                ranks, weights, share = self._term(shape, measure)
+                total += share * np.array(scan_bounds(ranks, weights, fit, of_shape))
+        return Bounds(*total.tolist())
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure; see `Fit.mean`."""
         ranks, k, n = self.observed, measure.k or 1, self.n_users
         values, influences, largest = np.zeros((3, n))
-        for group, parts in self._parts(measure):
+        for group in groups(ranks, measure):
             fit, gradient = self._fit(group, k), np.zeros(4)
-            for shape, part in zip(group.shapes, parts, strict=True):
-                rows = ranks.owner[shape.rows]
-                np.add.at(values, rows, shape.sizes * part.values)
+            for shape in group.shapes:
+                scanned, weights, share = self._term(shape, measure)
+                of_rows, rows = values_of(weights, scanned.above), ranks.owner[shape.rows]
+                if self.method != NAIVE:
+                    of_rows = fit.values(scanned, weights)
+                    gradient += share * fit.gradient(scanned, weights)
+                np.add.at(values, rows, shape.sizes * of_rows)
                 np.add.at(largest, rows, shape.sizes)
-                gradient += part.share * part.gradient
             of_targets = fit.influences(self._scanned(group, k), n * gradient)
             np.add.at(influences, ranks.owner[group.rows], of_targets)
         ends, effects = self.bounds(measure, _CONFIDENCE), values + influences
@@ -651,17 +658,11 @@ class StrataFit(WholeFit):
         own: dict[str, Any] = {"interval": interval, "prior_decides": prior_decides}
         return MeanOfUsers.of(mean, effects, bounds=shown, **own)
 
-    def _parts(self, measure: Measure) -> Iterator[tuple[Group, list[_Part]]]:
-        """Yield the groups of a measure, with a part for each of their shapes."""
-        k, n_items = measure.k or 1, int(self.observed.n_candidates.max())
-        for group in groups(self.observed, measure):
-            parts: list[_Part] = []
-            for shape in group.shapes:
-                weights = shape.weights(measure, n_items)[: measure.k]
-                share = float(shape.sizes.sum()) / self.n_users
-                columns = (self._scanned(shape, k), weights, self._fit(group, k), share)
-                parts.append(_Part(*columns, self.method == NAIVE))
-            yield group, parts
+    def _term(self, shape: Shape, measure: Measure) -> tuple[ScannedRanks, Floats, float]:
+        """Return the counts of a shape's targets, the values by rank, and their mean's factor."""
+        weights = shape.weights(measure, int(self.observed.n_candidates.max()))[: measure.k]
+        share = float(shape.sizes.sum()) / self.n_users
+        return self._scanned(shape, measure.k or 1), weights, share
 
     def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
         return self.observed.scanned(targets.rows, targets.sizes, k)
@@ -671,33 +672,3 @@ class StrataFit(WholeFit):
         if key not in self._known:
             self._known[key] = OpenTargets.fit(self._scanned(group, k))
         return self._known[key]
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The targets of a shape, with the values of their terms by rank and the fit of the group.
-
-    The measure contains the mean value of these targets times `share`.
-    """
-
-    ranks: ScannedRanks
-    weights: Floats
-    fit: OpenTargets
-    share: float
-    is_naive: bool
-
-    @property
-    def values(self) -> Floats:
-        """The value of each target's term, divided by its size: float64, (n,)."""
-        if not self.is_naive:
-            return self.fit.values(self.ranks, self.weights)
-        return values_of(self.weights, self.ranks.above)
-
-    @property
-    def gradient(self) -> Floats:
-        """The derivative of the mean value by the parameters of the fit: float64, (4,)."""
-        return np.zeros(4) if self.is_naive else self.fit.gradient(self.ranks, self.weights)
-
-    def bounds(self, confidence: float) -> Floats:
-        """Return the range of a measure that the observations allow."""
-        return np.array(scan_bounds(self.ranks, self.weights, self.fit, confidence))
