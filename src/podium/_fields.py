@@ -46,6 +46,8 @@ class Field:
         ``check(value, name)`` returns the value in its type, or raises.
     is_entry : bool
         Whether the command line sets it by --set alone, because only packages need it.
+    is_list : bool
+        Whether there may be several values.
     """
 
     stage: Stage
@@ -54,6 +56,13 @@ class Field:
     default: str
     check: Callable[[Any, str], Any]
     is_entry: bool = False
+    is_list: bool = False
+
+    @property
+    def help(self) -> str:
+        """What its option does."""
+        repeated = " May be repeated." if self.is_list else ""
+        return f"{self.text}{repeated} Default: {self.default}."
 
     def read(self, text: str) -> Any:
         """Return a value from a text, such as that of ``--set ties=best``."""
@@ -101,6 +110,7 @@ FIELDS: dict[str, Field] = {
         "MEASURE",
         "none",
         _any,
+        is_list=True,
     ),
     "like": Field(
         "lists",
@@ -186,6 +196,7 @@ FIELDS: dict[str, Field] = {
         "SEGMENTS",
         "none",
         _names,
+        is_list=True,
     ),
     "weight": Field(
         "values",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 import typer
 from typer.models import ParameterInfo
 
+from podium._fields import FIELDS
 from podium.cli import _messages
 from podium.cli._help import described
 from podium.cli._spelling import Sets, metadata, option_name, spelling
@@ -109,29 +110,31 @@ def format_option(formats: tuple[str, ...]) -> Any:
     )
 
 
+MEASURE = typer.Option("--measure", "-m", rich_help_panel="Options")
 OF_RESULT = Sets("result_format")  # the library's parameter format is that of a table
 Format: TypeAlias = Annotated[str, OF_RESULT, format_option(FORMATS)]
-GAINS = ("value", "exp2", "one")
-Gain: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--gain",
-        metavar="HOW",
-        help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). The values "
-        "of several rows of a pair are added up; without values, v is the number of rows. "
-        "Default: value, or one with --min-relevance. With --tune, value and one are tried, "
-        "unless this option or --min-relevance is given.",
-    ),
-]
 
 
-def gain_of(gain: str | None, min_relevance: float | None) -> str:
-    """Return the weight of a pair: the given one, or the default."""
-    from podium import _check
+class Common:
+    """Parameters of several commands.
 
-    if gain is None:
-        return "value" if min_relevance is None else "one"
-    return _check.choice(gain, "--gain", GAINS)
+    Parameters
+    ----------
+    truth : TRUTH
+        Truth, a table of relevant items: user, item, relevance.
+    run : RUN
+        Run, a table of ranked items: user, item, and score or rank.
+    users : FILE
+        Table of users with the columns for --by.
+    catalogue : INTERACTIONS
+        Table of past interactions, for coverage@k, gini@k, novelty@k and popularity@k: user, item.
+    items : FILE
+        Table of items with categories or features, for diversity@k: item, and a column of
+        categories (a|b for several) or columns of features. In measure and compare, a column title
+        has the titles for --report.
+    report : FILE.html
+        File to write an HTML report to. The report needs no network.
+    """
 
 
 @dataclass(frozen=True)
@@ -309,9 +312,10 @@ def format_of(path: Path) -> str:
 def expand(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command in which each field of a dataclass parameter is an option.
 
-    Section "Parameters" of a docstring gives the metavar and the help of an option, unless its
-    annotation does. In the help, the options of a dataclass are in the panel of its `panel`
-    attribute, unless they have their own panel.
+    Section "Parameters" of the docstring gives the metavar and the help of an option: that of the
+    command or of the dataclass, else that of `Common`. A field of the protocol needs none. In the
+    help, the options of a dataclass are in the panel of its `panel` attribute, unless they have
+    their own panel.
     """
     parameters = inspect.signature(function, eval_str=True).parameters
     groups: dict[str, Any] = {
@@ -330,9 +334,12 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
         }
         return function(**values, **option_groups)
 
-    texts = described(function)
-    options = [_option(p, texts) for name, p in parameters.items() if name not in groups]
-    options += [option for cls in groups.values() for option in _options(cls)]
+    texts = _COMMON | described(function)
+    options = [
+        option
+        for name, parameter in parameters.items()
+        for option in (_options(groups[name]) if name in groups else [_option(parameter, texts)])
+    ]
     command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
     command.__annotations__ = {option.name: option.annotation for option in options}
     return command
@@ -346,7 +353,9 @@ def _options(cls: Any) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(cls, include_extras=True)
     if issubclass(cls, ColumnNames):
         hints["column"] = cls.annotation()
-    texts = {name: text for part in reversed(cls.__mro__) for name, text in described(part).items()}
+    texts = dict(_COMMON)
+    for part in reversed(cls.__mro__):
+        texts |= described(part)
     return [
         _option(
             inspect.Parameter(
@@ -370,6 +379,7 @@ def _option(
     """Return a parameter with what its annotation leaves to the docstring: metavar and help."""
     kind, marks = parameter.annotation, list(metadata(parameter))
     infos = [mark for mark in marks if isinstance(mark, ParameterInfo)]
+    parameter = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     if not infos and parameter.name not in texts:
         return parameter  # such as the context
     if infos:
@@ -383,3 +393,6 @@ def _option(
     info.metavar, info.help = info.metavar or metavar, info.help or text
     info.rich_help_panel = info.rich_help_panel or panel
     return parameter.replace(annotation=Annotated[(kind, *marks, info)])
+
+
+_COMMON = {name: (field.metavar, field.help) for name, field in FIELDS.items()} | described(Common)

@@ -12,7 +12,7 @@ import typer
 from podium._fields import FIELDS
 from podium._grammar import word
 from podium.cli import _messages
-from podium.cli._options import ColumnNames, texts_by_name
+from podium.cli._options import MEASURE, ColumnNames, texts_by_name
 from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
@@ -22,13 +22,8 @@ FILE = "podium.toml"
 """The file that commands read in the working folder."""
 
 
-def option(name: str, *declarations: str) -> Any:
-    """Return the option of a field of the protocol, declared in `FIELDS`."""
-    field = FIELDS[name]
-    several = " May be repeated." if name in ("measures", "by") else ""
-    default = f" Default: {field.default}." if field.default else ""
-    text = f"{field.text}{several}{default}"
-    return typer.Option(*declarations, metavar=field.metavar, help=text)
+_ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if field.is_entry)
+"""The fields that only --set sets."""
 
 
 @dataclass(frozen=True)
@@ -38,40 +33,25 @@ class Columns(ColumnNames):
     roles: ClassVar[tuple[str, ...]] = ("user", "item", "score", "rank", "relevance")
 
 
-_ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if field.is_entry)
-"""The fields that only --set sets."""
-
-Further = Annotated[
-    list[str] | None,
-    *_ENTRIES,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A field of the protocol, such as ties=best, or one without an option of its own: "
-        "unretrieved=drop, single_precision=true, score_above=X. May be repeated.",
-    ),
-]
-ProtocolFile = Annotated[
-    Path | None,
-    Sets("protocol"),
-    typer.Option(
-        "--protocol",
-        metavar="FILE",
-        help=f"Protocol: a file in TOML, or a result in JSON. Default: {FILE} in this folder, if "
-        "there is one.",
-    ),
-]
-
-
 @dataclass(frozen=True)
 class Given:
-    """The options that every command with a protocol has."""
+    """The options that every command with a protocol has.
+
+    Parameters
+    ----------
+    further : NAME=VALUE
+        A field of the protocol, such as ties=best, or one without an option of its own:
+        unretrieved=drop, single_precision=true, score_above=X. May be repeated.
+    protocol : FILE
+        Protocol: a file in TOML, or a result in JSON. Default: podium.toml in this folder, if there
+        is one.
+    """
 
     panel: ClassVar[str] = "Conventions"
 
-    min_relevance: Annotated[float | None, option("min_relevance")] = None
-    further: Further = None
-    protocol: ProtocolFile = None
+    min_relevance: float | None = None
+    further: Annotated[list[str] | None, *_ENTRIES, typer.Option("--set")] = None
+    protocol: Path | None = None
 
     @property
     def file(self) -> Path | None:
@@ -136,42 +116,37 @@ def _words(stated: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Conventions(Given):
-    """Options of the conventions of measures and intervals."""
+    """Options of the conventions of measures and intervals.
 
-    low_grades: Annotated[str | None, option("low_grades")] = None
-    ties: Annotated[str | None, option("ties")] = None
-    undefined: Annotated[str | None, option("undefined")] = None
-    missing: Annotated[str | None, option("missing")] = None
-    unjudged: Annotated[str | None, option("unjudged")] = None
-    n_items: Annotated[int | None, option("n_items")] = None
-    like: Annotated[str | None, option("like")] = None
-    level: Annotated[float | None, option("level")] = None
-    seed: Annotated[
-        int | None,
-        Sets("ties_seed"),
-        Sets("bootstrap_seed"),
-        typer.Option(
-            metavar="N",
-            help="Seed of random ties. In measure and compare, also of the bootstrap and of the "
-            "randomisation test. Default: 0.",
-        ),
-    ] = None
+    Parameters
+    ----------
+    seed : N
+        Seed of random ties. In measure and compare, also of the bootstrap and of the randomisation
+        test. Default: 0.
+    """
+
+    low_grades: str | None = None
+    ties: str | None = None
+    undefined: str | None = None
+    missing: str | None = None
+    unjudged: str | None = None
+    n_items: int | None = None
+    like: str | None = None
+    level: float | None = None
+    seed: Annotated[int | None, Sets("ties_seed"), Sets("bootstrap_seed")] = None
 
 
 @dataclass(frozen=True)
 class Scoring(Conventions):
-    """Options of the measures and conventions."""
+    """Options of the measures and conventions.
 
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help=f"{FIELDS['measures'].text} May be repeated. "
-            "Default: pap@10, ndcg@10, precision@10, recall@10.",
-            rich_help_panel="Options",
-        ),
-    ] = None
-    by: Annotated[list[str] | None, option("by")] = None
-    interval: Annotated[str | None, option("interval")] = None
+    Parameters
+    ----------
+    measures : MEASURE
+        Measures, such as ndcg@10 or ap(norm=min)@10. May be repeated. Default: pap@10, ndcg@10,
+        precision@10, recall@10.
+    """
+
+    measures: Annotated[list[str] | None, MEASURE] = None
+    by: list[str] | None = None
+    interval: str | None = None

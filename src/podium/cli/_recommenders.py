@@ -9,7 +9,6 @@ import typer
 
 from podium.cli._cluster import Work
 from podium.cli._models import make_recommender
-from podium.cli._options import gain_of
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
 from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
@@ -54,7 +53,7 @@ def train(
         out=out,
         reading={**columns.names_by_role(), **interactions.of_file()},
         min_relevance=model.min_relevance,
-        gain=gain_of(interactions.gain, model.min_relevance),
+        gain=interactions.weight(model.min_relevance),
         validation=validation,
         search=tuning,
         work=work,
@@ -104,7 +103,7 @@ def _of_fit(
             f"--gain exp2 has no effect with --model {model.model}, which counts each pair once. "
             "Leave it out."
         )
-    gain = gain_of(interactions.gain, model.min_relevance)
+    gain = interactions.weight(model.min_relevance)
     params: dict[str, Any] = {"gain": gain} if cls.reads_gain else {}
     if validation.eval_metric is not None and validation.valid is None and not tuning.tune:
         raise ArgumentError("--eval-metric needs --valid or --tune.")

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 ReportFile: TypeAlias = Annotated[
     Path | None,
     WRITTEN,
-    typer.Option(
-        "--report",
-        help="File to write an HTML report to. The report needs no network.",
-        metavar="FILE.html",
-        rich_help_panel="Output",
-    ),
+    typer.Option(rich_help_panel="Output"),
 ]
 
 ARGUMENTS: ContextVar[Sequence[str]] = ContextVar("ARGUMENTS", default=())

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import ColumnNames, EventFile, Gain
+from podium.cli._options import ColumnNames, EventFile
 from podium.cli._searching import Search
 from podium.cli._spelling import Sets
 
@@ -172,8 +172,25 @@ class Tuning(Search):
 
 @dataclass(frozen=True)
 class Interactions(EventFile):
-    """Options of recommenders, which learn from a file of events."""
+    """Options of recommenders, which learn from a file of events.
+
+    Parameters
+    ----------
+    gain : HOW
+        Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). The values of
+        several rows of a pair are added up; without values, v is the number of rows. Default:
+        value, or one with --min-relevance. With --tune, value and one are tried, unless this option
+        or --min-relevance is given.
+    """
 
     panel: ClassVar[str] = "Recommenders"
 
-    gain: Gain = None
+    gain: str | None = None
+
+    def weight(self, min_relevance: float | None) -> str:
+        """Return the weight of a pair: the given one, or the default."""
+        from podium import _check
+
+        if self.gain is None:
+            return "value" if min_relevance is None else "one"
+        return _check.choice(self.gain, "--gain", ("value", "exp2", "one"))

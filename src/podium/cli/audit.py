@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import OF_RESULT, WRITTEN, check_results, format_option
+from podium.cli._options import MEASURE, OF_RESULT, WRITTEN, check_results, format_option
 from podium.cli._protocol import Columns, Given
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
@@ -29,83 +29,20 @@ class AuditColumns(Columns):
 
 
 def audit(
-    train: Annotated[
-        Path,
-        typer.Argument(
-            help="Training part, a table of interactions: user, item, and timestamp if there is "
-            "one.",
-            metavar="TRAIN",
-        ),
-    ],
-    test: Annotated[
-        Path,
-        typer.Argument(
-            help="Test part, a table of relevant items: user, item, relevance, and timestamp if "
-            "there is one.",
-            metavar="TEST",
-        ),
-    ],
+    *,
+    train: Annotated[Path, typer.Argument()],
+    test: Annotated[Path, typer.Argument()],
+    runs: Annotated[list[Path] | None, typer.Argument()] = None,
+    measure: Annotated[str | None, Sets("measures"), MEASURE] = None,
+    candidates: str | None = None,
+    negatives: Annotated[int | None, Sets("n_negatives")] = None,
+    memory: Annotated[str | None, typer.Option(rich_help_panel="Large tables")] = None,
+    fail_on: Annotated[str, typer.Option(rich_help_panel="Output")] = "error",
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
+    out: Annotated[list[Path] | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
+    report: ReportFile = None,
     given: Given,
     columns: AuditColumns,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Runs, tables of ranked items: user, item, and score or rank.", metavar="RUN…"
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        Sets("measures"),
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="Measure on which the effects of faults are shown. Default: ndcg@10.",
-        ),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="How the items of the lists were sampled, if they are samples: uniform.",
-        ),
-    ] = None,
-    negatives: Annotated[
-        int | None,
-        Sets("n_negatives"),
-        typer.Option(
-            metavar="N",
-            help="Number of sampled items in addition to the targets, if lists are samples.",
-        ),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory for tables, such as 4GiB. If parquet and Arrow tables need more, some "
-            "users are audited. Default: half of the available memory.",
-            rich_help_panel="Large tables",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            metavar="SEVERITY",
-            help="Least severe finding with exit status 1: error, warning or never.",
-            rich_help_panel="Output",
-        ),
-    ] = "error",
-    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
-    out: Annotated[
-        list[Path] | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write the result to: .json or .md. May be repeated.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    report: ReportFile = None,
 ) -> int:
     """Find and count the faults of an offline evaluation, and show their effects.
 
@@ -113,6 +50,28 @@ def audit(
     and samples that were not drawn as stated. For each fault, the measure is shown with the fault
     and without it. The exit status is 1 if there is an error (see --fail-on), and 2 if an option or
     a file is wrong.
+
+    Parameters
+    ----------
+    train : TRAIN
+        Training part, a table of interactions: user, item, and timestamp if there is one.
+    test : TEST
+        Test part, a table of relevant items: user, item, relevance, and timestamp if there is one.
+    runs : RUN…
+        Runs, tables of ranked items: user, item, and score or rank.
+    measure : MEASURE
+        Measure on which the effects of faults are shown. Default: ndcg@10.
+    candidates : HOW
+        How the items of the lists were sampled, if they are samples: uniform.
+    negatives : N
+        Number of sampled items in addition to the targets, if lists are samples.
+    memory : SIZE
+        Memory for tables, such as 4GiB. If parquet and Arrow tables need more, some users are
+        audited. Default: half of the available memory.
+    fail_on : SEVERITY
+        Least severe finding with exit status 1: error, warning or never.
+    out : FILE
+        File to write the result to: .json or .md. May be repeated.
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     _reports.check(report)

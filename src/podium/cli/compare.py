@@ -15,57 +15,42 @@ from podium.cli import _reports
 from podium.cli._options import WRITTEN, check_target
 from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output
-from podium.cli.measure import DEFAULT_MEASURES, Catalogue, Items, UsersTable, check_segments
+from podium.cli.measure import DEFAULT_MEASURES, check_segments
 
 
 def compare(
-    truth: Annotated[
-        Path,
-        typer.Argument(
-            help="Truth, a table of relevant items: user, item, relevance. A quoted path with *, "
-            "such as 'split*/truth.csv', is one truth per split.",
-            metavar="TRUTH",
-        ),
-    ],
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Two or more runs, tables of ranked items: user, item, and score or rank. The "
-            "first run is the baseline. A quoted path with *, such as 'split*/als.csv', is one run "
-            "per split or seed.",
-            metavar="RUN_A RUN_B…",
-        ),
-    ],
+    *,
+    truth: Annotated[Path, typer.Argument()],
+    runs: Annotated[list[Path], typer.Argument()],
+    users: Path | None = None,
+    catalogue: Path | None = None,
+    items: Path | None = None,
+    pairs: str = "first",
+    labels: Annotated[Path | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
     scoring: Scoring,
     output: Output,
     columns: Columns,
     large: LargeTables,
-    users: UsersTable = None,
-    catalogue: Catalogue = None,
-    items: Items = None,
-    pairs: Annotated[
-        str,
-        typer.Option(
-            metavar="PAIRS",
-            help="Pairs of runs to compare: first (each run with the first one) or all. With all, "
-            "letters show which runs do not differ significantly.",
-        ),
-    ] = "first",
-    labels: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write items to judge to: measure, baseline, run, user, item. If none of "
-            "them is relevant, it is settled which run is better. Requires --unjudged bounds.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
 ) -> None:
     """Compare runs on the same users: differences, intervals, paired tests.
 
     Runs are named after their files. The p values are those of the paired randomisation test,
     before and after Holm's correction for all tests of the comparison, and of the paired t test.
+
+    Parameters
+    ----------
+    truth : TRUTH
+        Truth, a table of relevant items: user, item, relevance. A quoted path with *, such as
+        'split*/truth.csv', is one truth per split.
+    runs : RUN_A RUN_B…
+        Two or more runs, tables of ranked items: user, item, and score or rank. The first run is
+        the baseline. A quoted path with *, such as 'split*/als.csv', is one run per split or seed.
+    pairs : PAIRS
+        Pairs of runs to compare: first (each run with the first one) or all. With all, letters show
+        which runs do not differ significantly.
+    labels : FILE
+        File to write items to judge to: measure, baseline, run, user, item. If none of them is
+        relevant, it is settled which run is better. Requires --unjudged bounds.
     """
     output.check()
     check_target(labels, "--labels")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _reports
-from podium.cli._options import FORMATS, Format
+from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli._spelling import Sets
@@ -24,20 +24,9 @@ _LEVEL = 0.95
 
 
 def estimate(
+    *,
     files: Annotated[list[Path], typer.Argument()],
-    samples: Samples,
-    columns: SampleColumns,
-    measures: Annotated[
-        list[str] | None,
-        Sets("measures"),
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="Measure that is determined by the rank of the target, such as ndcg@10. May be "
-            f"repeated. Default: {', '.join(_DEFAULT)}.",
-        ),
-    ] = None,
+    measures: Annotated[list[str] | None, MEASURE] = None,
     method: Annotated[str, Sets("estimator")] = "auto",
     scores: Annotated[bool, Sets("kind", "scores")] = False,
     shared: bool = False,
@@ -48,6 +37,8 @@ def estimate(
     seed: int = 0,
     format: Format = "table",
     report: ReportFile = None,
+    samples: Samples,
+    columns: SampleColumns,
 ) -> None:
     """Estimate measures of a ranking of all items from ranks among sampled items.
 
@@ -64,6 +55,9 @@ def estimate(
         Table of the rank of each target (held-out item) among its sampled items: rank, and user if
         users have several targets. Or table of the scores of targets and sampled items: user, item,
         score, target. Pass several files to compare models on the same users with the first one.
+    measures : MEASURE
+        Measure that is determined by the rank of the target, such as ndcg@10. May be repeated.
+        Default: ndcg@10, recall@10.
     method : METHOD
         Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is the measure
         of the sample itself.

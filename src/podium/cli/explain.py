@@ -8,59 +8,44 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import OF_RESULT, format_option
+from podium.cli._options import MEASURE, OF_RESULT, format_option
 from podium.cli._protocol import Columns, Given
 from podium.cli._spelling import Sets
-from podium.cli.measure import RunTable, TruthTable
 
 FORMATS = ("table", "json")
 _FOUND, _NOT_FOUND = 0, 1
 
 
 def explain(
-    truth: TruthTable,
-    run: RunTable,
+    *,
+    truth: Annotated[Path, typer.Argument()],
+    run: Annotated[Path, typer.Argument()],
+    measure: Annotated[str | None, Sets("measures"), MEASURE] = None,
+    value: str | None = None,
+    like: str | None = None,
+    other_truth: Path | None = None,
+    other_run: Path | None = None,
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
     given: Given,
     columns: Columns,
-    measure: Annotated[
-        str | None,
-        Sets("measures"),
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="Measure of both numbers. Default: ndcg@10.",
-        ),
-    ] = None,
-    value: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X",
-            help="The other number, with all digits that were printed. Shows the conventions that "
-            "give it.",
-        ),
-    ] = None,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PACKAGE",
-            help="Package, such as recbole. Shows the steps from podium's value to the package's.",
-        ),
-    ] = None,
-    other_truth: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Their truth, to compare with TRUTH."),
-    ] = None,
-    other_run: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Their run, to compare with RUN."),
-    ] = None,
-    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
 ) -> int:
     """Explain why your number differs from another one, on the same data.
 
     Without --value, --like, --other-truth and --other-run, the values of all packages are shown.
     The exit status is 1 if no conventions give the value.
+
+    Parameters
+    ----------
+    measure : MEASURE
+        Measure of both numbers. Default: ndcg@10.
+    value : X
+        The other number, with all digits that were printed. Shows the conventions that give it.
+    like : PACKAGE
+        Package, such as recbole. Shows the steps from podium's value to the package's.
+    other_truth : FILE
+        Their truth, to compare with TRUTH.
+    other_run : FILE
+        Their run, to compare with RUN.
     """
     from podium import _check, decide
     from podium.cli import _render

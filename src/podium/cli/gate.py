@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import OF_RESULT, WRITTEN, check_results, check_target, format_option
-from podium.cli._protocol import Columns, Conventions, option
+from podium.cli._options import (
+    MEASURE,
+    OF_RESULT,
+    WRITTEN,
+    check_results,
+    check_target,
+    format_option,
+)
+from podium.cli._protocol import Columns, Conventions
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables
 from podium.cli.compare import run_names
-from podium.cli.measure import Catalogue, Items, TruthTable
 
 if TYPE_CHECKING:
     from podium.decide import Gate
@@ -26,121 +33,83 @@ FAIL_ON = ("inferior", "cannot-tell", "non-inferior")
 _PASS, _FAIL, _CANNOT_TELL = 0, 1, 3
 
 
+@dataclass(frozen=True)
+class Looks:
+    """Options of repeated looks.
+
+    Parameters
+    ----------
+    sequential
+        Use the gate again as more users arrive. The probability of a false claim in any look is
+        then at most that of a single look. Requires --state.
+    horizon : N
+        Number of users at which the test ends. It makes the intervals shorter.
+    state : FILE
+        File that keeps the users of all looks. The first look creates it.
+    """
+
+    panel: ClassVar[str] = "Repeated looks"
+
+    sequential: bool = False
+    horizon: int | None = None
+    state: Annotated[Path | None, WRITTEN] = None
+
+
 def gate(
-    truth: TruthTable,
-    base: Annotated[
-        Path,
-        typer.Argument(
-            help="Run of the current model: user, item, and score or rank.", metavar="BASE"
-        ),
-    ],
-    candidate: Annotated[
-        Path,
-        typer.Argument(help="Run of the model that may replace it.", metavar="CANDIDATE"),
-    ],
+    *,
+    truth: Annotated[Path, typer.Argument()],
+    base: Annotated[Path, typer.Argument()],
+    candidate: Annotated[Path, typer.Argument()],
+    measure: Annotated[list[str] | None, Sets("measures"), MEASURE] = None,
+    margin: float | None = None,
+    guard: Annotated[list[str] | None, Sets("guards"), Sets("guard")] = None,
+    users: Path | None = None,
+    by: list[str] | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    catalogue: Path | None = None,
+    items: Path | None = None,
+    labels: Annotated[Path | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
+    looks: Looks,
+    fail_on: Annotated[str, typer.Option(rich_help_panel="Output")] = "cannot-tell",
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
+    out: Annotated[list[Path] | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
+    report: ReportFile = None,
     conventions: Conventions,
     columns: Columns,
     large: LargeTables,
-    measure: Annotated[
-        list[str] | None,
-        Sets("measures"),
-        typer.Option(
-            "--measure", "-m", metavar="MEASURE", help="The primary measure. Default: ndcg@10."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Largest acceptable loss in the primary measure, in its units. Default: 0.",
-        ),
-    ] = None,
-    guard: Annotated[
-        list[str] | None,
-        Sets("guards"),
-        Sets("guard"),
-        typer.Option(
-            metavar="MEASURE:LIMIT",
-            help="Another measure, and the difference that it must stay above, such as "
-            "recall@50:-0.005 (stay below, if lower values are better). coverage, gini, novelty "
-            "and popularity require --catalogue, diversity requires --items. May be repeated.",
-        ),
-    ] = None,
-    users: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Table of users with the columns for --by, --cluster, --weight."
-        ),
-    ] = None,
-    by: Annotated[list[str] | None, option("by")] = None,
-    cluster: Annotated[str | None, option("cluster")] = None,
-    weight: Annotated[str | None, option("weight")] = None,
-    catalogue: Catalogue = None,
-    items: Items = None,
-    labels: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write the user-item pairs to whose labels would settle the order of the "
-            "runs, the most effective first. Requires --unjudged bounds.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    sequential: Annotated[
-        bool,
-        typer.Option(
-            "--sequential",
-            help="Use the gate again as more users arrive. The probability of a false claim in any "
-            "look is then at most that of a single look. Requires --state.",
-            rich_help_panel="Repeated looks",
-        ),
-    ] = False,
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of users at which the test ends. It makes the intervals shorter.",
-            rich_help_panel="Repeated looks",
-        ),
-    ] = None,
-    state: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File that keeps the users of all looks. The first look creates it.",
-            rich_help_panel="Repeated looks",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            metavar="VERDICT",
-            help="Least severe verdict with a nonzero exit status: inferior, cannot-tell or "
-            "non-inferior.",
-            rich_help_panel="Output",
-        ),
-    ] = "cannot-tell",
-    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
-    out: Annotated[
-        list[Path] | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write the result to: .json, .md (for a pull request) or .xml (JUnit). "
-            "May be repeated.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    report: ReportFile = None,
 ) -> int:
     """Decide whether a candidate may replace the base: superior, non-inferior or inferior.
 
     The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (cannot tell); see --fail-on.
+
+    Parameters
+    ----------
+    base : BASE
+        Run of the current model: user, item, and score or rank.
+    candidate : CANDIDATE
+        Run of the model that may replace it.
+    measure : MEASURE
+        The primary measure. Default: ndcg@10.
+    margin : X
+        Largest acceptable loss in the primary measure, in its units. Default: 0.
+    guard : MEASURE:LIMIT
+        Another measure, and the difference that it must stay above, such as recall@50:-0.005 (stay
+        below, if lower values are better). coverage, gini, novelty and popularity require
+        --catalogue, diversity requires --items. May be repeated.
+    users : FILE
+        Table of users with the columns for --by, --cluster, --weight.
+    labels : FILE
+        File to write the user-item pairs to whose labels would settle the order of the runs, the
+        most effective first. Requires --unjudged bounds.
+    fail_on : VERDICT
+        Least severe verdict with a nonzero exit status: inferior, cannot-tell or non-inferior.
+    out : FILE
+        File to write the result to: .json, .md (for a pull request) or .xml (JUnit). May be
+        repeated.
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
-    check_target(state, "--state", ("",))  # any suffix
+    check_target(looks.state, "--state", ("",))  # any suffix
     check_target(labels, "--labels")
     _reports.check(report)
     large.check()
@@ -157,8 +126,8 @@ def gate(
     own = {
         "margin": margin,
         "guards": decide.read_guards(guard or []) or None,
-        "sequential": sequential or None,
-        "horizon": horizon,
+        "sequential": looks.sequential or None,
+        "horizon": looks.horizon,
     }
     with large.storage("deciding") as storage:
         result = decide.gate(
@@ -169,7 +138,7 @@ def gate(
             users=users,
             catalogue=catalogue,
             items=items,
-            state=state,
+            state=looks.state,
             names=(names[0], names[1]),
             storage=storage,
             **_rules(conventions.file, own),

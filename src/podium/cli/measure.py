@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,68 +14,34 @@ from podium.cli._tables import LargeTables, Output
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
-TruthTable: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
-    ),
-]
-RunTable: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
-    ),
-]
-UsersTable: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
-]
-Catalogue: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="INTERACTIONS",
-        help="Table of past interactions, for coverage@k, gini@k, novelty@k and popularity@k: "
-        "user, item.",
-    ),
-]
-Items: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of items with categories or features, for diversity@k: item, and a column "
-        "of categories (a|b for several) or columns of features. In measure and compare, a column "
-        "title has the titles for --report.",
-    ),
-]
-
 if TYPE_CHECKING:
     from podium.metrics import Measure
     from podium.protocol import Protocol
 
 
 def measure(
-    truth: TruthTable,
-    run: RunTable,
+    *,
+    truth: Annotated[Path, typer.Argument()],
+    run: Annotated[Path, typer.Argument()],
+    users: Path | None = None,
+    pooled: bool = False,
+    catalogue: Path | None = None,
+    items: Path | None = None,
     scoring: Scoring,
     output: Output,
     columns: Columns,
     large: LargeTables,
-    users: UsersTable = None,
-    pooled: Annotated[
-        bool,
-        typer.Option(
-            "--pooled",
-            help="Also show the mean over pairs (or positives, or ranks) instead of users, for "
-            "measures that have one.",
-        ),
-    ] = False,
-    catalogue: Catalogue = None,
-    items: Items = None,
 ) -> None:
     """Measure a run against a truth: means over users with intervals, optionally by segment.
 
     Files are parquet, CSV, TSV or JSON lines (also .gz), Arrow, TREC run and qrels, or svmlight
     with qid. A folder of parquet or Arrow files is one table.
+
+    Parameters
+    ----------
+    pooled
+        Also show the mean over pairs (or positives, or ranks) instead of users, for measures that
+        have one.
     """
     output.check()
     large.check()

@@ -20,8 +20,7 @@ _EXPECTED = "Expected ranks"
 
 
 def plan(
-    samples: Samples,
-    columns: SampleColumns,
+    *,
     users: Annotated[int, Sets("n_users")],
     error: float,
     measure: Annotated[str, typer.Option("--measure", "--metric", "-m")] = "ndcg@10",
@@ -33,6 +32,8 @@ def plan(
     repeats: Annotated[int | None, Sets("n_repeats")] = None,
     seed: int = 0,
     format: Format = "table",
+    samples: Samples,
+    columns: SampleColumns,
 ) -> None:
     """Compute how many items to sample for a given error, and the cost of ranking all items.
 

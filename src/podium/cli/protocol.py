@@ -11,18 +11,23 @@ from podium.cli._protocol import Columns, Scoring
 
 
 def protocol(
+    *,
+    truth: Annotated[Path | None, typer.Argument()] = None,
+    run: Annotated[Path | None, typer.Argument()] = None,
     scoring: Scoring,
     columns: Columns,
-    truth: Annotated[
-        Path | None,
-        typer.Argument(help="Truth, to count the users that each field touches.", metavar="TRUTH"),
-    ] = None,
-    run: Annotated[Path | None, typer.Argument(help="Run, for the same.", metavar="RUN")] = None,
 ) -> None:
     """Print the protocol in force as a file in TOML, with a comment for each field.
 
     To begin a file: podium protocol --like trec_eval > podium.toml. With TRUTH and RUN, the comment
     of each convention says for how many users another rule would change a measure.
+
+    Parameters
+    ----------
+    truth : TRUTH
+        Truth, to count the users that each field touches.
+    run : RUN
+        Run, for the same.
     """
     from podium.cli import _render
     from podium.errors import ArgumentError

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,27 +20,15 @@ if TYPE_CHECKING:
     from podium.data.appending import Append
 
 RUNS = (*TABLES, ".trec", ".trec.gz")
-RUN_HELP = (
-    "File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec)."
-)
-RunFile: TypeAlias = Annotated[
-    Path | None,
-    WRITTEN,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="RUN",
-        help=f"{RUN_HELP} Default: CSV to stdout.",
-    ),
-]
 
 
 def rank(
+    *,
     model: Annotated[Path, typer.Argument()],
     data: Annotated[Path, typer.Argument()],
-    columns: ColumnNames,
-    out: RunFile = None,
+    out: Annotated[Path | None, WRITTEN, typer.Option("--out", "-o")] = None,
     k: Annotated[int | None, typer.Option("-k")] = None,
+    columns: ColumnNames,
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
@@ -56,6 +44,9 @@ def rank(
         Table with one row per user and item: user (or qid), item, and the features of the model. Or
         an svmlight file with qid (LETOR), which can be larger than memory if the rows of each query
         are adjacent.
+    out : RUN
+        File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec).
+        Default: CSV to stdout.
     k : K
         Number of items to keep per user. Default: all.
     """

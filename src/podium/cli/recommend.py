@@ -19,7 +19,7 @@ from podium.cli._options import (
     check_target,
     is_folder_target,
 )
-from podium.cli.rank import RUN_HELP, RUNS, opened
+from podium.cli.rank import RUNS, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,26 +34,17 @@ _PART = 2**16  # users per file of a folder
 
 
 def recommend(
+    *,
     model: Annotated[Path, typer.Argument()],
-    cluster: Cluster,
-    columns: ColumnNames,
-    out: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="RUN",
-            help=f"{RUN_HELP} A new folder such as lists/ receives parquet files, and an "
-            "interrupted command continues with the next file. Default: CSV to stdout.",
-        ),
-    ] = None,
+    out: Annotated[Path | None, WRITTEN, typer.Option("--out", "-o")] = None,
     k: Annotated[int, typer.Option("-k")] = 20,
     users: Path | None = None,
     allow: Path | None = None,
     deny: Path | None = None,
     include_seen: bool = False,
     device: str | None = None,
+    cluster: Cluster,
+    columns: ColumnNames,
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
@@ -63,6 +54,10 @@ def recommend(
     ----------
     model : MODEL
         Model file that podium train has written for a recommender.
+    out : RUN
+        File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec).
+        A new folder such as lists/ receives parquet files, and an interrupted command continues
+        with the next file. Default: CSV to stdout.
     k : K
         Number of items per user. pap@10 needs at least 19.
     users : FILE

@@ -70,11 +70,12 @@ class Columns(ColumnNames):
 
 
 def split(
+    *,
     events: Annotated[Path, typer.Argument()],
+    out: Annotated[Path, WRITTEN, typer.Option("--out", "-o")],
     parts: Parts,
     columns: Columns,
     file: EventFile,
-    out: Annotated[Path, WRITTEN, typer.Option("--out", "-o")],
 ) -> None:
     """Split a table of events into a training, a test and, if requested, a validation part.
 

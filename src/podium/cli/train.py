@@ -34,8 +34,10 @@ _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 
 
 def train(
+    *,
     context: typer.Context,
     data: Annotated[list[Path], typer.Argument()],
+    out: Annotated[Path, Written(beside=(".checkpoint", ".search")), typer.Option("--out", "-o")],
     model: Model,
     solver: Solver,
     validation: Validation,
@@ -43,7 +45,6 @@ def train(
     columns: FeatureColumns,
     interactions: Interactions,
     work: Work,
-    out: Annotated[Path, Written(beside=(".checkpoint", ".search")), typer.Option("--out", "-o")],
 ) -> None:
     """Train a model for the top of the list; --tune also chooses its parameters.
 
