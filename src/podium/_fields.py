@@ -48,6 +48,8 @@ class Field:
         Whether the command line sets it by --set alone, because only packages need it.
     is_list : bool
         Whether there may be several values.
+    rules : tuple of str
+        Its values, if it has only a few.
     """
 
     stage: Stage
@@ -57,6 +59,7 @@ class Field:
     check: Callable[[Any, str], Any]
     is_entry: bool = False
     is_list: bool = False
+    rules: tuple[str, ...] = ()
 
     @property
     def help(self) -> str:
@@ -71,8 +74,9 @@ class Field:
 
 def _rule(stage: Stage, text: str, values: Any, default: str, *, is_entry: bool = False) -> Field:
     """Return the declaration of a field with a few values."""
-    options: tuple[str, ...] = typing.get_args(values)
-    return Field(stage, text, "RULE", default, partial(_check.choice, options=options), is_entry)
+    rules: tuple[str, ...] = typing.get_args(values)
+    check = partial(_check.choice, options=rules)
+    return Field(stage, text, "RULE", default, check, is_entry, rules=rules)
 
 
 def _column(text: str, default: str) -> Field:

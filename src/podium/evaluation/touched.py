@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import typing
 import warnings
 from typing import Any
 
 import numpy as np
 
+from podium._fields import FIELDS
 from podium.errors import PodiumError
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import measure
 from podium.evaluation.open_ties import differs
-from podium.protocol import Protocol, ProtocolFields
+from podium.protocol import Protocol
 
 _OTHERS: dict[str, tuple[Any, ...]] = {
     "min_relevance": (2.0,),
@@ -44,11 +44,12 @@ def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
 
 
 def _rules() -> dict[str, tuple[Any, ...]]:
-    """Return the values of the rules of lists, by field."""
-    names = ("low_grades", "ties", "missing", "unjudged", "unretrieved", "undefined")
-    hints = typing.get_type_hints(ProtocolFields)
-    rules = {name: typing.get_args(typing.get_args(hints[name])[0]) for name in names}
-    return {name: tuple(v for v in rules[name] if v not in ("bounds", "error")) for name in names}
+    """Return the rules that can change a value, by field."""
+    return {
+        name: tuple(rule for rule in field.rules if rule not in ("bounds", "error"))
+        for name, field in FIELDS.items()
+        if field.rules and field.stage != "means"
+    }
 
 
 def _sentence(
