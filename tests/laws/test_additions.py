@@ -19,8 +19,8 @@ from scipy import sparse
 
 import podium
 from podium import losses, metrics, plugins, recommenders, sampled
+from podium.evaluation import make_scorer
 from podium.groups import Groups
-from podium.metrics import make_scorer
 from podium.testing import oracles
 
 ROOT = Path(__file__).parents[2]

@@ -21,10 +21,10 @@ from tests.raised import raises
 import podium
 from podium import data, metrics
 from podium.catalogue import rank_all
-from podium.errors import ArgumentError, UnsettledError
-from podium.evaluation import evaluate, judgement_bounds, stats
+from podium.errors import ArgumentError, PodiumWarning, UnsettledError
+from podium.evaluation import evaluate, judgement_bounds, make_scorer, stats
 from podium.groups import Groups
-from podium.metrics import REGISTRY, coverage, dcg, err, make_scorer, ndcg, novelty, parse
+from podium.metrics import REGISTRY, coverage, dcg, err, ndcg, novelty, parse
 from podium.ranking import Ranking
 
 
@@ -191,7 +191,12 @@ def test_scorer_keeps_ties_and_min_relevance() -> None:
     y, X = np.array([2.0, 1.0]), np.zeros((2, 1))
     model = Ridge().fit(X, y)
     assert make_scorer("rr", min_relevance=2, one_group=True)(model, X, y) == 1 / 2
-    assert make_scorer("rr", min_relevance=2, ties="best", one_group=True)(model, X, y) == 1
+    stated = podium.Protocol.of("rr", min_relevance=2, ties="best", level=0.9)
+    with pytest.warns(PodiumWarning, match="level"):
+        scorer = make_scorer(stated, one_group=True)
+    assert scorer(model, X, y) == 1
+    assert math.isnan(make_scorer("rr", one_group=True)(model, X, [0, 0]))
+    assert make_scorer("rr", undefined="zero", one_group=True)(model, X, [0, 0]) == 0
 
 
 def test_scorer_refuses_an_unknown_measure_at_once() -> None:

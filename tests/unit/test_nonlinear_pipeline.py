@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from podium.errors import ArgumentError
-from podium.metrics import make_scorer
+from podium.evaluation import make_scorer
 from podium.rankers import LinearRanker
 
 pytestmark = [

@@ -4,6 +4,8 @@
 values over groups are here, so metrics only return values per group.
 """
 
+from typing import TYPE_CHECKING
+
 from podium.evaluation.alignment import merge
 from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
 from podium.evaluation.evaluation import Evaluation, fill, per_user_columns
@@ -19,6 +21,9 @@ from podium.evaluation.unjudged import (
     judgement_bounds,
     labels_to_settle,
 )
+
+if TYPE_CHECKING:
+    from podium.evaluation.scorer import make_scorer
 
 __all__ = [
     "BUILT_IN",
@@ -37,8 +42,18 @@ __all__ = [
     "fill",
     "judgement_bounds",
     "labels_to_settle",
+    "make_scorer",
     "measure",
     "measure_part",
     "merge",
     "per_user_columns",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # scikit-learn takes 1.5 s to import, so it is imported only if the scorer is used.
+    if name == "make_scorer":
+        from podium.evaluation.scorer import make_scorer
+
+        return make_scorer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,8 +10,6 @@ Metrics of the items shown, such as ``coverage@10``, read no relevance. They are
 in `shown`, and have measures too; `podium.measure` and `podium.gate` compute these from a run.
 """
 
-from typing import TYPE_CHECKING
-
 from podium.metrics._one_relevant import Terms, rank_weights
 from podium.metrics._registry import (
     REGISTRY,
@@ -44,9 +42,6 @@ from podium.metrics.shown import (
 )
 from podium.metrics.two_way import pauc2
 
-if TYPE_CHECKING:
-    from podium.metrics.scorer import make_scorer
-
 __all__ = [
     "REGISTRY",
     "SHOWN",
@@ -70,7 +65,6 @@ __all__ = [
     "gini",
     "hit_rate",
     "judged",
-    "make_scorer",
     "ndcg",
     "novelty",
     "pap",
@@ -90,12 +84,3 @@ __all__ = [
     "rr",
     "topk_loss",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # scikit-learn takes 1.5 s to import, so it is imported only if the scorer is used.
-    if name == "make_scorer":
-        from podium.metrics.scorer import make_scorer
-
-        return make_scorer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
