@@ -45,7 +45,7 @@ class Field:
     check : callable
         ``check(value, name)`` returns the value in its type, or raises.
     is_entry : bool
-        Whether the command line sets it by --set alone, because only packages need it.
+        Whether the command line sets it by --set alone, because few calls need it.
     is_list : bool
         Whether there may be several values.
     rules : tuple of str
@@ -231,6 +231,14 @@ FIELDS: dict[str, Field] = {
         "N",
         "0",
         _check.seed,
+    ),
+    "n_permutations": Field(
+        "means",
+        "Number of sign patterns that the randomisation test draws.",
+        "N",
+        "10000",
+        _check.cutoff,
+        is_entry=True,
     ),
     "user": _column("Column of users.", "user, user_id, qid, query_id or q_id"),
     "item": _column("Column of items.", "item, item_id or doc_id"),

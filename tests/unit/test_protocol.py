@@ -27,7 +27,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **{name: st.from_type(vars(types)[name.title().replace("_", "")]) for name in RULES},
     "single_precision": st.booleans(),
     **dict.fromkeys(("min_relevance", "score_above"), st.floats(1e-9, 9)),
-    **dict.fromkeys(("n_items", "ties_seed", "bootstrap_seed"), st.integers(1, 9)),
+    **dict.fromkeys(
+        ("n_items", "ties_seed", "bootstrap_seed", "n_permutations"), st.integers(1, 9)
+    ),
     "level": st.floats(1e-9, 0.999),
     "interval": st.from_type(types.IntervalMethod),
     **dict.fromkeys(NAMES, st.text()),

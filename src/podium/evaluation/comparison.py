@@ -235,15 +235,13 @@ class Comparison(Result):
 
 
 def compare_evaluations(
-    evaluations: Mapping[str, Evaluation],
-    *,
-    pairs: PairsCompared = "first",
-    n_permutations: int = 10_000,
+    evaluations: Mapping[str, Evaluation], *, pairs: PairsCompared = "first"
 ) -> Comparison:
     """Compare evaluations of the same measures, on the groups that all of them have.
 
     Differences are also tested in each segment of the first evaluation, except those of coverage
-    and gini. Holm's correction is for the number of all tests.
+    and gini. Holm's correction is for the number of all tests. If there are so many that no
+    randomisation test could be significant after it, all are t tests.
 
     Parameters
     ----------
@@ -251,9 +249,6 @@ def compare_evaluations(
         Two or more evaluations by run. The first is the baseline.
     pairs : {"first", "all"}
         The pairs to compare: each run with the first one, or all pairs.
-    n_permutations : int
-        The number of sign patterns of each randomisation test; see `stats.paired`. If there are so
-        many tests that none could be significant after the correction, all are t tests.
 
     Raises
     ------
@@ -280,7 +275,8 @@ def compare_evaluations(
         for pair in chosen
     ]
     # The smallest p value that sign patterns can have, corrected, must be able to be significant.
-    smallest = len(compared) / (_check.cutoff(n_permutations, name="n_permutations") + 1)
+    n_permutations = first.protocol.n_permutations
+    smallest = len(compared) / (n_permutations + 1)
     n_drawn = n_permutations if smallest <= 1 - first.level else None
     differences = [
         Difference(

@@ -42,7 +42,6 @@ def compare(
     items: Any = None,
     pairs: PairsCompared = "first",
     splits: Sequence[str] = (),
-    n_permutations: int = 10_000,
     keep_lists: bool = False,
     storage: Storage | None = None,
     **fields: Unpack[ProtocolFields],
@@ -73,9 +72,6 @@ def compare(
         which runs do not differ significantly.
     splits : sequence of str
         The names of the splits, if truth or runs are lists. Default: "1", "2", and so on.
-    n_permutations : int
-        The number of sign patterns that the randomisation test draws. With up to 16 nonzero
-        differences, it uses all patterns instead.
     keep_lists : bool
         Whether the result keeps the tables for its report, as in `measure`. It has no effect with
         several splits.
@@ -86,6 +82,9 @@ def compare(
     undefined, level, interval, bootstrap_seed
         The rule for undefined groups, the level of all intervals, the method of the intervals of
         means, and the seed, as in `evaluate`. Over splits, the bootstrap is not available.
+    n_permutations : int
+        The number of sign patterns that the randomisation test draws. With up to 16 nonzero
+        differences, it uses all patterns instead.
     like : str, optional
         The package whose conventions apply, as in `measure`.
     **fields
@@ -165,7 +164,7 @@ def compare(
     first = next(iter(measured.values()))
     divisions = divide(first, stated.by, users, user=columns.user)
     evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
-    comparison = compare_evaluations(evaluations, pairs=pairs, n_permutations=n_permutations)
+    comparison = compare_evaluations(evaluations, pairs=pairs)
     if stated.unjudged != "bounds":
         return comparison
     return with_unjudged(comparison, all_splits[0].truth, all_splits[0].runs, stated)

@@ -53,6 +53,7 @@ class ProtocolFields(TypedDict, total=False):
     level: float
     interval: IntervalMethod
     bootstrap_seed: int
+    n_permutations: int
     user: str | None
     item: str | None
     relevance: str | None
@@ -88,8 +89,9 @@ class Protocol:
         The segments of users.
     weight, cluster : str, optional
         The columns of users with their weights and clusters, which the gate reads.
-    level, interval, bootstrap_seed
-        The level and the method of the intervals, and the seed of resampling.
+    level, interval, bootstrap_seed, n_permutations
+        The level and the method of the intervals, the seed of resampling, and the number of sign
+        patterns that a randomisation test draws.
     user, item, relevance, score, rank : str, optional
         The names of columns without a usual name.
 
@@ -127,6 +129,7 @@ class Protocol:
     level: float = 0.95
     interval: IntervalMethod = "t"
     bootstrap_seed: int = 0
+    n_permutations: int = 10_000
     user: str | None = None
     item: str | None = None
     relevance: str | None = None
