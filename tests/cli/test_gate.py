@@ -130,6 +130,13 @@ def test_state_counts_users_once(podium: Run) -> None:
     assert "\n\nLook 3: 40 users, 0 of them new, horizon 30.\n\n" in markdown
 
 
+def test_an_option_takes_the_place_of_a_rule_of_the_file(podium: Run) -> None:
+    Path("podium.toml").write_text("[gate]\nsequential = true\nhorizon = 9\n")
+    assert "--sequential requires --state" in podium("gate", *PASS).message
+    done = podium("gate", *PASS, "--no-sequential", "--format", "json")
+    assert json.loads(done.out)["look"] is None
+
+
 REFUSED = """
 --fail-on never | --fail-on inferior
 --out a.txt | --out a.txt

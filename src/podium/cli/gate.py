@@ -41,7 +41,8 @@ class Looks:
     ----------
     sequential
         Use the gate again as more users arrive. The probability of a false claim in any look is
-        then at most that of a single look. Requires --state.
+        then at most that of a single look. Requires --state. --no-sequential uses the gate once,
+        whatever a file states.
     horizon : N
         Number of users at which the test ends. It makes the intervals shorter.
     state : FILE
@@ -50,7 +51,7 @@ class Looks:
 
     panel: ClassVar[str] = "Repeated looks"
 
-    sequential: bool = False
+    sequential: Annotated[bool | None, typer.Option("--sequential/--no-sequential")] = None
     horizon: int | None = None
     state: Annotated[Path | None, WRITTEN] = None
 
@@ -126,7 +127,7 @@ def gate(
     own = {
         "margin": margin,
         "guards": decide.read_guards(guard or []) or None,
-        "sequential": looks.sequential or None,
+        "sequential": looks.sequential,
         "horizon": looks.horizon,
     }
     with large.storage("deciding") as storage:
@@ -167,6 +168,8 @@ def _rules(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
 
     rules = {} if file is None else toml.rules_of_gate(file)
     _check.known_parameters(f"[{toml.OF_GATE}] of {file}", [*own], rules)
+    if own["sequential"] is False:
+        rules.pop("horizon", None)  # a single look has none
     return rules | {name: value for name, value in own.items() if value is not None}
 
 
