@@ -141,30 +141,17 @@ REFUSED = """
 --fail-on never | --fail-on inferior
 --out a.txt | --out a.txt
 --out none/a.md | --out none/a.md
--m coverage@5 | --measure
 -m hit_rate@1 -m rr | --measure hit_rate@1 rr
---margin -1 | --margin
 --margin x | --margin 'podium gate'
 --guard rr | --guard rr
 --guard rr:0 --guard rr:1 | --guard rr
---guard ndcg@10:0 | --measure --guard ndcg@10
 --by country | --by --users
 --users users.csv | --users --by
 --users users.csv --by contry | contry country
---cluster home | --cluster --users
---weight visits | --weight --users
---users users.csv --weight country | --weight country
---users bad.csv --weight w | --weight w
 --users few.csv --weight w | --users '39 of 40' --weight
---catalogue past.csv | --catalogue
---guard novelty@1:0 | novelty@1 --catalogue
 --sequential | --sequential --state
 --state s | --state --sequential
---horizon 9 | --horizon --sequential
---sequential --state s --horizon 0 | --horizon
---sequential --state s --by n_pos | '--by n_pos' --sequential
 --sequential --state s --users users.csv --weight visits | --weight --sequential --horizon
---sequential --state s --guard dcg@3:0 | dcg@3 --sequential --horizon
 --sequential --state none/s | --state none/s
 --sequential --state old | old
 """
@@ -173,8 +160,6 @@ REFUSED = """
 def test_refusals(refuses: Callable[[str, str], None]) -> None:
     Path("old").write_text("user\n")
     Path("few.csv").write_text("user,w\n0,1\n")
-    rows = "".join(f"{u},{-1 if u == 0 else 1}\n" for u in range(N))
-    Path("bad.csv").write_text("user,w\n" + rows)
     refuses("gate truth.csv best.csv worst.csv", REFUSED)
 
 

@@ -14,7 +14,6 @@ from podium.cli._options import WRITTEN, check_target
 
 if TYPE_CHECKING:
     from podium.protocol import Protocol
-    from podium.report import Provenance
     from podium.report.results import Result
 
 ReportFile: TypeAlias = Annotated[
@@ -47,20 +46,14 @@ def write(
 ) -> None:
     """Write the report of a result, if there is a path.
 
-    `files` are the files that the command read. A name with * stands for all that it matches.
+    `files` are the files that the command read.
     """
     if path is not None:
-        origin = origin_of(files, seed)
+        from podium import report
+
+        command = shlex.join(["podium", *ARGUMENTS.get()])
+        origin = report.provenance(filter(None, files), command=command, seed=seed)
         result.write_report(path, title=title, titles=titles, provenance=origin)
-
-
-def origin_of(files: Iterable[Path | None], seed: int | None = None) -> Provenance:
-    """Return the origin of a result of this command, which read these files."""
-    from podium import report
-
-    read = [path for file in files if file is not None for path in _matches(file)]
-    command = shlex.join(["podium", *ARGUMENTS.get()])
-    return report.provenance(read, command=command, seed=seed)
 
 
 def divided_items(
@@ -75,7 +68,3 @@ def divided_items(
         return None, items
     has_titles = data.read_items(items, item=protocol.item).titles() is not None
     return items, items if has_titles else None
-
-
-def _matches(path: Path) -> list[Path]:
-    return sorted(path.parent.glob(path.name)) if "*" in path.name else [path]

@@ -22,6 +22,7 @@ from podium.cli._reports import ReportFile
 
 if TYPE_CHECKING:
     from podium.data.storage import Storage
+    from podium.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -104,3 +105,15 @@ class Output:
         if self.per_user is not None:
             write = data.write_parts if is_folder_target(self.per_user) else data.write_table
             write(columns, self.per_user)
+
+
+def check_labels(path: Path | None, protocol: Protocol) -> None:
+    """Refuse a file of items to judge that can't be written, or that nothing would be in."""
+    from podium.errors import ArgumentError
+
+    check_target(path, "--labels")
+    if path is not None and protocol.unjudged != "bounds":
+        raise ArgumentError(
+            "--labels requires --unjudged bounds, which finds the items to judge. Add it, or leave "
+            "out --labels."
+        )

@@ -5,16 +5,15 @@ from __future__ import annotations
 import glob
 import re
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import WRITTEN, check_target
+from podium.cli._options import WRITTEN
 from podium.cli._protocol import Columns, Scoring
-from podium.cli._tables import LargeTables, Output
+from podium.cli._tables import LargeTables, Output, check_labels
 from podium.cli.measure import DEFAULT_MEASURES, check_segments
 
 
@@ -53,9 +52,9 @@ def compare(
         relevant, it is settled which run is better. Requires --unjudged bounds.
     """
     output.check()
-    check_target(labels, "--labels")
     large.check()
     from podium import _check, data
+    from podium._files import Named, refuse_same
     from podium.cli import _render
     from podium.errors import ArgumentError
     from podium.evaluation import PAIRS, per_user_columns
@@ -70,13 +69,17 @@ def compare(
         )
     _check.choice(pairs, "--pairs", PAIRS)
     protocol = scoring.in_force(columns, DEFAULT_MEASURES)
-    if labels is not None and protocol.unjudged != "bounds":
-        raise ArgumentError("--labels requires --unjudged bounds.")
+    check_labels(labels, protocol)
     check_segments(protocol, users)
     names = run_names(runs)
     splits, (truths, *tables) = _by_split([truth, *runs])
-    files = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
-    _refuse_overwriting([truths, *tables], files)
+    lists = ([one] if isinstance(one, Path) else one for one in (truths, *tables))
+    read = [path for paths in lists for path in paths]
+    written = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
+    refuse_same(
+        [Named(str(path), path) for path in read],
+        [Named(name, path) for name, path in written.items() if path is not None],
+    )
     page = output.report
     categories, titles = _reports.divided_items(items, protocol, page)
     with large.storage("comparing") as storage:
@@ -93,7 +96,7 @@ def compare(
             storage=storage,
         )
     result = comparison.as_json()
-    read = (truth, *runs, users, catalogue, items)
+    read += filter(None, (users, catalogue, items))
     _reports.write(comparison, page, read, titles=titles, seed=protocol.bootstrap_seed)
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
@@ -148,15 +151,6 @@ def _matches(path: Path) -> dict[str, Path]:
     if len(matches) == 1:
         raise DataError(f"{path} matches a single file, {files[0]}. Give two or more splits.")
     return matches
-
-
-def _refuse_overwriting(read: list[Path | list[Path]], files: Mapping[str, Path | None]) -> None:
-    """Refuse to write a file that is read as one of several splits."""
-    from podium._files import Named, refuse_same
-
-    written = [Named(name, path) for name, path in files.items() if path is not None]
-    several = [path for paths in read if isinstance(paths, list) for path in paths]
-    refuse_same([Named(str(path), path) for path in several], written)
 
 
 def run_names(paths: list[Path]) -> list[str]:

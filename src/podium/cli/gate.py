@@ -22,7 +22,7 @@ from podium.cli._options import (
 from podium.cli._protocol import Columns, Conventions
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
-from podium.cli._tables import LargeTables
+from podium.cli._tables import LargeTables, check_labels
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def gate(
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(looks.state, "--state", ("",))  # any suffix
-    check_target(labels, "--labels")
     _reports.check(report)
     large.check()
     from podium import data, decide
@@ -123,7 +122,7 @@ def gate(
     protocol = conventions.in_force(
         columns, ["ndcg@10"], measures=_one(measure), by=by, cluster=cluster, weight=weight
     )
-    _check_labels(labels, protocol.unjudged)
+    check_labels(labels, protocol)
     own = {
         "margin": margin,
         "guards": decide.read_guards(guard or []) or None,
@@ -171,16 +170,6 @@ def _rules(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
     if own["sequential"] is False:
         rules.pop("horizon", None)  # a single look has none
     return rules | {name: value for name, value in own.items() if value is not None}
-
-
-def _check_labels(labels: Path | None, unjudged: str | None) -> None:
-    from podium.errors import ArgumentError
-
-    if labels is not None and unjudged != "bounds":
-        raise ArgumentError(
-            "--labels requires --unjudged bounds, which finds the items to judge. Add it, or leave "
-            "out --labels."
-        )
 
 
 def _one(measures: list[str] | None) -> list[str] | None:
