@@ -18,9 +18,6 @@ from podium.cli._spelling import Sets
 if TYPE_CHECKING:
     from podium.protocol import Protocol
 
-FILE = "podium.toml"
-"""The file that commands read in the working folder."""
-
 
 _ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if field.is_entry)
 """The fields that only --set sets."""
@@ -56,9 +53,11 @@ class Given:
     @property
     def file(self) -> Path | None:
         """The file of the protocol, if there is one."""
+        from podium.protocol import toml
+
         if self.protocol is not None:
             return self.protocol
-        return Path(FILE) if Path(FILE).is_file() else None
+        return Path(toml.NAME) if Path(toml.NAME).is_file() else None
 
     def options(self) -> dict[str, Any]:
         """Return the fields that options set, by name; None if they are not given."""

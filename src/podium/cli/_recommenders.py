@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import typer
 
-from podium.cli._cluster import Work
 from podium.cli._models import make_recommender
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
-from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
 
 _OF_EVENTS = frozenset({"gain", "columns", "format", "resume", "threads", "ray", "workers"})
 _SHARED = frozenset(
@@ -24,45 +21,27 @@ _SHARED = frozenset(
 """Options of podium train that recommenders have too."""
 
 
-def train(
-    context: typer.Context,
-    data: list[Path],
-    out: Path,
-    *,
-    model: Model,
-    solver: Solver,
-    validation: Validation,
-    tuning: Tuning,
-    columns: FeatureColumns,
-    interactions: Interactions,
-    work: Work,
-) -> None:
+def train(job: Job) -> None:
     """Fit a recommender to a file of events."""
     from podium import _check
     from podium.errors import ArgumentError
 
-    refuse_options(context, model.model, recommender=True)
-    _check.seed(tuning.seed)
+    model = job.model
+    refuse_options(job.context, model.model, recommender=True)
+    _check.seed(job.search.seed)
     if model.min_relevance is not None:
         _check.positive(model.min_relevance, "--min-relevance")
     learns = f"with --model {model.model}, which learns from events"
-    columns.refuse(("relevance", "timestamp"), learns)
-    job = Job(
-        context=context,
-        interactions=_only(data),
-        out=out,
-        reading={**columns.names_by_role(), **interactions.of_file()},
-        min_relevance=model.min_relevance,
-        gain=interactions.weight(model.min_relevance),
-        validation=validation,
-        search=tuning,
-        work=work,
-    )
+    job.columns.refuse(("relevance", "timestamp"), learns)
+    if len(job.data) > 1:
+        raise ArgumentError(
+            f"a recommender is trained on one file of events, got {len(job.data)}. Put them into "
+            "one."
+        )
     job.check()
-    if solver.patience is not None and validation.valid is None:
+    if job.solver.patience is not None and job.validation.valid is None:
         raise ArgumentError("--patience needs --valid, the validation pairs.")
-    fitting = _of_fit(model, validation, tuning, interactions)
-    recommender = make_recommender(model, solver, fitting, tuning.seed)
+    recommender = make_recommender(model, job.solver, _of_fit(job), job.search.seed)
     fit(recommender, job)
 
 
@@ -81,9 +60,7 @@ def refuse_options(context: typer.Context, model: str, *, recommender: bool = Fa
             )
 
 
-def _of_fit(
-    model: Model, validation: Validation, tuning: Tuning, interactions: Interactions
-) -> dict[str, Any]:
+def _of_fit(job: Job) -> dict[str, Any]:
     """Return the parameters of the fit that depend on weights and validation pairs.
 
     Raises
@@ -95,35 +72,25 @@ def _of_fit(
     from podium.errors import ArgumentError
     from podium.metrics import parse_relevance
 
+    validation, name = job.validation, job.model.model
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
-    cls = recommenders.REGISTRY[model.model]
-    if not cls.reads_gain and interactions.gain == "exp2":
+    cls = recommenders.REGISTRY[name]
+    if not cls.reads_gain and job.gain == "exp2":
         raise ArgumentError(
-            f"--gain exp2 has no effect with --model {model.model}, which counts each pair once. "
+            f"--gain exp2 has no effect with --model {name}, which counts each pair once. "
             "Leave it out."
         )
-    gain = interactions.weight(model.min_relevance)
-    params: dict[str, Any] = {"gain": gain} if cls.reads_gain else {}
-    if validation.eval_metric is not None and validation.valid is None and not tuning.tune:
+    params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain else {}
+    if validation.eval_metric is not None and validation.valid is None and not job.search.tune:
         raise ArgumentError("--eval-metric needs --valid or --tune.")
     if not cls.makes_passes:
-        if validation.valid is not None and not tuning.tune:
+        if validation.valid is not None and not job.search.tune:
             raise ArgumentError(
-                f"--valid needs --tune with --model {model.model}, which is not learned in passes "
+                f"--valid needs --tune with --model {name}, which is not learned in passes "
                 "of which the best one could be kept."
             )
         return params
     if validation.valid is None:
         return params
     return {**params, "eval_metric": validation.eval_metric}
-
-
-def _only(data: list[Path]) -> Path:
-    from podium.errors import ArgumentError
-
-    if len(data) > 1:
-        raise ArgumentError(
-            f"a recommender is trained on one file of events, got {len(data)}. Put them into one."
-        )
-    return data[0]

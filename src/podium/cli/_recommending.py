@@ -21,35 +21,44 @@ from podium.cli._messages import progress
 from podium.cli._models import OF_RECOMMENDERS
 from podium.cli._options import check_target
 from podium.cli._searching import run
-from podium.cli._training import Tuning, Validation
+from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
 from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
-    from podium.data import Interactions
+    from podium.data import Interactions as Events
 
 
 @dataclass(frozen=True)
 class Job:
-    """A fit of a recommender: what it reads and writes, and its options.
-
-    Attributes
-    ----------
-    reading : dict
-        Arguments of `podium.data.interactions.read_weighted`: names of columns and the form of the
-        file.
-    gain : {"value", "exp2", "one"}
-        The weight of a pair; --tune tries others, unless an option decides.
-    """
+    """A fit of a recommender: the options of podium train."""
 
     context: typer.Context
-    interactions: Path
+    data: list[Path]
     out: Path
-    reading: dict[str, Any]
-    min_relevance: float | None
-    gain: str
+    model: Model
+    solver: Solver
     validation: Validation
     search: Tuning
+    columns: FeatureColumns
+    interactions: Interactions
     work: Work
+
+    @property
+    def min_relevance(self) -> float | None:
+        """The lowest value of a positive pair."""
+        return self.model.min_relevance
+
+    @property
+    def gain(self) -> str:
+        """The weight of a pair; --tune tries others, unless an option decides."""
+        return self.interactions.weight(self.min_relevance)
+
+    def read(self, path: Path, gain: str) -> Events:
+        """Read events of training or validation."""
+        from podium.data.interactions import read_weighted
+
+        names = self.columns.names_by_role()
+        return read_weighted(path, **names, **self.interactions.of_file(), gain=gain)
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
@@ -58,7 +67,7 @@ class Job:
 
         share, valid = self.validation.valid_share, self.validation.valid
         check_target(self.out, "--out", ("",))
-        check_file(self.interactions, "interactions")
+        check_file(self.data[0], "interactions")
         if valid is not None:
             check_file(valid, "pairs to validate on")
         self.work.check()
@@ -72,7 +81,6 @@ class Job:
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
     from podium import tuning
-    from podium.data.interactions import read_weighted
 
     if job.work.resume and not job.search.tune and not model.makes_passes:
         raise ArgumentError(
@@ -85,7 +93,7 @@ def fit(model: Any, job: Job) -> None:
         fixed.add("gain")
     grid = _search.grid(model, job.search, fixed) if job.search.tune else []
     with job.work.executor() as fit_executor:
-        all_events = read_weighted(job.interactions, **job.reading, gain=job.gain)
+        all_events = job.read(job.data[0], job.gain)
         positives, not_positive = all_events.positives(job.min_relevance)
         _check_memory(model, positives)
         valid = _read_valid(job, positives)
@@ -178,7 +186,7 @@ def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
     return checkpoint.stat().st_mtime_ns >= searched.stat().st_mtime_ns
 
 
-def _check_memory(model: Any, events: Interactions) -> None:
+def _check_memory(model: Any, events: Events) -> None:
     """Refuse vectors that do not fit into the memory of this machine."""
     from podium.data.ids import codes_of
 
@@ -204,14 +212,13 @@ def _memory() -> int:
         return sys.maxsize
 
 
-def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
+def _read_valid(job: Job, training_events: Events) -> Events | None:
     from podium.data.columns import is_rating
-    from podium.data.interactions import read_weighted
 
     path, low = job.validation.valid, job.min_relevance
     if path is None:
         return None
-    events = read_weighted(path, **job.reading, gain="one")
+    events = job.read(path, "one")
     if events.value is not None:
         events, _ = events.positives(low)
         zeros = _zero_note(events, job)
@@ -235,7 +242,7 @@ def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
 
 def _fit(
     model: Any,
-    data: Mapping[str, Interactions | None],
+    data: Mapping[str, Events | None],
     workers: Any,
     out: Path,
     checkpoint: Path | None,
@@ -304,7 +311,7 @@ def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path |
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
 
 
-def _zero_note(events: Interactions, job: Job) -> str:
+def _zero_note(events: Events, job: Job) -> str:
     """Return the number of rows of weight 0 with a verb, or "" if there are none."""
     if job.gain == "one" or events.value is None:
         return ""
@@ -315,7 +322,7 @@ def _zero_note(events: Interactions, job: Job) -> str:
     return f"{n_zeros:,} of {events.n_rows:,} rows {has} {events.value_name} 0 and {be}"
 
 
-def _repeat_note(events: Interactions, model: Any, gain: str) -> str:
+def _repeat_note(events: Events, model: Any, gain: str) -> str:
     """Return the share of pairs with several rows and what they weigh, or "" if there are none."""
     if events.n_rows == _n_pairs(model):
         return ""
@@ -332,9 +339,7 @@ def _repeat_note(events: Interactions, model: Any, gain: str) -> str:
     return f"{100 * share:.2g} % of the pairs occur more than once; {effect}"
 
 
-def _weight_note(
-    events: Interactions, n_rows: int, job: Job, gain: str, *, reads_weights: bool
-) -> str:
+def _weight_note(events: Events, n_rows: int, job: Job, gain: str, *, reads_weights: bool) -> str:
     """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
     Without --min-relevance, the text is empty if there are no values or if all are equal.

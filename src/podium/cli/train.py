@@ -15,6 +15,7 @@ from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
+from podium.cli._recommending import Job
 from podium.cli._searching import describe, run
 from podium.cli._training import (
     FeatureColumns,
@@ -64,18 +65,8 @@ def train(
         File to write the model to.
     """
     if _models.is_recommender(model.model):
-        _recommenders.train(
-            context,
-            data,
-            out,
-            model=model,
-            solver=solver,
-            validation=validation,
-            tuning=tuning,
-            columns=columns,
-            interactions=interactions,
-            work=work,
-        )
+        options = model, solver, validation, tuning, columns, interactions, work
+        _recommenders.train(Job(context, data, out, *options))
         return
     import numpy as np
 
