@@ -13,10 +13,10 @@ from tests.report.test_page import Outline
 
 import podium
 from podium import report, sampled
-from podium.evaluation import details
 from podium.report.pictures import decided
 from podium.report.pictures.measured import means
-from podium.report.results import Result
+from podium.report.served import worst_served
+from podium.results import Result
 
 TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}
 RUN = {"user": [1, 1, 2], "item": [1, 3, 2], "score": [0.9, 0.1, 0.5]}
@@ -169,7 +169,7 @@ def test_users_without_a_list_are_not_the_worst_served() -> None:
     truth = {"user": [1, 2, 3], "item": [7, 7, 7]}
     run = {"user": [1, 2], "item": [7, 8], "score": [1.0, 1.0]}
     result = podium.measure(truth, run, "rr", missing="zero", keep_lists=True)
-    served = details.of_evaluation(result)["users"]
+    served: Any = worst_served({"": result}, "", None)
     assert [user["user"] for user in served["users"]] == ["2", "1"]
     assert served["n_without_list"] == 1
 

@@ -28,7 +28,7 @@ from podium import plots, sampled
 from podium._text import columns
 from podium.errors import ArgumentError
 from podium.report.pictures import picture
-from podium.report.results import Result
+from podium.results import Result, renderer_of
 from podium.tuning import Search, Trial
 
 HOSTILE = "<script>alert('x')</script>\n\x1b[31m&"
@@ -257,15 +257,15 @@ def test_every_class_of_results_is_drawn() -> None:
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])
 def test_natural_picture_is_the_first_and_in_the_report(name: str) -> None:
     one = result(name)
-    natural = picture(one._pictures(None), None, name)
-    assert words(one.plot()) == words(one.plot(next(iter(one._pictures(None)))))
+    natural = picture(renderer_of(one).pictures(None), None, name)
+    assert words(one.plot()) == words(one.plot(next(iter(renderer_of(one).pictures(None)))))
     drawn = [f for section in one.to_report()["sections"] for f in section.get("figures", ())]
     assert natural in drawn
 
 
 def test_result_without_pictures_says_so() -> None:
     for name in WITHOUT:
-        assert result(name)._pictures(None) == {}
+        assert renderer_of(result(name)).pictures(None) == {}
         with raises(ArgumentError):
             result(name).plot()
         result(name).to_report()
@@ -333,7 +333,7 @@ def test_training_of_the_best_model_is_drawn() -> None:
     history = {"objective": np.array([3.0, 2.0, 1.5]), "validation": np.array([0.1])}
     trial = Trial(0, {"l2": 1, "scale": True}, (0.3,), 0.3, 0.1, 20, 1.0)
     search = Search("rr", (trial,), trial, SimpleNamespace(history_=history))
-    assert [*search._pictures(None)] == ["trials", "training objective"]
+    assert [*renderer_of(search).pictures(None)] == ["trials", "training objective"]
     assert curves(search.plot("training objective")) == [([1, 2, 3], [3.0, 2.0, 1.5])]
 
 
@@ -366,7 +366,7 @@ def test_one_user_and_everything_undefined(n_users: int, positive: int) -> None:
         assert positive or ("–" in str(one) and any(map(math.isnan, one.to_dict().values())))
         assert positive or Reader(one._repr_html_()).bold == []
         one.to_frame()
-        for kind in one._pictures(None):
+        for kind in renderer_of(one).pictures(None):
             said = words(one.plot(kind))
             assert positive or "ndefined" in said or "No values" in said or "without" in said
 
@@ -387,7 +387,7 @@ def test_unjudged_items_are_bounds() -> None:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_page_lists_the_pictures_of_each_result(name: str) -> None:
-    assert [*result(name)._pictures(None)] == PICTURES[name]
+    assert [*renderer_of(result(name)).pictures(None)] == PICTURES[name]
     kind = type(result(name)).__name__
     row = "estimates from samples" if kind.startswith("Sampled") else f"`{kind}`"
     text = section("results.md", "Plots")

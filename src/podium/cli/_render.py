@@ -13,7 +13,8 @@ from podium.cli._options import format_of
 
 if TYPE_CHECKING:
     from podium.report import Table
-    from podium.report.views import Tables, Text, View
+    from podium.report.renderer import Renderer
+    from podium.report.views import Tables, Text
 
 
 def table(content: Table, *, note: str = "") -> None:
@@ -24,19 +25,20 @@ def table(content: Table, *, note: str = "") -> None:
     write_line(to_text(View((Tables((content,)), *notes))))
 
 
-def print_result(result: Mapping[str, Any], format: str, *, view: View, flat: Table) -> None:
+def print_result(shown: Renderer[Any], format: str) -> None:
     """Print a result as JSON, as one flat CSV table, or as its view for reading."""
     from podium.report import tables
     from podium.report.views import to_text
 
     if format == "json":
-        write_line(json_text(result))
+        write_line(json_text(shown.json))
     elif format == "csv":
-        write_line(tables.to_csv(flat).rstrip("\n"))
+        write_line(tables.to_csv(shown.table()).rstrip("\n"))
     elif format == "table":
-        write_line(to_text(view))
+        write_line(to_text(shown.view()))
     else:
-        write_line("\n\n".join(text for part in view.parts for text in _written(part, format)))
+        parts = shown.view().parts
+        write_line("\n\n".join(text for part in parts for text in _written(part, format)))
 
 
 def _written(part: Tables | Text, format: str) -> Iterator[str]:
@@ -52,12 +54,7 @@ def _written(part: Tables | Text, format: str) -> Iterator[str]:
 
 
 def write_result(
-    result: Mapping[str, Any],
-    format: str,
-    out: Iterable[Path] = (),
-    *,
-    view: Callable[[], View],
-    **writers: Callable[[], str],
+    shown: Renderer[Any], format: str, out: Iterable[Path] = (), **writers: Callable[[], str]
 ) -> None:
     """Write a result to files, each in the format of its suffix, and print it.
 
@@ -66,7 +63,11 @@ def write_result(
     """
     from podium.report.views import to_text
 
-    texts = {"json": lambda: json_text(result) + "\n", "table": lambda: to_text(view()), **writers}
+    texts = {
+        "json": lambda: json_text(shown.json) + "\n",
+        "table": lambda: to_text(shown.view()),
+        **writers,
+    }
     for path in out:
         with replacing(path) as beside:
             beside.write_text(texts[format_of(path)](), encoding="utf-8")

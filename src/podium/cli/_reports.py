@@ -14,7 +14,7 @@ from podium.cli._options import WRITTEN, check_target
 
 if TYPE_CHECKING:
     from podium.protocol import Protocol
-    from podium.report.results import Result
+    from podium.results import Result
 
 ReportFile: TypeAlias = Annotated[
     Path | None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -77,7 +76,7 @@ def audit(
     _reports.check(report)
     from podium import decide
     from podium.cli import _render
-    from podium.report import audit as writers
+    from podium.report.audit import AuditRenderer
 
     names = run_names(runs or [])
     protocol = given.in_force(columns, ["ndcg@10"], measures=measure and [measure])
@@ -92,13 +91,7 @@ def audit(
         memory=memory,
     )
     _reports.write(result, report, (train, test, *(runs or [])))
-    content = result.as_json()
-    _render.write_result(
-        content,
-        format,
-        out or [],
-        view=partial(writers.view, content),
-        markdown=partial(writers.to_markdown, content),
-    )
+    shown = AuditRenderer(result)
+    _render.write_result(shown, format, out or [], markdown=shown.to_markdown)
     given.say(protocol)
     return _FAULTY if result.fails(fail_on) else _SOUND

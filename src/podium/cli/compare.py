@@ -59,9 +59,7 @@ def compare(
     from podium.errors import ArgumentError
     from podium.evaluation import PAIRS, per_user_columns
     from podium.evaluation import compare as compare_runs
-    from podium.report import measured
-    from podium.report.measured import comparison_table
-    from podium.report.views import headed
+    from podium.results import renderer_of
 
     if len(runs) < 2:
         raise ArgumentError(
@@ -95,14 +93,12 @@ def compare(
             splits=splits,
             storage=storage,
         )
-    result = comparison.as_json()
     read += filter(None, (users, catalogue, items))
     _reports.write(comparison, page, read, titles=titles, seed=protocol.bootstrap_seed)
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
-    view = headed(measured.comparison_view(result), comparison.origin.noun)
-    _render.print_result(result, output.format, view=view, flat=comparison_table(result))
+    _render.print_result(renderer_of(comparison), output.format)
     scoring.say(protocol)
 
 

@@ -16,7 +16,7 @@ from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
-    from podium.report.results import Result
+    from podium.report.renderer import Renderer
     from podium.sampled.evaluating import Observations
 
 _DEFAULT = ("ndcg@10", "recall@10")
@@ -86,7 +86,7 @@ def estimate(
     from podium import sampled
     from podium.cli import _render
     from podium.cli._samples import read_all, reader
-    from podium.report import estimates
+    from podium.report.estimates import SampledComparisonRenderer, SampledEvaluationRenderer
 
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
     options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
@@ -95,27 +95,18 @@ def estimate(
     models = read_all(files, reader(samples, columns, names, **reading))
     if resamples is not None:
         _refuse_resamples(method, models)
-    by_row = models[0].user is None
-    evaluated: Result
+    given = _given(samples, columns, scores, ties, level)
+    shown: Renderer[Any]
     if len(files) == 1:
-        evaluated = sampled.evaluate(models[0], names, **options)
+        shown = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options), given)
     else:
         by_name = dict(zip(run_names(files), models, strict=True))
         with _messages.progress("comparing") as show:
-            evaluated = sampled.compare(by_name, names, progress=show, **options)
-    result = evaluated.as_json()
+            compared = sampled.compare(by_name, names, progress=show, **options)
+        shown = SampledComparisonRenderer(compared, given)
     read = (*files, samples.negatives_file, samples.seen)
-    _reports.write(evaluated, report, read, seed=seed)
-    options_given = _given(samples, columns, scores, ties, level)
-    if len(files) == 1:
-        view, flat = (
-            estimates.estimate_view(result, options_given),
-            estimates.estimate_table(result),
-        )
-    else:
-        view = estimates.comparison_view(result, options_given, by_row=by_row)
-        flat = estimates.comparison_table(result)
-    _render.print_result(result, format, view=view, flat=flat)
+    _reports.write(shown.result, report, read, seed=seed)
+    _render.print_result(shown, format)
 
 
 def _given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +48,7 @@ def explain(
     """
     from podium import _check, decide
     from podium.cli import _render
-    from podium.report import explanation
+    from podium.report.explanation import ExplanationRenderer
 
     _check.choice(format, "--format", FORMATS)
     protocol = given.in_force(columns, ["ndcg@10"], measures=measure and [measure])
@@ -62,9 +61,7 @@ def explain(
         other_truth=other_truth,
         other_run=other_run,
     )
-    files = (str(truth), str(run))
-    content = result.as_json()
-    _render.write_result(content, format, view=partial(explanation.view, content, files))
+    _render.write_result(ExplanationRenderer(result, (str(truth), str(run))), format)
     given.say(protocol)
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND

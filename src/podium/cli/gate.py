@@ -115,8 +115,7 @@ def gate(
     large.check()
     from podium import data, decide
     from podium.cli import _render
-    from podium.report import gate as writers
-    from podium.report.views import headed
+    from podium.report.gate import GateRenderer
 
     names = run_names([base, candidate])
     protocol = conventions.in_force(
@@ -147,15 +146,9 @@ def gate(
         data.write_table(result.labels_to_settle, labels)
     read = (truth, base, candidate, users, catalogue, items)
     _reports.write(result, report, read, seed=protocol.bootstrap_seed)
-    content = result.as_json()
-    _render.write_result(
-        content,
-        format,
-        out or [],
-        view=lambda: headed(writers.view(content), result.origin.noun),
-        markdown=partial(writers.to_markdown, content),
-        junit=partial(writers.to_junit, content, fail_on=fail_on),
-    )
+    shown = GateRenderer(result)
+    junit = partial(shown.to_junit, fail_on=fail_on)
+    _render.write_result(shown, format, out or [], markdown=shown.to_markdown, junit=junit)
     conventions.say(protocol)
     return _status(result, fail_on)
 

@@ -48,9 +48,7 @@ def measure(
     from podium.cli import _render
     from podium.evaluation import measure as measure_run
     from podium.evaluation import per_user_columns
-    from podium.report import measured
-    from podium.report.measured import evaluation_table
-    from podium.report.views import headed
+    from podium.report.evaluations import EvaluationRenderer
 
     protocol = scoring.in_force(columns, DEFAULT_MEASURES)
     _check_pooled(protocol.measures, pooled=pooled)
@@ -68,14 +66,13 @@ def measure(
             keep_lists=page is not None,
             storage=storage,
         )
-    result = evaluation.as_json(pooled=pooled)
     files = (truth, run, users, catalogue, items)
     _reports.write(
         evaluation, page, files, title=run.stem, titles=titles, seed=protocol.bootstrap_seed
     )
     output.write_per_user(per_user_columns({"": evaluation}))
-    view = headed(measured.evaluation_view(result), evaluation.origin.noun)
-    _render.print_result(result, output.format, view=view, flat=evaluation_table(result))
+    shown = EvaluationRenderer(evaluation, evaluation.as_json(pooled=pooled))
+    _render.print_result(shown, output.format)
     scoring.say(protocol)
 
 

@@ -101,10 +101,9 @@ def plan(
 
 
 def _show(result: Plan, format: str) -> None:
-    from podium.sampled.planning.view import plan_table, plan_view
+    from podium.results import renderer_of
 
-    view, flat = plan_view(result), plan_table(result)
-    _render.print_result(result.as_json(), format, view=view, flat=flat)
+    _render.print_result(renderer_of(result), format)
 
 
 def _read_pilot(

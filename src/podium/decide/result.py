@@ -9,10 +9,7 @@ from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.ties import Decision, Ties, decision_of
 from podium.decide.unjudged import Unjudged
-from podium.report import Report, gate
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.results import Result
-from podium.report.views import Forms
+from podium.results import Result
 from podium.types import Labels
 
 _RUNS = ("base", "candidate")
@@ -54,7 +51,6 @@ class Gate(Result):
     ties: Ties | None = None
     protocol: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    _forms: ClassVar[Forms] = Forms(gate.view, gate.flat_table, gate.numbers)
     _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
 
     @property
@@ -122,11 +118,3 @@ class Gate(Result):
             "conventions": dict(self.conventions),
             "protocol": dict(self.protocol),
         }
-
-    def _report(self, titles: Any) -> Report:
-        return gate.page(self.as_json())
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        name = chosen_measure([claim.measure for claim in self.claims], measure)
-        return {"claims": decided.claims(result, name)}

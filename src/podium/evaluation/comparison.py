@@ -13,7 +13,7 @@ from podium import _check
 from podium._json import plain
 from podium.data.frames import Origin
 from podium.errors import ArgumentError, arg
-from podium.evaluation import details, pictures, stats
+from podium.evaluation import stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, user_frame
 from podium.evaluation.open_ties import open_ties
@@ -21,11 +21,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, measured
-from podium.report.measured_pages import comparison_report
-from podium.report.pictures import Pictures
-from podium.report.results import Result
-from podium.report.views import Forms
+from podium.results import Result
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -105,7 +101,6 @@ class Comparison(Result):
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
 
-    _forms: ClassVar[Forms] = measured.COMPARISON
     _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
@@ -200,12 +195,6 @@ class Comparison(Result):
     def per_user(self) -> Any:
         """Return a frame with one row per run and group; see `Evaluation.per_user`."""
         return user_frame(self.evaluations)
-
-    def _report(self, titles: Any) -> Report:
-        return comparison_report(self.as_json(), details.of_comparison(self, titles))
-
-    def _pictures(self, measure: Any) -> Pictures:
-        return pictures.of_comparison(self, measure)
 
     @property
     def origin(self) -> Origin:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +13,15 @@ from podium import _check
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError, arg
-from podium.evaluation import details, pictures, stats
-from podium.evaluation.details import KeptTables
+from podium.evaluation import stats
+from podium.evaluation.kept import KeptTables
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import Summary
 from podium.metrics import ByMeasure, Measure, parse
 from podium.protocol import Protocol
 from podium.protocol.protocol import NO_PROTOCOL, OF_TABLES
-from podium.report import Report, measured
-from podium.report.measured_pages import evaluation_report
-from podium.report.pictures import Pictures
-from podium.report.results import Result
-from podium.report.views import Forms
+from podium.results import Result
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
@@ -73,8 +69,6 @@ class Evaluation(Result):
         Whether the values are those of rankings, of which other conventions of lists than ties,
         min_relevance and low_grades are not known.
     """
-
-    _forms: ClassVar[Forms] = measured.EVALUATION
 
     labels: Labels
     n_pos: Counts
@@ -296,12 +290,6 @@ class Evaluation(Result):
                 f"{name} was not evaluated. Evaluated measures: {', '.join(table) or 'none'}."
             )
         return table[name]
-
-    def _report(self, titles: Any) -> Report:
-        return evaluation_report(self.as_json(), details.of_evaluation(self, titles))
-
-    def _pictures(self, measure: Any) -> Pictures:
-        return pictures.of_evaluation(self, measure)
 
 
 def per_user_columns(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:

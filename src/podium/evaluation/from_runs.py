@@ -10,7 +10,6 @@ import numpy as np
 
 from podium.errors import arg, warn
 from podium.evaluation.alignment import align
-from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import (
     Relevances,
@@ -19,6 +18,7 @@ from podium.evaluation.from_rankings import (
     refuse_undefined,
 )
 from podium.evaluation.in_buckets import measure_buckets
+from podium.evaluation.kept import KeptTables
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import cluster_and_weight, divide
 from podium.evaluation.shown import check_tables, read_tables, shown_values

@@ -1,4 +1,4 @@
-"""The JSON of ``podium audit`` as tables, paragraphs and Markdown."""
+"""What shows an Audit: tables, paragraphs, its page and Markdown."""
 
 from __future__ import annotations
 
@@ -6,17 +6,98 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from podium._text import counted, printable
+from podium.decide import Audit
+from podium.decide.audit.context import PER_USER
+from podium.decide.audit.pricing import POPULARITY
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
 from podium.report.cells import number
-from podium.report.pictures import decided
+from podium.report.pictures import Pictures, chosen_measure, decided
+from podium.report.renderer import Renderer
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
 _EFFECT = ("with", "without", "std_error")
-_POPULARITY = "a popularity list"
-PER_USER = "positives per user"
-"""The name of this number in the context."""
+
+
+class AuditRenderer(Renderer[Audit]):
+    """The findings of an Audit, what to do about them, and the context."""
+
+    def parts(self) -> View:
+        """Return the number of findings, all of them, and the context."""
+        result = self.json
+        parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
+        if result["findings"]:
+            parts.append(Tables((findings_table(result),)))
+        parts += [
+            Text(tuple(paragraphs(finding, result["measure"])), title(finding))
+            for finding in result["findings"]
+        ]
+        return View((*parts, Tables((context_table(result),))))
+
+    def table(self) -> Table:
+        """Return one row per finding, with its largest effect and all digits."""
+        records = ({**_largest(f["effects"]), **f} for f in self.json["findings"])
+        return tables.flat([*_FLAT, *_EFFECT], records)
+
+    def numbers(self) -> Numbers:
+        """Yield the number of findings by severity, each finding's counts, and the context."""
+        for severity, n in self.json["counts"].items():
+            yield f"n_{severity}s", {"": n}
+        for found in self.json["findings"]:
+            place = f"{found['run']}/" if found["run"] else ""
+            effect = _largest(found["effects"])
+            values = {name: effect.get(name) for name in _EFFECT if effect}
+            yield f"{place}{found['check']}", {"": found["count"], "of": found["total"], **values}
+        for name, value in self.json["context"].items():
+            yield f"context/{name}", {"": value}
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the values of runs, and the effects of findings if any is known."""
+        chosen_measure([self.result.measure], measure)
+        effects = decided.audit_effects(self.json)
+        pictures = {"values": decided.audit_context(self.json)}
+        return pictures if effects is None else {**pictures, "effects": effects}
+
+    def page(self, titles: Any) -> Report:
+        """Return the page: the most serious finding, then all of them."""
+        result = self.json
+        findings, measure = result["findings"], result["measure"]
+        context: Section = {
+            "title": "Context",
+            "figures": [decided.audit_context(result)],
+            "tables": [context_table(result)],
+        }
+        summary, status = f"{headline(result)} Nothing was found.", "good"
+        if findings:
+            first = findings[0]
+            start = f"{headline(result)} The most serious one is {first['check']}"
+            summary = f"{start}: {first['text']}"
+            status = "bad" if result["counts"]["error"] else "open"
+        sections: list[Section] = [
+            {"title": title(finding), "text": [*paragraphs(finding, measure)]}
+            for finding in findings
+        ]
+        if findings:
+            sections.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
+        return {
+            "title": f"Audit of {measure}",
+            "status": status,
+            "summary": [summary],
+            "sections": [*sections, context],
+            "conventions": pages.conventions(result),
+        }
+
+    def to_markdown(self) -> str:
+        """Return the findings and the context in GitHub's Markdown."""
+        result, measure = self.json, self.result.measure
+        parts = [f"### Audit of {printable(measure)}: {headline(result)}"]
+        if result["findings"]:
+            parts.append(tables.to_markdown(findings_table(result)))
+        for finding in result["findings"]:
+            lines = [f"- {printable(line)}" for line in paragraphs(finding, measure)]
+            parts.append("\n".join([f"**{printable(title(finding))}**", "", *lines]))
+        return "\n\n".join([*parts, tables.to_markdown(context_table(result))]) + "\n"
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -29,64 +110,6 @@ def headline(result: Mapping[str, Any]) -> str:
     """
     counts = [f"{n} {severity}{'s' * (n != 1)}" for severity, n in result["counts"].items()]
     return f"{', '.join(counts)}."
-
-
-def view(result: Mapping[str, Any]) -> View:
-    """Return the findings of an Audit's JSON form, what to do about them, and the context."""
-    parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
-    if result["findings"]:
-        parts.append(Tables((findings_table(result),)))
-    parts += [
-        Text(tuple(paragraphs(finding, result["measure"])), title(finding))
-        for finding in result["findings"]
-    ]
-    return View((*parts, Tables((context_table(result),))))
-
-
-def page(result: Mapping[str, Any]) -> Report:
-    """Return the page of an Audit's JSON form: the most serious finding, then all of them."""
-    findings, measure = result["findings"], result["measure"]
-    context: Section = {
-        "title": "Context",
-        "figures": [decided.audit_context(result)],
-        "tables": [context_table(result)],
-    }
-    summary, status = f"{headline(result)} Nothing was found.", "good"
-    if findings:
-        first = findings[0]
-        summary = f"{headline(result)} The most serious one is {first['check']}: {first['text']}"
-        status = "bad" if result["counts"]["error"] else "open"
-    sections: list[Section] = [
-        {"title": title(finding), "text": [*paragraphs(finding, measure)]} for finding in findings
-    ]
-    if findings:
-        sections.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
-    return {
-        "title": f"Audit of {measure}",
-        "status": status,
-        "summary": [summary],
-        "sections": [*sections, context],
-        "conventions": pages.conventions(result),
-    }
-
-
-def flat_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per finding, with its largest effect and all digits."""
-    records = ({**_largest(finding["effects"]), **finding} for finding in result["findings"])
-    return tables.flat([*_FLAT, *_EFFECT], records)
-
-
-def numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield the number of findings by severity, each finding's counts, and the context."""
-    for severity, n in result["counts"].items():
-        yield f"n_{severity}s", {"": n}
-    for finding in result["findings"]:
-        place = f"{finding['run']}/" if finding["run"] else ""
-        effect = _largest(finding["effects"])
-        values = {name: effect.get(name) for name in _EFFECT if effect}
-        yield f"{place}{finding['check']}", {"": finding["count"], "of": finding["total"], **values}
-    for name, value in result["context"].items():
-        yield f"context/{name}", {"": value}
 
 
 def findings_table(result: Mapping[str, Any]) -> Table:
@@ -130,27 +153,15 @@ def title(finding: Mapping[str, Any]) -> str:
     return f"{finding['severity']}: {finding['check']}{place}, {count}"
 
 
-def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return the findings and the context in GitHub's Markdown."""
-    measure = result["measure"]
-    parts = [f"### Audit of {printable(measure)}: {headline(result)}"]
-    if result["findings"]:
-        parts.append(tables.to_markdown(findings_table(result)))
-    for finding in result["findings"]:
-        lines = [f"- {printable(line)}" for line in paragraphs(finding, measure)]
-        parts.append("\n".join([f"**{printable(title(finding))}**", "", *lines]))
-    return "\n\n".join([*parts, tables.to_markdown(context_table(result))]) + "\n"
-
-
 def _run(finding: Mapping[str, Any]) -> str:
     run = str(_largest(finding["effects"]).get("run", ""))
-    return finding["run"] or ("" if run.startswith(_POPULARITY) else run)
+    return finding["run"] or ("" if run.startswith(POPULARITY) else run)
 
 
 def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the effect with the largest difference: of runs, or of the popularity list."""
     known = [effect for effect in effects if None not in (effect["with"], effect["without"])]
-    known = [effect for effect in known if not effect["run"].startswith(_POPULARITY)] or known
+    known = [effect for effect in known if not effect["run"].startswith(POPULARITY)] or known
     if known:
         return max(known, key=lambda effect: abs(effect["with"] - effect["without"]))
     return effects[0] if effects else {}

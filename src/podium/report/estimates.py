@@ -1,19 +1,30 @@
-"""The JSON of estimates from sampled ranks as tables, paragraphs and named numbers."""
+"""What shows estimates from sampled ranks: tables, how to read them, pictures and pages."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from podium.report import estimate_notes as notes
-from podium.report import headlines, measured, pages
+from podium.report import figures, headlines, measured, pages
 from podium.report._types import Report, Section, Table
 from podium.report.cells import change, changes, number, probability, span
-from podium.report.pictures import estimated
+from podium.report.pictures import Pictures, chosen_measures, estimated
+from podium.report.renderer import Renderer
 from podium.report.tables import Columns, build, ends, flat, once, texts
-from podium.report.views import Forms, Numbers, Tables, Text, View
+from podium.report.views import Numbers, Tables, Text, View
+from podium.sampled import (
+    RankDistribution,
+    SampledComparison,
+    SampledEvaluation,
+    SampledRanks,
+    identification_bounds,
+)
+
+R = TypeVar("R", SampledEvaluation, SampledComparison)
 
 _ENDS = ("low", "high", "lowest", "highest")
 _FLAT = (
@@ -25,86 +36,156 @@ _TEST = ("difference", "std_error", "sign_probability", "either_sign", *_ENDS)
 _OF_MEAN = ("std_error", "n_groups", *_ENDS)
 
 
-def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> View:
-    """Return the estimates of a SampledEvaluation's JSON form, and how to read them.
+class _EstimatesRenderer(Renderer[R]):
+    """What estimates of one and of several models have in common.
 
     Parameters
     ----------
-    result : dict
+    result : SampledEvaluation or SampledComparison
     given : dict, optional
         The options of the command, which the conventions of the result do not all contain.
     """
-    tables = Tables((_estimate_table(result),))
-    return _view(tables, notes.of_estimate(result), result["conventions"], given or {})
+
+    def __init__(self, result: R, given: Mapping[str, Any] | None = None) -> None:
+        super().__init__(result)
+        self.given = given or {}
+
+    def view_of(self, tables: tuple[Table, ...], sentences: Iterable[str]) -> View:
+        """Return tables, how to read them, and the options that reproduce them."""
+        design = self.conventions()
+        text = " ".join([*sentences, *notes.about_sizes(design, self.given)])
+        return View((Tables(tables), Text((f"{text}\n{notes.options(design, self.given)}",))))
+
+    @abstractmethod
+    def conventions(self) -> dict[str, Any]:
+        """Return the method and the design of the samples."""
 
 
-def comparison_view(
-    result: Mapping[str, Any], given: Mapping[str, Any] | None = None, *, by_row: bool = False
-) -> View:
-    """Return the estimates and differences of a SampledComparison's JSON form.
+class SampledEvaluationRenderer(_EstimatesRenderer[SampledEvaluation]):
+    """The estimates of a SampledEvaluation, and how to read them."""
 
-    Parameters
-    ----------
-    result : dict
-    given : dict, optional
-        The options of the command; see `estimate_view`.
-    by_row : bool
-        Whether the samples have no users.
-    """
-    conventions = _merged_conventions(list(result["conventions"].values()))
-    tables = Tables((_means_table(result), _differences_table(result)))
-    return _view(tables, notes.of_comparison(result, by_row), conventions, given or {})
+    def conventions(self) -> dict[str, Any]:
+        """Return the method and the design of the samples."""
+        return self.json["conventions"]
 
+    def parts(self) -> View:
+        """Return the estimates and their conventions."""
+        return self.view_of((_estimate_table(self.json),), notes.of_estimate(self.json))
 
-def _view(
-    tables: Tables, sentences: Iterable[str], design: Mapping[str, Any], given: Mapping[str, Any]
-) -> View:
-    text = " ".join([*sentences, *notes.about_sizes(design, given)])
-    return View((tables, Text((f"{text}\n{notes.options(design, given)}",))))
+    def table(self) -> Table:
+        """Return one row per measure."""
+        return flat(["measure", *_FLAT], _by_measure(self.json))
 
+    def numbers(self) -> Numbers:
+        """Return the numbers of each estimate, by its measure."""
+        return measured.evaluation_numbers(self.json, _OF_MEAN)
 
-def estimate_page(result: Mapping[str, Any]) -> Report:
-    """Return the page of a SampledEvaluation's JSON form."""
-    first = next(iter(result["measures"].values()))
-    status = "open" if headlines.is_determined(first) is False else ""
-    section: Section = {
-        "title": "Estimates",
-        "figures": [estimated.estimates(result)],
-        "tables": [pages.complete(_estimate_table(result))],
-        "notes": [*notes.of_estimate(result)],
-    }
-    title, summary = "Estimates for the ranking of all items", headlines.of_estimate(result)
-    return pages.of_section(result, title, status, summary, section)
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the estimates, and the curve over k."""
+        _, only, names = chosen_measures(self.json["measures"], measure)
+        means = {name: {"": estimate} for name, estimate in self.json["measures"].items()}
+        curve = estimated.cutoffs(means, names)
+        return {"estimates": estimated.estimates(self.json, only), **curve}
 
-
-def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Report:
-    """Return the page of a SampledComparison's JSON form; see `comparison_view`."""
-    first = next(iter(result["measures"].values()))
-    status = "open" if notes.is_open(first["differences"]) else ""
-    of_measures = (estimated.run_differences(result, name) for name in result["measures"])
-    section: Section = {
-        "title": "Estimates",
-        "figures": [estimated.run_estimates(result), *of_measures],
-        "tables": [
-            pages.complete(_means_table(result), "Means"),
-            pages.complete(_differences_table(result), "Differences"),
-        ],
-        "notes": [*notes.of_comparison(result, by_row)],
-    }
-    title = f"Estimates of {len(result['runs'])} models for the ranking of all items"
-    merged = {"conventions": _merged_conventions([*result["conventions"].values()])}
-    return pages.of_section(merged, title, status, headlines.of_estimates(result), section)
+    def page(self, titles: Any) -> Report:
+        """Return the page of the estimates."""
+        result = self.json
+        first = next(iter(result["measures"].values()))
+        status = "open" if headlines.is_determined(first) is False else ""
+        section: Section = {
+            "title": "Estimates",
+            "figures": [estimated.estimates(result)],
+            "tables": [pages.complete(_estimate_table(result))],
+            "notes": [*notes.of_estimate(result)],
+        }
+        title, summary = "Estimates for the ranking of all items", headlines.of_estimate(result)
+        return pages.of_section(result, title, status, summary, section)
 
 
-def estimate_numbers(result: Mapping[str, Any]) -> Numbers:
-    """Return the numbers of each estimate, by its measure."""
-    return measured.evaluation_numbers(result, _OF_MEAN)
+class SampledComparisonRenderer(_EstimatesRenderer[SampledComparison]):
+    """The estimates and differences of a SampledComparison, and how to read them."""
+
+    def conventions(self) -> dict[str, Any]:
+        """Return the options of all files; sizes that differ become [minimum, maximum]."""
+        conventions = [*self.json["conventions"].values()]
+        merged = dict(conventions[0])
+        for name in ("n_items", "n_negatives"):
+            sizes = {*np.hstack([design[name] for design in conventions]).tolist()}
+            merged[name] = min(sizes) if len(sizes) == 1 else [min(sizes), max(sizes)]
+        return merged
+
+    def _notes(self) -> Iterable[str]:
+        return notes.of_comparison(self.json, self.result.by_row)
+
+    def parts(self) -> View:
+        """Return the estimates, the differences and the conventions."""
+        tables = (_means_table(self.json), _differences_table(self.json))
+        return self.view_of(tables, self._notes())
+
+    def table(self) -> Table:
+        """Return a row per measure and model: its mean, then its difference from the first."""
+        result = self.json
+        doubled = ("std_error", *_ENDS)  # names that a mean has as well
+        names = {name: f"difference_{name}" if name in doubled else name for name in _TEST}
+        tests = {(test["measure"], test["run"]): test for test in measured.tests(result)}
+        records: list[Mapping[str, Any]] = []
+        for mean in measured.means(result):
+            test = tests.get((mean["measure"], mean["run"]), {})
+            values = {**test, **ends(test)}
+            of_test = {name: values.get(field) for field, name in names.items()}
+            records.append({**mean, **of_test, "baseline": result["baseline"]})
+        return flat(["measure", "run", *_OF_RUN, *_ENDS, "baseline", *names.values()], records)
+
+    def numbers(self) -> Numbers:
+        """Return the numbers of each estimate and difference, by runs and measure."""
+        of_test = ("std_error", "sign_probability", *_ENDS)
+        return measured.comparison_numbers(self.json, _OF_MEAN, of_test)
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the differences, the estimates, and the curve over k."""
+        result = self.json
+        name, only, names = chosen_measures(result["measures"], measure)
+        means = {name: estimates["means"] for name, estimates in result["measures"].items()}
+        return {
+            "differences": estimated.run_differences(result, name),
+            "estimates": estimated.run_estimates(result, only),
+            **estimated.cutoffs(means, names),
+        }
+
+    def page(self, titles: Any) -> Report:
+        """Return the page of the estimates and differences."""
+        result = self.json
+        first = next(iter(result["measures"].values()))
+        status = "open" if notes.is_open(first["differences"]) else ""
+        of_measures = (estimated.run_differences(result, name) for name in result["measures"])
+        section: Section = {
+            "title": "Estimates",
+            "figures": [estimated.run_estimates(result), *of_measures],
+            "tables": [
+                pages.complete(_means_table(result), "Means"),
+                pages.complete(_differences_table(result), "Differences"),
+            ],
+            "notes": [*self._notes()],
+        }
+        title = f"Estimates of {len(result['runs'])} models for the ranking of all items"
+        merged, summary = {"conventions": self.conventions()}, headlines.of_estimates(result)
+        return pages.of_section(merged, title, status, summary, section)
 
 
-def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
-    """Return the numbers of each estimate, ``run/ndcg@10``, and difference, ``b - a/ndcg@10``."""
-    of_test = ("std_error", "sign_probability", *_ENDS)
-    return measured.comparison_numbers(result, _OF_MEAN, of_test)
+class RankDistributionRenderer:
+    """The plot of a RankDistribution."""
+
+    def __init__(self, distribution: RankDistribution) -> None:
+        self.distribution = distribution
+
+    def plot(self, ranks: SampledRanks | None, *, confidence: float, **options: Any) -> Any:
+        """Draw the share of users by rank; see `RankDistribution.plot`."""
+        bounds: dict[int, tuple[float, float]] = {}
+        if ranks is not None:
+            for k in estimated.cutoffs_of_ranks(self.distribution.n_items):
+                bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
+        figure = estimated.rank_shares(self.distribution.cdf.tolist(), bounds)
+        return figures.plot(figure, **options)
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:
@@ -128,11 +209,6 @@ def _columns(result: Mapping[str, Any]) -> Columns:
     }
 
 
-def estimate_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per measure of a SampledEvaluation's JSON form."""
-    return flat(["measure", *_FLAT], _by_measure(result))
-
-
 def _means_table(result: Mapping[str, Any]) -> Table:
     columns = {**texts("measure", "run"), **_columns(result)}
     return once(build(columns, measured.means(result)), "measure")
@@ -148,30 +224,3 @@ def _differences_table(result: Mapping[str, Any]) -> Table:
         **({} if first["bounds"] is None else {"possible": ("bounds", changes)}),
     }
     return once(build(columns, measured.tests(result)), "measure")
-
-
-def comparison_table(result: Mapping[str, Any]) -> Table:
-    """Return a row per measure and model: its mean, then its difference from the first."""
-    doubled = ("std_error", *_ENDS)  # names that a mean has as well
-    names = {name: f"difference_{name}" if name in doubled else name for name in _TEST}
-    tests = {(test["measure"], test["run"]): test for test in measured.tests(result)}
-    records: list[Mapping[str, Any]] = []
-    for mean in measured.means(result):
-        test = tests.get((mean["measure"], mean["run"]), {})
-        values = {**test, **ends(test)}
-        of_test = {name: values.get(field) for field, name in names.items()}
-        records.append({**mean, **of_test, "baseline": result["baseline"]})
-    return flat(["measure", "run", *_OF_RUN, *_ENDS, "baseline", *names.values()], records)
-
-
-ESTIMATE = Forms(estimate_view, estimate_table, estimate_numbers)
-COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
-
-
-def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the options of all files; sizes that differ become [minimum, maximum]."""
-    merged = dict(conventions[0])
-    for name in ("n_items", "n_negatives"):
-        sizes = {*np.hstack([design[name] for design in conventions]).tolist()}
-        merged[name] = min(sizes) if len(sizes) == 1 else [min(sizes), max(sizes)]
-    return merged

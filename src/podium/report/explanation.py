@@ -1,18 +1,20 @@
-"""The JSON of ``podium explain`` as tables and paragraphs."""
+"""What shows an Explanation: tables and paragraphs."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from podium._fields import FIELDS
 from podium._grammar import word
+from podium.decide import Explanation
 from podium.metrics import get, parse
 from podium.report._types import Table
 from podium.report.cells import number
 from podium.report.conventions import as_option
+from podium.report.pictures import Pictures, chosen_measure, decided
+from podium.report.renderer import Renderer
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -27,45 +29,73 @@ _OPTIONS = (
 )
 
 
-def conventions(changes: Mapping[str, Any]) -> str:
-    """Return conventions in one line.
-
-    Examples
-    --------
-    >>> conventions({"gain": "exp2", "single_precision": True})
-    'gain=exp2, single_precision=true'
-    """
-    return (
-        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "your conventions"
-    )
-
-
-def view(result: Mapping[str, Any], files: Sequence[str] = ("TRUTH", "RUN")) -> View:
-    """Return the reasons of an Explanation's JSON form.
+class ExplanationRenderer(Renderer[Explanation]):
+    """The reasons of an Explanation.
 
     Parameters
     ----------
-    result : dict
+    result : Explanation
     files : sequence of str
         The truth and the run in the command that repeats a value.
     """
-    return View(tuple(_parts(result, files)))
+
+    def __init__(self, result: Explanation, files: Sequence[str] = ("TRUTH", "RUN")) -> None:
+        super().__init__(result)
+        self.files = files
+
+    def parts(self) -> View:
+        """Return the differences of tables, the conventions that fit, and values of packages."""
+        parts = (*_of_tables(self.json), *self._of_search(), *_of_packages(self.json["packages"]))
+        return View(parts)
+
+    def _of_search(self) -> Iterator[Text | Tables]:
+        result, search = self.json, self.json["search"]
+        if (search is not None or result["packages"]) and result["n_missing"]:
+            lacks = f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users."
+            yield Text((f"{lacks} {_MISSING}",))
+        if search is not None:
+            yield Text((search_headline(search),))
+            if search["matches"]:
+                yield Tables((matches_table(search),))
+            yield Text(tuple(search_notes(result, self.files)))
+
+    def table(self) -> Table:
+        """Return one row per match, step to a package, and count of two tables."""
+        return {"columns": ["kind", "of", "conventions", "value"], "rows": [*_rows(self.json)]}
+
+    def numbers(self) -> Numbers:
+        """Yield the number of matches, and the value of each package with the changes to it."""
+        result = self.json
+        yield "n_users", {"": result["n_users"]}
+        yield "n_missing", {"": result["n_missing"]}
+        if search := result["search"]:
+            yield search["measure"], {"": search["default"]}
+            yield "n_matches", {"": len(search["matches"]) + search["n_others"]}
+        for steps in result["packages"]:
+            yield f"podium/{steps['measure']}", {"": steps["start"]}
+            changes = {step["convention"]: step["change"] for step in steps["steps"]}
+            yield f"{steps['like']}/{steps['measure']}", {"": steps["end"], **changes}
+        for table, line in _lines(result):
+            counts = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
+            yield f"{table}/{line['label']}", counts
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the values of several packages, and the steps to each of them."""
+        chosen_measure([self.result.measure], measure)
+        packages = self.json["packages"]
+        pictures = {f"steps to {p['like']}": decided.steps(p) for p in packages}
+        if len(packages) > 1:
+            pictures = {"packages": decided.packages(self.json), **pictures}
+        return {name: figure for name, figure in pictures.items() if figure["rows"]}
 
 
-def _parts(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[Text | Tables]:
+def _of_tables(result: Mapping[str, Any]) -> Iterator[Text | Tables]:
     for compared in result["differences"]:
         yield Tables((differences_table(compared),))
         yield Text((differences_note(compared),))
-    search = result["search"]
-    if (search is not None or result["packages"]) and result["n_missing"]:
-        lacks = f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users."
-        yield Text((f"{lacks} {_MISSING}",))
-    if search is not None:
-        yield Text((search_headline(search),))
-        if search["matches"]:
-            yield Tables((matches_table(search),))
-        yield Text(tuple(search_notes(result, files)))
-    packages = result["packages"]
+
+
+def _of_packages(packages: Sequence[Mapping[str, Any]]) -> Iterator[Text | Tables]:
     if len(packages) == 1:
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
         yield Tables((waterfall_table(packages[0]),))
@@ -77,11 +107,6 @@ def _parts(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[Text | T
         leaves = "leaves" if len(names) == 1 else "leave"
         start = f"{', '.join(names)} {leaves} the order of equal scores open"
         yield Text((f"{start}: the value is in a range.",))
-
-
-def flat_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per match, step to a package, and count of two tables."""
-    return {"columns": ["kind", "of", "conventions", "value"], "rows": [*_rows(result)]}
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
@@ -106,19 +131,17 @@ def _lines(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
         yield from ((f"two {compared['kind']}s", line) for line in compared["lines"])
 
 
-def numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield the number of matches, and the value of each package with the changes to it."""
-    yield "n_users", {"": result["n_users"]}
-    yield "n_missing", {"": result["n_missing"]}
-    if search := result["search"]:
-        yield search["measure"], {"": search["default"]}
-        yield "n_matches", {"": len(search["matches"]) + search["n_others"]}
-    for steps in result["packages"]:
-        yield f"podium/{steps['measure']}", {"": steps["start"]}
-        changes = {step["convention"]: step["change"] for step in steps["steps"]}
-        yield f"{steps['like']}/{steps['measure']}", {"": steps["end"], **changes}
-    for table, line in _lines(result):
-        yield f"{table}/{line['label']}", {"yours": line["n_yours"], "theirs": line["n_theirs"]}
+def conventions(changes: Mapping[str, Any]) -> str:
+    """Return conventions in one line.
+
+    Examples
+    --------
+    >>> conventions({"gain": "exp2", "single_precision": True})
+    'gain=exp2, single_precision=true'
+    """
+    return (
+        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "your conventions"
+    )
 
 
 def search_headline(found: Mapping[str, Any]) -> str:
@@ -195,36 +218,11 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
     rows = [["your conventions", number(steps["start"]), "", ""]]
-    values = zip(steps["steps"], step_values(steps), strict=True)
+    values = zip(steps["steps"], decided.step_values(steps), strict=True)
     for step, value in ((step, value) for step, value in values if step["n_users"]):
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
-
-
-def step_values(steps: Mapping[str, Any]) -> list[float | None]:
-    """Return the value after each step to a package; None if it is undefined.
-
-    Examples
-    --------
-    >>> steps = [{"change": None}, {"change": None}, {"change": 0.5}]
-    >>> step_values({"start": None, "end": 0.75, "steps": steps})
-    [None, 0.25, 0.75]
-    """
-    changes = [step["change"] for step in steps["steps"]]
-    negated = [None if change is None else -change for change in changes]
-    from_end = _sums(steps["end"], negated[::-1])[::-1]
-    pairs = zip(_sums(steps["start"], changes), from_end, strict=True)
-    return [later if earlier is None else earlier for earlier, later in pairs][1:]
-
-
-def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
-    """Return a number and its sums with the first changes; None from the first None on."""
-    return [*accumulate([start, *changes], _sum)]
-
-
-def _sum(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else a + b
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:

@@ -1,4 +1,4 @@
-"""The JSON of ``podium gate`` as tables, Markdown for a pull request, and JUnit XML."""
+"""What shows a Gate: tables, its page, Markdown for a pull request, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from podium._text import printable
+from podium.decide import Gate
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
-from podium.report.pictures import decided
+from podium.report.pictures import Pictures, chosen_measure, decided
+from podium.report.renderer import Renderer
 from podium.report.views import Numbers, Tables, Text, View
 
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
@@ -30,6 +32,95 @@ EQUAL = (
     "far as the measures read them. Nothing was tested."
 )
 _HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
+
+
+class GateRenderer(Renderer[Gate]):
+    """The decision of a Gate, its reasons and its claims."""
+
+    def parts(self) -> View:
+        """Return the decision, the claims and the conventions."""
+        result = self.json
+        lines = (headline(result), *result["reasons"], *notes(result))
+        last = (*interval_notes(result), conventions_line(result["conventions"]))
+        return View((Text(lines), Tables((gate_table(result),)), Text(last)))
+
+    def table(self) -> Table:
+        """Return one row per claim with all digits."""
+        return tables.flat([*_FLAT, "low", "high"], self.json["claims"])
+
+    def numbers(self) -> Numbers:
+        """Yield pass and fail as 0 or 1, and the numbers of each claim, such as ``recall@50``."""
+        for decision in ("pass", "fail"):
+            yield decision, {"": int(self.result.decision == decision)}
+        for claim in self.json["claims"]:
+            place = f"{claim['place']}/" if claim["by"] else ""
+            numbers = tables.named(claim, "difference", ("low", "high", *_NUMBERS))
+            yield f"{place}{claim['measure']}", numbers
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the claims of one measure."""
+        name = chosen_measure([claim.measure for claim in self.result.claims], measure)
+        return {"claims": decided.claims(self.json, name)}
+
+    def page(self, titles: Any) -> Report:
+        """Return the page: the decision, its reasons, and all claims."""
+        result = self.json
+        measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
+        claims: Section = {
+            "title": "Claims",
+            "figures": [decided.claims(result, m) for m in measures],
+            "tables": [pages.complete(gate_table(result))],
+            "notes": [*notes(result), *interval_notes(result)],
+        }
+        title, status = f"{result['candidate']} instead of {result['base']}?", result["decision"]
+        summary = [headline(result), *result["reasons"]]
+        return pages.of_section(result, title, _STATUS[status], summary, claims)
+
+    def to_markdown(self) -> str:
+        """Return the decision, the reasons and the table in GitHub's Markdown."""
+        result = self.json
+        reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
+        parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
+        parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def to_junit(self, *, fail_on: str) -> str:
+        """Return JUnit XML with one test case for each claim.
+
+        Parameters
+        ----------
+        fail_on : {"inferior", "cannot-tell", "non-inferior"}
+            The least severe verdict that is a failure. With "inferior", a claim that can't be told
+            is skipped. With "non-inferior", the primary measure must be superior. Segments that
+            can't be told always pass, because a gate requires only that none is inferior.
+        """
+        result, suite = self.json, ET.Element("testsuite", name="podium gate")
+        for claim in result["claims"]:
+            place = f" in {claim['place']}" if claim["by"] else ""
+            case = _case(suite, f"podium.gate.{claim['role']}", f"{claim['measure']}{place}")
+            is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
+            verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
+            output = [] if is_open else [claim["sentence"]]
+            if {verdict, claim["verdict"]} & _failures(claim["role"], fail_on):
+                output = []
+                _add(case, "failure", message=claim["sentence"], type=claim["verdict"])
+            elif is_open:
+                _add(case, "skipped", message=claim["sentence"])
+            if claim["role"] == "primary" and result["unjudged"]:
+                output.append(result["unjudged"]["sentence"])
+            if output:
+                _add(case, "system-out").text = "\n".join(map(printable, output))
+        if depends_on_ties(result):
+            case = _case(suite, "podium.gate.ties", "equal scores")
+            text = " ".join(result["reasons"])
+            if fail_on == "inferior":
+                _add(case, "skipped", message=text)
+            else:
+                _add(case, "failure", message=text, type="cannot tell")
+        found = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+        suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in found.items()}
+        ET.indent(suite)
+        return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -58,42 +149,6 @@ def depends_on_ties(result: Mapping[str, Any]) -> bool:
     return len({*ties["decisions"].values()}) > 1
 
 
-def view(result: Mapping[str, Any]) -> View:
-    """Return the decision, the claims and the conventions of a Gate's JSON form."""
-    lines = (headline(result), *result["reasons"], *notes(result))
-    last = (*interval_notes(result), conventions_line(result["conventions"]))
-    return View((Text(lines), Tables((gate_table(result),)), Text(last)))
-
-
-def page(result: Mapping[str, Any]) -> Report:
-    """Return the page of a Gate's JSON form: the decision, its reasons, and all claims."""
-    measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
-    claims: Section = {
-        "title": "Claims",
-        "figures": [decided.claims(result, m) for m in measures],
-        "tables": [pages.complete(gate_table(result))],
-        "notes": [*notes(result), *interval_notes(result)],
-    }
-    title, status = f"{result['candidate']} instead of {result['base']}?", result["decision"]
-    summary = [headline(result), *result["reasons"]]
-    return pages.of_section(result, title, _STATUS[status], summary, claims)
-
-
-def flat_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per claim with all digits."""
-    return tables.flat([*_FLAT, "low", "high"], result["claims"])
-
-
-def numbers(result: Mapping[str, Any]) -> Numbers:
-    """Yield pass and fail as 0 or 1, and the numbers of each claim, such as ``recall@50``."""
-    for decision in ("pass", "fail"):
-        yield decision, {"": int(result["decision"] == decision)}
-    for claim in result["claims"]:
-        place = f"{claim['place']}/" if claim["by"] else ""
-        numbers = tables.named(claim, "difference", ("low", "high", *_NUMBERS))
-        yield f"{place}{claim['measure']}", numbers
-
-
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     claims = result["claims"]
@@ -120,54 +175,6 @@ def _name(claim: Mapping[str, Any]) -> str:
 
 def _limit(limit: float) -> str:
     return f"{limit:+.4g}" if limit else "0"
-
-
-def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return the decision, the reasons and the table in GitHub's Markdown."""
-    reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
-    parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
-    parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
-    """Return JUnit XML with one test case for each claim.
-
-    Parameters
-    ----------
-    result : mapping
-        The JSON form of a Gate.
-    fail_on : {"inferior", "cannot-tell", "non-inferior"}
-        The least severe verdict that is a failure. With "inferior", a claim that can't be told is
-        skipped. With "non-inferior", the primary measure must be superior. Segments that can't be
-        told always pass, because a gate requires only that none is inferior.
-    """
-    suite = ET.Element("testsuite", name="podium gate")
-    for claim in result["claims"]:
-        place = f" in {claim['place']}" if claim["by"] else ""
-        case = _case(suite, f"podium.gate.{claim['role']}", f"{claim['measure']}{place}")
-        is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
-        verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
-        output = [] if is_open else [claim["sentence"]]
-        if {verdict, claim["verdict"]} & _failures(claim["role"], fail_on):
-            output = []
-            _add(case, "failure", message=claim["sentence"], type=claim["verdict"])
-        elif is_open:
-            _add(case, "skipped", message=claim["sentence"])
-        if claim["role"] == "primary" and result["unjudged"]:
-            output.append(result["unjudged"]["sentence"])
-        if output:
-            _add(case, "system-out").text = "\n".join(map(printable, output))
-    if depends_on_ties(result):
-        case, text = _case(suite, "podium.gate.ties", "equal scores"), " ".join(result["reasons"])
-        if fail_on == "inferior":
-            _add(case, "skipped", message=text)
-        else:
-            _add(case, "failure", message=text, type="cannot tell")
-    found = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
-    suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in found.items()}
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _case(suite: ET.Element, kind: str, name: str) -> ET.Element:

@@ -52,9 +52,10 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
 
     A lead is significant if its p value after Holm's correction is at most 1 - level.
     """
-    means, best, equal = _best(tested)
+    means = best_first(tested)
     if not means:
         return None
+    best = next(iter(means))
     tests = {
         (set(pair) - {best}).pop(): test
         for test in tested["differences"]
@@ -63,15 +64,23 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
     significant = {run: test for run, test in tests.items() if is_significant(test)}
     others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    return Lead(measure, best, means[best], equal, significant, others, untested)
+    return Lead(measure, best, means[best], _equal(means), significant, others, untested)
 
 
-def _best(tested: Mapping[str, Any]) -> tuple[dict[str, float], str, tuple[str, ...]]:
-    """Return the defined means of runs, the best of these runs, and its equals."""
-    sign = -1 if tested.get("higher_is_better") is False else 1
+def best_first(tested: Mapping[str, Any]) -> dict[str, float]:
+    """Return the means of one measure by run, the best first; equal ones in their order.
+
+    Runs without a mean are left out.
+    """
     means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
-    best = max(means, key=lambda run: sign * means[run]) if means else ""
-    return means, best, tuple(run for run in means if means[run] == means[best] and run != best)
+    pairs = sorted(means.items(), key=lambda pair: pair[1], reverse=tested["higher_is_better"])
+    return dict(pairs)
+
+
+def _equal(means: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the other runs with exactly the mean of the first one."""
+    best, *others = means
+    return tuple(run for run in others if means[run] == means[best])
 
 
 def is_significant(test: Mapping[str, Any]) -> bool:
@@ -235,9 +244,10 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
 def of_estimates(result: Mapping[str, Any]) -> list[str]:
     """Return the best estimate of several models, and its differences from the first one."""
     name, results = next(iter(result["measures"].items()))
-    means, best, equal = _best(results)
+    means = best_first(results)
     if not means:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
+    best, equal = next(iter(means)), _equal(means)
     same = f", and {_names(equal)} the same" if equal else ""
     start = [f"{best} has the best estimate of {name}, {number(means[best])}{same}."]
     if len(equal) == len(results["means"]) - 1:

@@ -1,4 +1,4 @@
-"""The JSON of an Evaluation and of a Comparison as tables, paragraphs and named numbers."""
+"""The JSON of measured or estimated means and tests as tables, notes and named numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from podium.report.cells import (
     percent,
     span,
 )
-from podium.report.conventions import GLUE, conventions_line
+from podium.report.conventions import GLUE
 from podium.report.headlines import lead
-from podium.report.tables import Columns, build, flat, named, once, texts
-from podium.report.views import Forms, Numbers, Tables, Text, View
+from podium.report.tables import Columns, build, named, once, texts
+from podium.report.views import Numbers
 
 _LEVEL = 0.95  # of the column's name if there is no measure
 _RULES = {
@@ -31,42 +31,22 @@ _RULES = {
 }
 BOLD = "Bold: the best mean, if its difference from every other run is significant (p Holm)."
 _OF_MEAN = ("low", "high", "std_error", "n_groups", "n_undefined")
-_TESTS = (
+TESTS = (
     *("t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
-_ENDS = ("std_error", "low", "high", "level")
-_SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
-_TEST = ("difference", *_ENDS, *_TESTS, "n_undefined")
-
-_UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
-
-
-def evaluation_view(result: Mapping[str, Any]) -> View:
-    """Return the means of an Evaluation's JSON form, and its conventions."""
-    note = without_segments(result) + conventions_line(result["conventions"])
-    means = [summary for _, _, _, summary in summaries(result)]
-    return View((Tables((means_table(result),)), Text((note,))), undefined_note(result, means))
-
-
-def comparison_view(result: Mapping[str, Any]) -> View:
-    """Return the means and the tests of a Comparison's JSON form, and how to read them."""
-    tables = (run_means_table(result), differences_table(result), wins_table(result))
-    note = f"{' '.join(tests_notes(result))}\n{conventions_line(result['conventions'])}"
-    legend = (BOLD, *undefined_note(result, [*means(result)]))
-    return View((Tables(tables), Text((note,))), legend)
 
 
 def evaluation_numbers(result: Mapping[str, Any], names: Iterable[str] = _OF_MEAN) -> Numbers:
     """Yield the numbers of each mean: ``ndcg@10``, in a segment ``n_pos 1/ndcg@10``."""
     for by, name, measure, summary in summaries(result):
-        yield _key(by, name, measure), named(summary, "mean", names) | _of_unjudged(summary)
+        yield _key(by, name, measure), named(summary, "mean", names) | of_unjudged(summary)
 
 
 def comparison_numbers(
     result: Mapping[str, Any],
     of_mean: Iterable[str] = _OF_MEAN,
-    of_test: Iterable[str] = ("low", "high", "std_error", *_TESTS),
+    of_test: Iterable[str] = ("low", "high", "std_error", *TESTS),
 ) -> Numbers:
     """Yield the numbers of each mean, ``run/ndcg@10``, and test, ``run - baseline/ndcg@10``."""
     for by, name, measure, tested in comparisons(result):
@@ -267,46 +247,14 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
     return [re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{GLUE}", note) for note in notes]
 
 
-def evaluation_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per segment and measure of an Evaluation's JSON form."""
-    names = ["by", "segment", "measure", *_SUMMARY]
-    names += ["unjudged_low", "unjudged_high"] if has_bounds(result) else []
-    records = (
-        {"by": by, "segment": name, "measure": measure, **summary, **_of_unjudged(summary)}
-        for by, name, measure, summary in summaries(result)
-    )
-    return flat(names, records)
-
-
-def _of_unjudged(record: Mapping[str, Any]) -> dict[str, Any]:
+def of_unjudged(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the range over judgements in a record as numbers by name; empty if it has none."""
     return {f"unjudged_{name}": value for name, value in record.get("unjudged", {}).items()}
 
 
 def has_bounds(result: Mapping[str, Any]) -> bool:
     """Return whether an Evaluation's JSON form has the bounds over unjudged items."""
     return any("unjudged" in summary for summary in result["measures"].values())
-
-
-def comparison_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per segment, measure, run and test of a Comparison's JSON form.
-
-    A row has the run's mean, its letters, and its test against a baseline. A run without a test
-    has one row.
-    """
-    records: list[Mapping[str, Any]] = []
-    for by, name, measure, results in comparisons(result):
-        for run, summary in results["means"].items():
-            start = {"by": by, "segment": name, "measure": measure, "run": run}
-            start |= {"mean": summary["mean"], "letters": results.get("letters", {}).get(run)}
-            tests = [test for test in results["differences"] if test["run"] == run]
-            records += [{**test, **_of_unjudged(test), **start} for test in tests or [start]]
-    names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
-    has_ranges = result["conventions"].get("unjudged") == "bounds"
-    return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
-
-
-EVALUATION = Forms(evaluation_view, evaluation_table, evaluation_numbers)
-COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
 
 
 def comparisons(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:

@@ -1,43 +1,80 @@
-"""The table of a search's trials as a view."""
+"""What shows the Search of `podium.tuning`: its trials, the best one, and its training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted, tally
+from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import parse
 from podium.report._types import Table
 from podium.report.cells import NOTHING, number
-from podium.report.views import Tables, Text, View
+from podium.report.pictures import Pictures, chosen_measure, searched
+from podium.report.renderer import Renderer
+from podium.report.views import Numbers, Tables, Text, View
+from podium.tuning import Search, Trial
+from podium.tuning.fitting import last_step
 
 _HIDDEN = ("chosen", "stop_reason", "warning", "error")
+_LEVEL = 0.95
 
 
-def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
-    """Return the trials from the best mean to the worst; the chosen one comes first.
+class SearchRenderer(Renderer[Search]):
+    """The trials of a Search."""
 
-    Parameters
-    ----------
-    measure : str
-    columns : dict of str to list
-        The columns of `Search.table`.
-    """
-    names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
-    sign = parse(measure).metric.sign
+    def parts(self) -> View:
+        """Return the trials from the best mean to the worst; the chosen one comes first."""
+        measure, columns = self.result.measure, self.result.table
+        names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
+        sign = parse(measure).metric.sign
 
-    def place(i: int) -> tuple[bool, bool, float]:
-        mean = columns["mean"][i]
-        return not columns["chosen"][i], mean is None, -sign * (mean or 0.0)
+        def place(i: int) -> tuple[bool, bool, float]:
+            mean = columns["mean"][i]
+            return not columns["chosen"][i], mean is None, -sign * (mean or 0.0)
 
-    order = sorted(range(len(columns["trial"])), key=place)
-    rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
-    errors = [text for text in columns["error"] if text]
-    failed = f" {len(errors)} of them failed: {tally(errors)}." if errors else ""
-    note = f"{counted(len(order), 'trials')} by {measure}, the chosen one first.{failed}"
-    table: Table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
-    legend = ("Bold: the chosen trial. Its lead over the others is not tested.",)
-    return View((Tables((table,)), Text((note,))), legend)
+        order = sorted(range(len(columns["trial"])), key=place)
+        rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
+        errors = [text for text in columns["error"] if text]
+        failed = f" {len(errors)} of them failed: {tally(errors)}." if errors else ""
+        note = f"{counted(len(order), 'trials')} by {measure}, the chosen one first.{failed}"
+        table: Table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
+        legend = ("Bold: the chosen trial. Its lead over the others is not tested.",)
+        return View((Tables((table,)), Text((note,))), legend)
+
+    def table(self) -> Table:
+        """Return one row per trial."""
+        columns = self.result.table
+        rows = [list(row) for row in zip(*columns.values(), strict=True)]
+        return {"columns": list(columns), "rows": rows}
+
+    def numbers(self) -> Numbers:
+        """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
+        trials, best = self.result.trials, self.result.best
+        fields = {"std_error": best.std_error, "n_groups": best.n_groups}
+        numeric = {name: value for name, value in best.params.items() if _is_number(value)}
+        yield self.result.measure, {"": best.mean, **fields}
+        yield "best", {"trial": best.number, **numeric}
+        yield "n_trials", {"": len(trials)}
+        yield "n_failed", {"": sum(1 for trial in trials if trial.error)}
+        yield "seconds", {"": sum(trial.seconds for trial in trials)}
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the trials, the best mean by parameter, and the training of the best model."""
+        name, trials = chosen_measure([self.result.measure], measure), self._from_best()
+        pictures = {"trials": searched.trials(name, [*map(_row, trials)], _LEVEL)}
+        for parameter, best in _best_by_parameter(trials).items():
+            pictures[f"by {parameter}"] = searched.parameter(name, parameter, best)
+        for value, history in _history(self.result.estimator):
+            pictures[f"training {value}"] = searched.training(value, history)
+        return pictures
+
+    def _from_best(self) -> list[Trial]:
+        """Return the trials that were measured, the best first."""
+        trials = [trial for trial in self.result.trials if not math.isnan(trial.mean)]
+        sign = parse(self.result.measure).metric.sign
+        return sorted(trials, key=lambda trial: -sign * trial.mean)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -48,3 +85,31 @@ def _cell(name: str, value: Any) -> str:
     if name == "seconds":
         return f"{value:.1f}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether the value of a parameter is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    low, high = t_interval(trial.mean, trial.std_error, trial.n_groups, _LEVEL)
+    params = ", ".join(f"{name}={value}" for name, value in trial.params.items())
+    label = params or f"trial {trial.number}"
+    return {"label": label, "value": trial.mean, "low": low, "high": high}
+
+
+def _best_by_parameter(trials: Sequence[Trial]) -> dict[str, dict[float, float]]:
+    """Return the best mean at each value of each parameter with several numbers."""
+    best: dict[str, dict[float, float]] = {}
+    for trial in trials:
+        for name, value in trial.params.items():
+            if _is_number(value):
+                best.setdefault(name, {}).setdefault(float(value), trial.mean)
+    return {name: means for name, means in best.items() if len(means) > 1}
+
+
+def _history(estimator: Any) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield the values of a fitted model after each iteration, if it has several."""
+    history: Mapping[str, Sequence[float]] = getattr(last_step(estimator), "history_", {})
+    yield from ((name, values) for name, values in history.items() if len(values) > 1)

@@ -14,8 +14,7 @@ from podium import _check, metrics
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse, parse_relevance
 from podium.metrics.measures import listed_measures
-from podium.report import figures
-from podium.report.pictures import estimated
+from podium.results import renderer_of
 from podium.sampled.design import Floats, Ints
 
 if TYPE_CHECKING:
@@ -270,11 +269,4 @@ class RankDistribution:
         MissingExtraError
             If matplotlib, the extra ``plots``, is not installed.
         """
-        from podium.sampled.bounds import identification_bounds
-
-        bounds: dict[int, tuple[float, float]] = {}
-        if ranks is not None:
-            for k in estimated.cutoffs_of_ranks(self.n_items):
-                bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
-        figure = estimated.rank_shares(self.cdf.tolist(), bounds)
-        return figures.plot(figure, ax=ax, **options)
+        return renderer_of(self).plot(ranks, confidence=confidence, ax=ax, **options)

@@ -11,11 +11,7 @@ from podium._json import plain
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
-from podium.report import Report, estimates
-from podium.report.estimates import COMPARISON, ESTIMATE
-from podium.report.pictures import Pictures, chosen_measures, estimated
-from podium.report.results import Result
-from podium.report.views import Forms, View
+from podium.results import Result
 from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
@@ -171,8 +167,6 @@ class SampledEvaluation(Result):
     estimates: dict[str, Estimate]
     conventions: dict[str, Any]
 
-    _forms: ClassVar[Forms] = ESTIMATE
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", ByMeasure(self.estimates))
 
@@ -196,16 +190,6 @@ class SampledEvaluation(Result):
             "measures": {name: values.as_json() for name, values in self.estimates.items()},
             "conventions": dict(self.conventions),
         }
-
-    def _report(self, titles: Any) -> Report:
-        return estimates.estimate_page(self.as_json())
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        _, only, names = chosen_measures(result["measures"], measure)
-        means = {name: {"": estimate} for name, estimate in result["measures"].items()}
-        curve = estimated.cutoffs(means, names)
-        return {"estimates": estimated.estimates(result, only), **curve}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,7 +215,6 @@ class SampledComparison(Result):
     by_row: bool = False
 
     _test: ClassVar[str] = "the intervals of comparison.differences"
-    _forms: ClassVar[Forms] = COMPARISON
 
     def __post_init__(self) -> None:
         by_name = {name: ByMeasure(values) for name, values in self.differences.items()}
@@ -268,19 +251,3 @@ class SampledComparison(Result):
                 {"run": run, "baseline": self.baseline, **test} for run, test in tests.items()
             ],
         }
-
-    def _report(self, titles: Any) -> Report:
-        return estimates.comparison_page(self.as_json(), by_row=self.by_row)
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        name, only, names = chosen_measures(result["measures"], measure)
-        means = {name: estimates["means"] for name, estimates in result["measures"].items()}
-        return {
-            "differences": estimated.run_differences(result, name),
-            "estimates": estimated.run_estimates(result, only),
-            **estimated.cutoffs(means, names),
-        }
-
-    def _view(self) -> View:
-        return estimates.comparison_view(self.as_json(), by_row=self.by_row)

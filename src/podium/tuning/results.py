@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,64 +10,8 @@ from typing import Any
 from podium import data
 from podium._json import plain
 from podium._text import counted
-from podium.evaluation.stats.intervals import t_interval
-from podium.metrics import parse
-from podium.report import Table
-from podium.report.pictures import Pictures, chosen_measure, searched
-from podium.report.results import Result
-from podium.report.search import search_view
-from podium.report.views import Numbers, View
+from podium.results import Result
 from podium.tuning.candidates import Params
-from podium.tuning.fitting import last_step
-
-_LEVEL = 0.95
-
-
-def of_search(search: Search) -> Pictures:
-    """Return the trials, the best mean by parameter, and the training of the best model."""
-    measure, trials = search.measure, _from_best(search)
-    pictures = {"trials": searched.trials(measure, [*map(_row, trials)], _LEVEL)}
-    for name, best in _best_by_parameter(trials).items():
-        pictures[f"by {name}"] = searched.parameter(measure, name, best)
-    for name, values in _history(search.estimator):
-        pictures[f"training {name}"] = searched.training(name, values)
-    return pictures
-
-
-def is_number(value: Any) -> bool:
-    """Return whether the value of a parameter is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _from_best(search: Search) -> list[Trial]:
-    """Return the trials that were measured, the best first."""
-    trials = [trial for trial in search.trials if not math.isnan(trial.mean)]
-    sign = parse(search.measure).metric.sign
-    return sorted(trials, key=lambda trial: -sign * trial.mean)
-
-
-def _row(trial: Trial) -> dict[str, Any]:
-    low, high = t_interval(trial.mean, trial.std_error, trial.n_groups, _LEVEL)
-    params = ", ".join(f"{name}={value}" for name, value in trial.params.items())
-    label = params or f"trial {trial.number}"
-    return {"label": label, "value": trial.mean, "low": low, "high": high}
-
-
-def _best_by_parameter(trials: Sequence[Trial]) -> dict[str, dict[float, float]]:
-    """Return the best mean at each value of each parameter with several numbers."""
-    best: dict[str, dict[float, float]] = {}
-    for trial in trials:
-        for name, value in trial.params.items():
-            if is_number(value):
-                best.setdefault(name, {}).setdefault(float(value), trial.mean)
-    return {name: means for name, means in best.items() if len(means) > 1}
-
-
-def _history(estimator: Any) -> Iterator[tuple[str, Sequence[float]]]:
-    """Yield the values of a fitted model after each iteration, if it has several."""
-    history: Mapping[str, Sequence[float]] = getattr(last_step(estimator), "history_", {})
-    yield from ((name, values) for name, values in history.items() if len(values) > 1)
-
 
 Columns = dict[str, list[Any]]
 
@@ -196,28 +139,6 @@ class Search(Result):
             "best": self.trials.index(self.best),
             "trials": trials,
         }
-
-    def _pictures(self, measure: Any) -> Pictures:
-        chosen_measure([self.measure], measure)
-        return of_search(self)
-
-    def _view(self) -> View:
-        return search_view(self.measure, self.table)
-
-    def _table(self) -> Table:
-        rows = [list(row) for row in zip(*self.table.values(), strict=True)]
-        return {"columns": list(self.table), "rows": rows}
-
-    def _numbers(self) -> Numbers:
-        """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
-        best = self.best
-        fields = {"std_error": best.std_error, "n_groups": best.n_groups}
-        numeric = {name: value for name, value in best.params.items() if is_number(value)}
-        yield self.measure, {"": best.mean, **fields}
-        yield "best", {"trial": best.number, **numeric}
-        yield "n_trials", {"": len(self.trials)}
-        yield "n_failed", {"": sum(1 for trial in self.trials if trial.error)}
-        yield "seconds", {"": sum(trial.seconds for trial in self.trials)}
 
 
 class Interrupted(KeyboardInterrupt):

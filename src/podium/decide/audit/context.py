@@ -9,7 +9,9 @@ import numpy as np
 from podium.data.ids import distinct
 from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import present
-from podium.report.audit import PER_USER
+
+PER_USER = "positives per user"
+"""The name of this number in the context."""
 
 _TOP = 0.01  # the share of items that are called the most popular
 

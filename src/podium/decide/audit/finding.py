@@ -8,10 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
-from podium.report import Report, audit
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.results import Result
-from podium.report.views import Forms
+from podium.results import Result
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -133,7 +130,6 @@ class Audit(Result):
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     origin: Origin = NO_FRAMES
 
-    _forms: ClassVar[Forms] = Forms(audit.view, audit.flat_table, audit.numbers)
     _test: ClassVar[str] = "audit.fails('error'), which is True if there is an error, or findings"
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -161,16 +157,6 @@ class Audit(Result):
             "context": plain(self.context),
             "conventions": dict(self.conventions),
         }
-
-    def _report(self, titles: Any) -> Report:
-        return audit.page(self.as_json())
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        chosen_measure([self.measure], measure)
-        effects = decided.audit_effects(result)
-        pictures = {"values": decided.audit_context(result)}
-        return pictures if effects is None else {**pictures, "effects": effects}
 
 
 def weigh(severity: Severity, count: int, total: int, effects: Sequence[Effect]) -> Severity:

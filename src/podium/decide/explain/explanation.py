@@ -20,10 +20,7 @@ from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
-from podium.report import explanation
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.results import Result
-from podium.report.views import Forms, View
+from podium.results import Result
 from podium.types import Mask
 
 
@@ -61,7 +58,6 @@ class Explanation(Result):
     origin: Origin = NO_FRAMES
     protocol: Protocol = NO_PROTOCOL
 
-    _forms: ClassVar[Forms] = Forms(explanation.view, explanation.flat_table, explanation.numbers)
     _test: ClassVar[str] = "explanation.search.matches, the conventions that give the value"
 
     def as_json(self) -> dict[str, Any]:
@@ -69,18 +65,6 @@ class Explanation(Result):
         parts = asdict(self)
         del parts["origin"]
         return plain({**parts, "protocol": self.protocol.as_json()})
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        chosen_measure([self.measure], measure)
-        packages = result["packages"]
-        pictures = {f"steps to {p['like']}": decided.steps(p) for p in packages}
-        if len(packages) > 1:
-            pictures = {"packages": decided.packages(result), **pictures}
-        return {name: figure for name, figure in pictures.items() if figure["rows"]}
-
-    def _view(self) -> View:
-        return explanation.view(self.as_json())
 
 
 def explain(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from podium._grammar import word
 from podium._numbers import MINUS
 from podium.report._types import Figure
-from podium.report.explanation import step_values
 from podium.report.figures import differences, intervals
 from podium.report.pictures.measured import UNJUDGED
 
@@ -93,3 +93,28 @@ def _package_row(package: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(label: str, value: float | None) -> dict[str, Any]:
     return {"label": label, "value": value, "low": None, "high": None}
+
+
+def step_values(steps: Mapping[str, Any]) -> list[float | None]:
+    """Return the value after each step to a package; None if it is undefined.
+
+    Examples
+    --------
+    >>> steps = [{"change": None}, {"change": None}, {"change": 0.5}]
+    >>> step_values({"start": None, "end": 0.75, "steps": steps})
+    [None, 0.25, 0.75]
+    """
+    changes = [step["change"] for step in steps["steps"]]
+    negated = [None if change is None else -change for change in changes]
+    from_end = _sums(steps["end"], negated[::-1])[::-1]
+    pairs = zip(_sums(steps["start"], changes), from_end, strict=True)
+    return [later if earlier is None else earlier for earlier, later in pairs][1:]
+
+
+def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
+    """Return a number and its sums with the first changes; None from the first None on."""
+    return [*accumulate([start, *changes], _sum)]
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b

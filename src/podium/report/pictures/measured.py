@@ -11,6 +11,7 @@ from podium.report import figures
 from podium.report._types import Figure
 from podium.report.cells import percentage
 from podium.report.figures import interval_row
+from podium.report.headlines import best_first
 from podium.report.measured import summaries
 
 MOST_IN_FIGURE = 20
@@ -53,7 +54,7 @@ def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
 
 
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
-    """Return the means of a metric at several cutoffs, in the form of `evaluation.details`."""
+    """Return the means of a metric at several cutoffs, in the form of `report.details`."""
     sampled = f" ({curve['n_users']:,} users)" if "n_users" in curve else ""
     means: Mapping[str, Any] = curve["means"]
     series = [{"label": run or metric, "x": curve["k"], "y": y} for run, y in means.items()]
@@ -125,10 +126,7 @@ def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
     runs = list(result["runs"])
     if len(runs) <= MOST_IN_FIGURE:
         return runs
-    tested = result["measures"][measure or next(iter(result["measures"]))]
-    sign = -1 if tested.get("higher_is_better") is False else 1
-    known = [run for run in runs if tested["means"][run]["mean"] is not None]
-    best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
+    best = best_first(result["measures"][measure or next(iter(result["measures"]))])
     first = [] if result["pairs"] == "all" else [result["baseline"]]
     leaders = [*dict.fromkeys([*first, *best])][:MOST_IN_FIGURE]
     return [run for run in runs if run in leaders]
@@ -144,16 +142,13 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
     drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs]
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])
     sides = ("the second run", "the first run") if is_all else (baseline, run)
-    is_better = result["measures"][measure].get("higher_is_better")
-    figure = figures.differences(
+    better = result["measures"][measure]["higher_is_better"]
+    return figures.differences(
         f"{measure}: {start}, with {level} intervals",
-        (sides[1], sides[0]) if is_better is False else sides,
+        sides if better else (sides[1], sides[0]),
         [(f"{t['run']} - {t['baseline']}" if is_all else t["run"], t, t["run"]) for t in drawn],
         UNJUDGED.replace("means", "differences"),
     )
-    if is_better is None:
-        figure["sides"] = [f"{side} higher" for side in sides]
-    return figure
 
 
 def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:

@@ -11,13 +11,9 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.progress import or_silent
-from podium.report import Table
-from podium.report.pictures import Pictures, chosen_measure, estimated
-from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.results import Result
 from podium.sampled.design import Design
 from podium.sampled.planning.outlook import Outlook, PlannedEstimate
-from podium.sampled.planning.view import plan_numbers, plan_table, plan_view
 from podium.types import Progress
 
 Kind: TypeAlias = Literal["fixed", "growing", "scan", "strata", "all"]
@@ -338,19 +334,6 @@ class Plan(Result):
             "designs": [_as_json(design, self.n_users) for design in self.designs],
             "conventions": dict(self.conventions),
         }
-
-    def _pictures(self, measure: Any) -> Pictures:
-        chosen_measure([self.measure], measure)
-        return {"errors": estimated.plan_errors(self.as_json())}
-
-    def _view(self) -> View:
-        return plan_view(self)
-
-    def _table(self) -> Table:
-        return plan_table(self)
-
-    def _numbers(self) -> Numbers:
-        return plan_numbers(self)
 
     def _cheapest(self, kind: Kind) -> PlannedDesign | None:
         return next(

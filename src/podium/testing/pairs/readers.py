@@ -15,8 +15,10 @@ import podium
 from podium.data import write_table
 from podium.data.frames import as_frame
 from podium.data.storage import Storage
-from podium.evaluation import details, measure_part, merge
+from podium.evaluation import measure_part, merge
 from podium.executors import Threads
+from podium.report.details import curves
+from podium.report.served import worst_served
 from podium.testing.pairs import brute, doors, reread
 from podium.testing.pairs.cases import Case, Tables
 from podium.testing.pairs.figures import Facts
@@ -109,8 +111,9 @@ def report(case: Case, draws: Draws) -> Any:
             keep_lists=True,
             **doors.keywords(case, "measure"),
         )
-        found = details.of_evaluation(result)
-        return {**_listed(case, found["users"]), **dict(_curves(case, draws, found["curves"]))}
+        everyone = {"": result}
+        of_users, found = worst_served(everyone, "", None), curves(everyone, result.measures)
+        return {**_listed(case, of_users), **dict(_curves(case, draws, found))}
 
     return (lambda: reread.reported(case, draws)), ask
 

@@ -1,40 +1,58 @@
-"""The base class of results: their text, HTML in notebooks, plots, frames and named numbers."""
+"""The base class of results, and the table of what shows them: text, HTML, plots and reports.
+
+Results know their numbers and not how they are shown. What shows them lies above all results, in
+`podium.report`, and is imported when a result is first shown.
+"""
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from abc import ABC, abstractmethod
-from itertools import chain, count
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from podium import _check
-from podium.data.frames import NO_FRAMES, Origin, as_frame
+from podium.data.frames import NO_FRAMES, Origin
 from podium.errors import ArgumentError
-from podium.report import figures, pages
-from podium.report._page import write
-from podium.report._types import Provenance, Report, Table
-from podium.report.notebook import to_html
-from podium.report.pictures import Pictures, picture
-from podium.report.provenance import provenance as provenance_of
-from podium.report.views import Forms, Numbers, View, headed, shortened, to_text
+from podium.registry import Registry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LONGEST = 240  # characters; MLflow accepts 250
-_NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
+_SHOWN_BY = "podium.report"
+
+RENDERERS: Registry[type[Any]] = Registry("renderer", "Evaluation")
+"""What shows results, by the name of their class: subclasses of `podium.report.renderer.Renderer`.
+
+`podium.report` enters those of podium's results. A plugin enters those of its own.
+"""
+
+
+def renderer_of(result: Any) -> Any:
+    """Return the renderer of a result.
+
+    Raises
+    ------
+    ArgumentError
+        If no renderer was entered for its class or a base class of it.
+    """
+    import_module(_SHOWN_BY)
+    renderer = RENDERERS.find(*(cls.__name__ for cls in type(result).__mro__))
+    if renderer is None:
+        raise ArgumentError(
+            f"{type(result).__name__} has no renderer. Enter one under this name in "
+            "podium.results.RENDERERS."
+        )
+    return renderer(result)
 
 
 class Result(ABC):
     """A result that can be printed, shown, plotted, and turned into a frame or numbers.
 
-    A subclass defines `as_json`, `_pictures` and `_forms`, which read this form. The command line
-    prints the same views. A result of frames has an attribute `origin`.
+    A subclass defines `as_json`, and has a renderer in `RENDERERS`. A result of frames has an
+    attribute `origin`.
     """
 
-    _forms: ClassVar[Forms]
     origin: Origin = NO_FRAMES
 
     _test: ClassVar[str] = ""
@@ -53,22 +71,6 @@ class Result(ABC):
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
 
-    def _view(self) -> View:
-        """Return what the result shows."""
-        return headed(self._forms.view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        """Return all numbers as one table: that of ``--format csv``."""
-        return self._forms.table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        """Yield the names of numbers, and their values by field."""
-        return self._forms.numbers(self.as_json())
-
-    @abstractmethod
-    def _pictures(self, measure: Any) -> Pictures:
-        """Return the pictures by name, the natural one first; of all measures if it is None."""
-
     def to_frame(self) -> Any:
         """Return all numbers as a frame, with the columns of the command line's ``--format csv``.
 
@@ -77,10 +79,7 @@ class Result(ABC):
         pandas.DataFrame, pyarrow.Table or polars.DataFrame
             A frame of the package whose frames came in, or else a Polars frame.
         """
-        content = self._table()
-        rows = content["rows"]
-        columns = {name: [row[i] for row in rows] for i, name in enumerate(content["columns"])}
-        return as_frame(columns, self.origin.kind)
+        return renderer_of(self).to_frame()
 
     def to_dict(self, *, safe_names: bool = False) -> dict[str, float]:
         """Return all numbers by name, without nesting, for a tracker of experiments.
@@ -101,12 +100,7 @@ class Result(ABC):
         ArgumentError
             If `safe_names` is not a boolean.
         """
-        values = {
-            f"{name}.{field}" if field else name: _plain(value)
-            for name, fields in self._numbers()
-            for field, value in fields.items()
-        }
-        return _renamed(values) if _check.flag(safe_names, "safe_names") else values
+        return renderer_of(self).to_dict(safe_names=safe_names)
 
     def plot(
         self,
@@ -142,12 +136,11 @@ class Result(ABC):
         MissingExtraError
             If matplotlib, the extra ``plots``, is not installed.
         """
-        figure = picture(self._pictures(measure), kind, type(self).__name__)
-        return figures.plot(figure, ax=ax, **options)
+        return renderer_of(self).plot(kind, measure=measure, ax=ax, **options)
 
     def to_report(
-        self, *, title: str = "", titles: Any = None, provenance: Provenance | None = None
-    ) -> Report:
+        self, *, title: str = "", titles: Any = None, provenance: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Return the content of the result's report as a plain dictionary.
 
         Parameters
@@ -166,9 +159,7 @@ class Result(ABC):
         dict
             A `podium.report.Report`.
         """
-        report = self._report(titles)
-        origin = provenance_of() if provenance is None else provenance
-        return {**report, "title": title or report["title"], "provenance": origin}
+        return renderer_of(self).to_report(title=title, titles=titles, provenance=provenance)
 
     def write_report(
         self,
@@ -176,7 +167,7 @@ class Result(ABC):
         *,
         title: str = "",
         titles: Any = None,
-        provenance: Provenance | None = None,
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the report of the result: one HTML file that needs no network.
 
@@ -194,46 +185,14 @@ class Result(ABC):
         OSError
             If the file cannot be written. Nothing is then left.
         """
-        write(self.to_report(title=title, titles=titles, provenance=provenance), path)
-
-    def _report(self, titles: Any) -> Report:
-        """Return the report without its origin; `titles` as in `to_report`."""
-        del titles  # results without lists have none
-        report = pages.page(self._view(), type(self).__name__)
-        pictures, sections = self._pictures(None), report.get("sections", ())
-        if not pictures or not sections:
-            return report
-        natural = picture(pictures, None, type(self).__name__)
-        return {**report, "sections": [{**sections[0], "figures": [natural]}, *sections[1:]]}
+        content = {"title": title, "titles": titles, "provenance": provenance}
+        renderer_of(self).write_report(path, **content)
 
     def __str__(self) -> str:
-        return to_text(shortened(self._view()))
+        return renderer_of(self).to_text()
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return to_html(shortened(self._view()))
-
-
-def _plain(value: Any) -> float:
-    """Return a number as an int or float; a boolean as 0 or 1, and None as nan."""
-    if value is None:
-        return math.nan
-    return int(value) if isinstance(value, int) else float(value)
-
-
-def _renamed(values: dict[str, float]) -> dict[str, float]:
-    """Return the values by safe names; equal ones get a number at the end."""
-    result: dict[str, float] = {}
-    for name, value in values.items():
-        start = _safe(name)
-        numbered = (f"{start}_{n}" for n in count(2))
-        result[next(safe for safe in chain([start], numbered) if safe not in result)] = value
-    return result
-
-
-def _safe(name: str) -> str:
-    """Return a name with allowed characters that is also a normal path, as MLflow requires."""
-    parts = _NOT_SAFE.sub("_", name.replace("@", "_at_")).split("/")
-    return "/".join("_" if part in ("", ".", "..") else part for part in parts)[:_LONGEST]
+        return renderer_of(self).to_html()

@@ -1,16 +1,17 @@
-"""A plan as a table, its conclusions in sentences, and its named numbers."""
+"""What shows a Plan: a table, its conclusions in sentences, and its named numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from podium.report import Table
+from podium.report._types import Table
+from podium.report.pictures import Pictures, chosen_measure, estimated
+from podium.report.renderer import Renderer
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
-
-if TYPE_CHECKING:
-    from podium.sampled.planning import Plan, PlannedDesign
+from podium.sampled import Plan
+from podium.sampled.planning.designs import PlannedDesign
 
 _FLAT = (
     *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
@@ -22,23 +23,42 @@ _ERROR_ACCURACY = {
 }
 
 
-def plan_view(plan: Plan) -> View:
-    """Return the designs of a plan, its conclusions and its assumptions."""
-    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan))])
-    legend = () if plan.best is None else ("Bold: the cheapest design that reaches the goal.",)
-    return View((Tables((_design_table(plan),)), Text((note,))), legend)
+class PlanRenderer(Renderer[Plan]):
+    """The designs of a Plan, its conclusions and its assumptions."""
 
+    def parts(self) -> View:
+        """Return the designs, the conclusions and the assumptions."""
+        plan = self.result
+        note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan))])
+        legend = () if plan.best is None else ("Bold: the cheapest design that reaches the goal.",)
+        return View((Tables((_design_table(plan),)), Text((note,))), legend)
 
-def plan_numbers(plan: Plan) -> Numbers:
-    """Yield the goal, the value, and the cost and error of the designs that reach the goal."""
-    yield "goal", {"": plan.goal}
-    yield plan.measure, {"": plan.value}
-    yield "n_users_needed", {"": plan.n_users_needed}
-    chosen = {"best": plan.best, "fixed": plan.fixed, "growing": plan.growing}
-    for name, design in {**chosen, "all items": plan.everything}.items():
-        if design is not None:
-            content = vars(design)
-            yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
+    def table(self) -> Table:
+        """Return one row per design with all digits."""
+        fields = (*_FLAT, "list_share") if _has_lists(self.result) else _FLAT
+        errors = {name: f"error_{name}" for name in self.result.everything.errors}
+        records = (
+            {**design, **{name: design["errors"][error] for error, name in errors.items()}}
+            for design in self.json["designs"]
+        )
+        return build({name: (name, _cell) for name in (*fields, *errors.values())}, records)
+
+    def numbers(self) -> Numbers:
+        """Yield the goal, the value, and the cost and error of the designs that reach the goal."""
+        plan = self.result
+        yield "goal", {"": plan.goal}
+        yield plan.measure, {"": plan.value}
+        yield "n_users_needed", {"": plan.n_users_needed}
+        chosen = {"best": plan.best, "fixed": plan.fixed, "growing": plan.growing}
+        for name, design in {**chosen, "all items": plan.everything}.items():
+            if design is not None:
+                content = vars(design)
+                yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
+
+    def pictures(self, measure: Any) -> Pictures:
+        """Return the errors of designs against their cost."""
+        chosen_measure([self.result.measure], measure)
+        return {"errors": estimated.plan_errors(self.json)}
 
 
 def _design_table(plan: Plan) -> Table:
@@ -57,17 +77,6 @@ def _design_table(plan: Plan) -> Table:
     records = ({**vars(d), "text": d.text, "least": min(d.errors.values())} for d in plan.designs)
     best = [] if plan.best is None else [(plan.designs.index(plan.best), 0)]
     return {**build(columns, records), "highlight": best}
-
-
-def plan_table(plan: Plan) -> Table:
-    """Return one row per design with all digits."""
-    fields = (*_FLAT, "list_share") if _has_lists(plan) else _FLAT
-    errors = {name: f"error_{name}" for name in plan.everything.errors}
-    records = (
-        {**design, **{name: design["errors"][error] for error, name in errors.items()}}
-        for design in plan.as_json()["designs"]
-    )
-    return build({name: (name, _cell) for name in (*fields, *errors.values())}, records)
 
 
 def _cell(value: Any) -> Any:

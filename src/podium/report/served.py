@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from podium._json import plain
+from podium.data import Run
+from podium.data.items import item_titles
+from podium.data.listed import Listed, listed_items
+from podium.evaluation import Evaluation
+from podium.evaluation.kept import KeptTables
 from podium.metrics import parse
 from podium.types import Labels
-
-if TYPE_CHECKING:
-    from podium.data.listed import Listed
-    from podium.evaluation.details import KeptTables
-    from podium.evaluation.evaluation import Evaluation
 
 _MOST_ITEMS = 10
 _MOST_MISSED = 5
@@ -120,9 +120,6 @@ class _Lists:
 
 def _lists(tables: KeptTables, measure: str, labels: Labels) -> list[Listed]:
     """Return the lists of some users as they were measured."""
-    from podium.data import Run
-    from podium.data.listed import Listed, listed_items
-
     truth, run = tables.truth_of(labels), tables.run_of(labels)
     if truth is None:
         return [Listed([], []) for _ in labels]
@@ -133,8 +130,6 @@ def _lists(tables: KeptTables, measure: str, labels: Labels) -> list[Listed]:
 
 def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:
     """Return the titles of items by id."""
-    from podium.data.items import item_titles
-
     if source is None:
         return {}
     tables: Any = evaluation.tables

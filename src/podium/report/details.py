@@ -1,0 +1,150 @@
+"""What a report shows besides means: distributions, curves over k, gains and losses.
+
+Each is a plain dictionary, which a function of `podium.report.pictures.measured` draws.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium._json import plain
+from podium.data import Truth
+from podium.data.build import reads_judged
+from podium.data.users import user_positions
+from podium.errors import PodiumError
+from podium.evaluation import BUILT_IN, Comparison, Evaluation, fill, stats
+from podium.evaluation.segments import by_quantile
+from podium.metrics import Measure, parse
+from podium.report.figures import bin_values
+from podium.types import Labels, PerGroup, Undefined
+
+_CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+_FURTHER = 10  # curves go up to this many times the cutoff of the measure
+_MOST_MEASURES = 4
+_N_BINS = 24
+
+
+def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
+    """Return the bins of the values of users, their mean, and the number of undefined ones."""
+    return _bins(evaluation.filled(measure), evaluation.summary(measure).mean)
+
+
+def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
+    n_undefined = int(np.isnan(values).sum())
+    if n_undefined == values.size:
+        return {"edges": [], "counts": [], "n_undefined": n_undefined}
+    return {**bin_values(values, _N_BINS), "mean": mean, "n_undefined": n_undefined}
+
+
+def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
+    """Return the differences of a run from the baseline: counts, distribution, segments."""
+    runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
+    first, metric = runs[0], parse(measure).metric
+    difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
+    test = comparison.difference(measure, run).test
+    segments: list[dict[str, Any]] = [
+        {
+            "name": segment.name if segment.by in BUILT_IN else f"{segment.by} {segment.name}",
+            "n_groups": int(segment.mask.sum()),
+            **_mean(first, difference, segment.mask),
+        }
+        for segment in first.segments or by_quantile(first.n_positives)
+    ]
+    known = [segment for segment in segments if segment["mean"] is not None]
+    return {
+        "measure": measure,
+        "run": run,
+        "baseline": comparison.baseline,
+        "higher_is_better": metric.higher_is_better,
+        **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
+        "histogram": _bins(difference, test.difference),
+        "segments": sorted(known, key=lambda segment: -metric.sign * segment["mean"]),
+    }
+
+
+def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
+    return plain({"mean": summary.mean, "interval": summary.interval})
+
+
+def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
+    """Return the means of each metric with a cutoff, by run, at the cutoffs below and above it."""
+    first = next(iter(evaluations.values()))
+    with_curve = [name for name in measures if has_curve(parse(name), first)]
+    by_metric = {str(replace(parse(name), k=None, text="")): name for name in with_curve}
+    chosen = dict([*by_metric.items()][:_MOST_MEASURES])
+    tables = [e.tables for e in evaluations.values() if e.tables is not None]
+    if not chosen or len(tables) < len(evaluations):
+        return {}
+    users = min((t.sampled(first.labels) for t in tables), key=len)
+    sources = {id(t.truth): t for t in tables}  # each truth is read once
+    truths = {key: t.truth_of(users) for key, t in sources.items()}
+    values = {
+        run: _run_curves(evaluation, chosen, truths[id(t.truth)], users)
+        for (run, evaluation), t in zip(evaluations.items(), tables, strict=True)
+    }
+    some = {"n_users": users.size} if users.size < first.labels.size else {}
+    result: dict[str, Any] = {}
+    for name in chosen:
+        cutoffs = sorted(set[int].intersection(*({*curve[name]} for curve in values.values())))
+        means = {run: [curve[name][k] for k in cutoffs] for run, curve in values.items()}
+        is_known = any(mean is not None for curve in means.values() for mean in curve)
+        if len(cutoffs) > 1 and is_known:
+            result[name] = {"k": cutoffs, "means": means, **some}
+    return result
+
+
+def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
+    """Return whether other cutoffs of a measure can be computed from the tables."""
+    tables = evaluation.tables
+    return measure.k is not None and tables is not None and str(measure) in tables.measured
+
+
+def _run_curves(
+    evaluation: Evaluation, measures: Mapping[str, str], truth: Truth | None, users: Labels
+) -> dict[str, dict[int, float | None]]:
+    """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
+    tables: Any = evaluation.tables
+    result: dict[str, dict[int, float | None]] = {name: {} for name in measures}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each was given with the values
+        if (rank := tables.ranker(truth, users)) is None:
+            return result
+        ranked = cache(rank)
+        for name, text in measures.items():
+            measure, conventions = tables.measured[text]
+            rule = evaluation.undefined_rule(text)
+            ranking = ranked(conventions, mark_judged=reads_judged([measure]))
+            is_included = user_positions(ranking.groups.labels, users) >= 0
+            result[name] = {
+                k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, rule)
+                for k in _cutoffs(measure, np.diff(ranking.groups.offsets))
+            }
+    return result
+
+
+def _cutoffs(measure: Measure, lengths: NDArray[np.int64]) -> list[int]:
+    """Return cutoffs that at least half of the lists reach, and that of the measure."""
+    k = measure.k or 1
+    highest = min(int(np.median(lengths)) if lengths.size else k, _FURTHER * k)
+    return sorted({k, *(cutoff for cutoff in _CUTOFFS if cutoff <= max(highest, k))})
+
+
+def _mean_at(
+    measure: Measure, ranking: Any, is_included: NDArray[np.bool_], undefined: Undefined
+) -> float | None:
+    """Return the mean of a measure over the included lists; None if it is undefined or refused."""
+    try:
+        values = measure(ranking)[is_included]
+    except PodiumError:  # the lists are too short for this cutoff
+        return None
+    values = fill(values, undefined)
+    is_refused = undefined == "error" and np.isnan(values).any()
+    return None if is_refused or np.isnan(values).all() else float(np.nanmean(values))
