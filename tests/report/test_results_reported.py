@@ -13,8 +13,8 @@ from tests.report.test_page import Outline
 
 import podium
 from podium import report, sampled
-from podium.report.pictures import decided
-from podium.report.pictures.measured import means
+from podium.report.gate import claims_figure
+from podium.report.measured_figures import means
 from podium.report.served import worst_served
 from podium.results import Result
 
@@ -106,7 +106,7 @@ def test_figures_have_all_rows_and_the_plots_note_those_not_drawn() -> None:
     assert len(figure["rows"]) == 50
     claim = {"measure": "rr", "difference": 0.1, "interval": [0, 0.2], "limit": 0.0}
     claims = [{**claim, "place": f"s{i}", "higher_is_better": True} for i in range(50)]
-    shown = decided.claims({"claims": claims, "base": "a", "candidate": "b"}, "rr")
+    shown = claims_figure({"claims": claims, "base": "a", "candidate": "b"}, "rr")
     assert "10 more rows are not drawn." in report.figures.draw(shown)
 
 

@@ -27,7 +27,6 @@ import podium
 from podium import plots, sampled
 from podium._text import columns
 from podium.errors import ArgumentError
-from podium.report.pictures import picture
 from podium.results import Result, renderer_of
 from podium.tuning import Search, Trial
 
@@ -257,7 +256,7 @@ def test_every_class_of_results_is_drawn() -> None:
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])
 def test_natural_picture_is_the_first_and_in_the_report(name: str) -> None:
     one = result(name)
-    natural = picture(renderer_of(one).pictures(None), None, name)
+    natural = renderer_of(one).picture()
     assert words(one.plot()) == words(one.plot(next(iter(renderer_of(one).pictures(None)))))
     drawn = [f for section in one.to_report()["sections"] for f in section.get("figures", ())]
     assert natural in drawn

@@ -10,13 +10,14 @@ from podium.decide import Audit
 from podium.decide.audit.context import PER_USER
 from podium.decide.audit.pricing import POPULARITY
 from podium.report import pages, tables
-from podium.report._types import Report, Section, Table
+from podium.report._types import Figure, Report, Section, Table
 from podium.report.cells import number
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.renderer import Renderer
+from podium.report.figures import intervals, value_row
+from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
+_OF_RUN = "value of "  # the start of names in the context
 _EFFECT = ("with", "without", "std_error")
 
 
@@ -55,8 +56,8 @@ class AuditRenderer(Renderer[Audit]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the values of runs, and the effects of findings if any is known."""
         chosen_measure([self.result.measure], measure)
-        effects = decided.audit_effects(self.json)
-        pictures = {"values": decided.audit_context(self.json)}
+        effects = _effects(self.json)
+        pictures = {"values": _values(self.json)}
         return pictures if effects is None else {**pictures, "effects": effects}
 
     def page(self, titles: Any) -> Report:
@@ -65,7 +66,7 @@ class AuditRenderer(Renderer[Audit]):
         findings, measure = result["findings"], result["measure"]
         context: Section = {
             "title": "Context",
-            "figures": [decided.audit_context(result)],
+            "figures": [_values(result)],
             "tables": [context_table(result)],
         }
         summary, status = f"{headline(result)} Nothing was found.", "good"
@@ -110,6 +111,28 @@ def headline(result: Mapping[str, Any]) -> str:
     """
     counts = [f"{n} {severity}{'s' * (n != 1)}" for severity, n in result["counts"].items()]
     return f"{', '.join(counts)}."
+
+
+def _values(result: Mapping[str, Any]) -> Figure:
+    """Return the values of runs and of lists without a model in an Audit's JSON form."""
+    values = {n: v for n, v in result["context"].items() if n.startswith(_OF_RUN)}
+    rows = [value_row(name.removeprefix(_OF_RUN), value) for name, value in values.items()]
+    title = f"{result['measure']} of runs and of lists without a model"
+    return intervals(title, rows, axis_label=f"mean {result['measure']}")
+
+
+def _effects(result: Mapping[str, Any]) -> Figure | None:
+    """Return how much each finding changes the measure; None if no change is known."""
+    rows = [
+        value_row(f"{finding['check']} ({effect['run']})", effect["with"] - effect["without"])
+        for finding in result["findings"]
+        for effect in finding["effects"]
+        if None not in (effect["with"], effect["without"])
+    ]
+    if not rows:
+        return None
+    title = f"{result['measure']} with each fault − without it"
+    return intervals(title, rows, reference={"value": 0.0, "label": "no effect"})
 
 
 def findings_table(result: Mapping[str, Any]) -> Table:

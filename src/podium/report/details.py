@@ -1,6 +1,6 @@
 """What a report shows besides means: distributions, curves over k, gains and losses.
 
-Each is a plain dictionary, which a function of `podium.report.pictures.measured` draws.
+Each is a plain dictionary, which a function of `podium.report.measured_figures` draws.
 """
 
 from __future__ import annotations

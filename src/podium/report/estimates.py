@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from podium.report import estimate_notes as notes
-from podium.report import figures, headlines, measured, pages
-from podium.report._types import Report, Section, Table
-from podium.report.cells import change, changes, number, probability, span
-from podium.report.pictures import Pictures, chosen_measures, estimated
-from podium.report.renderer import Renderer
+from podium.report import figures, headlines, measured, measured_figures, pages
+from podium.report._types import Figure, Report, Section, Table
+from podium.report.cells import change, changes, number, percentage, probability, span
+from podium.report.figures import differences, grouped, interval_row, intervals, lines, panel
+from podium.report.renderer import Pictures, Renderer, chosen_measures
 from podium.report.tables import Columns, build, ends, flat, once, texts
 from podium.report.views import Numbers, Tables, Text, View
 from podium.sampled import (
@@ -26,6 +26,9 @@ from podium.sampled import (
 
 R = TypeVar("R", SampledEvaluation, SampledComparison)
 
+BOUNDS = "all values that the observed ranks allow"
+_DIFFERENCES = "all differences that the observed ranks allow"
+_MOST_CUTOFFS = 12  # of a curve of ranks, with bounds
 _ENDS = ("low", "high", "lowest", "highest")
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
@@ -84,8 +87,8 @@ class SampledEvaluationRenderer(_EstimatesRenderer[SampledEvaluation]):
         """Return the estimates, and the curve over k."""
         _, only, names = chosen_measures(self.json["measures"], measure)
         means = {name: {"": estimate} for name, estimate in self.json["measures"].items()}
-        curve = estimated.cutoffs(means, names)
-        return {"estimates": estimated.estimates(self.json, only), **curve}
+        curve = _cutoffs(means, names)
+        return {"estimates": _estimates(self.json, only), **curve}
 
     def page(self, titles: Any) -> Report:
         """Return the page of the estimates."""
@@ -94,7 +97,7 @@ class SampledEvaluationRenderer(_EstimatesRenderer[SampledEvaluation]):
         status = "open" if headlines.is_determined(first) is False else ""
         section: Section = {
             "title": "Estimates",
-            "figures": [estimated.estimates(result)],
+            "figures": [_estimates(result)],
             "tables": [pages.complete(_estimate_table(result))],
             "notes": [*notes.of_estimate(result)],
         }
@@ -147,9 +150,9 @@ class SampledComparisonRenderer(_EstimatesRenderer[SampledComparison]):
         name, only, names = chosen_measures(result["measures"], measure)
         means = {name: estimates["means"] for name, estimates in result["measures"].items()}
         return {
-            "differences": estimated.run_differences(result, name),
-            "estimates": estimated.run_estimates(result, only),
-            **estimated.cutoffs(means, names),
+            "differences": _run_differences(result, name),
+            "estimates": _run_estimates(result, only),
+            **_cutoffs(means, names),
         }
 
     def page(self, titles: Any) -> Report:
@@ -157,10 +160,10 @@ class SampledComparisonRenderer(_EstimatesRenderer[SampledComparison]):
         result = self.json
         first = next(iter(result["measures"].values()))
         status = "open" if notes.is_open(first["differences"]) else ""
-        of_measures = (estimated.run_differences(result, name) for name in result["measures"])
+        of_measures = (_run_differences(result, name) for name in result["measures"])
         section: Section = {
             "title": "Estimates",
-            "figures": [estimated.run_estimates(result), *of_measures],
+            "figures": [_run_estimates(result), *of_measures],
             "tables": [
                 pages.complete(_means_table(result), "Means"),
                 pages.complete(_differences_table(result), "Differences"),
@@ -182,9 +185,9 @@ class RankDistributionRenderer:
         """Draw the share of users by rank; see `RankDistribution.plot`."""
         bounds: dict[int, tuple[float, float]] = {}
         if ranks is not None:
-            for k in estimated.cutoffs_of_ranks(self.distribution.n_items):
+            for k in cutoffs_of_ranks(self.distribution.n_items):
                 bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
-        figure = estimated.rank_shares(self.distribution.cdf.tolist(), bounds)
+        figure = _rank_shares(self.distribution.cdf.tolist(), bounds)
         return figures.plot(figure, **options)
 
 
@@ -224,3 +227,77 @@ def _differences_table(result: Mapping[str, Any]) -> Table:
         **({} if first["bounds"] is None else {"possible": ("bounds", changes)}),
     }
     return once(build(columns, measured.tests(result)), "measure")
+
+
+def _estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
+    """Return the estimates of a SampledEvaluation's JSON form."""
+    rows = {name: e for name, e in result["measures"].items() if measure in ("", name)}
+    level = next(iter(result["measures"].values()))["level"]
+    drawn = (interval_row(name, estimate) for name, estimate in rows.items())
+    return intervals(f"Estimates, with {percentage(level)} intervals", drawn, bounds_label=BOUNDS)
+
+
+def _run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
+    """Return the estimates of a SampledComparison's JSON form: one panel per measure."""
+    measures = {n: m["means"] for n, m in result["measures"].items() if measure in ("", n)}
+    panels = [panel(name, means, means) for name, means in measures.items()]
+    first = next(iter(next(iter(result["measures"].values()))["means"].values()))
+    title = f"Estimates, with {percentage(first['level'])} intervals"
+    return grouped(title, panels, BOUNDS)
+
+
+def _run_differences(result: Mapping[str, Any], measure: str) -> Figure:
+    """Return the differences in one measure of a SampledComparison's JSON form."""
+    tests = result["measures"][measure]["differences"]
+    sides = result["baseline"], "the run" if len(tests) > 1 else tests[0]["run"]
+    title = f"{measure}: difference from {sides[0]}, with {percentage(tests[0]['level'])} intervals"
+    return differences(title, sides, [(t["run"], t, t["run"]) for t in tests], _DIFFERENCES)
+
+
+def _cutoffs(
+    means: Mapping[str, Mapping[str, Mapping[str, Any]]], measures: Iterable[str]
+) -> dict[str, Figure]:
+    """Return the picture of the first metric that was estimated at several cutoffs, if any is.
+
+    Parameters
+    ----------
+    means : dict of measure to dict of run to estimate
+    measures : iterable of str
+        The measures whose metrics are tried in turn.
+    """
+    figures = (measured_figures.cutoffs(means, name, BOUNDS) for name in measures)
+    figure = next(filter(None, figures), None)
+    return {} if figure is None else {"cutoffs": figure}
+
+
+def cutoffs_of_ranks(n_items: int) -> list[int]:
+    """Return cutoffs from 1 to the number of items, by about equal factors.
+
+    Examples
+    --------
+    >>> cutoffs_of_ranks(1000)
+    [1, 2, 4, 7, 12, 23, 43, 81, 152, 285, 534, 1000]
+    """
+    factor = max(n_items, 2) ** (1 / (_MOST_CUTOFFS - 1))
+    return sorted({min(n_items, round(factor**i)) for i in range(_MOST_CUTOFFS)})
+
+
+def _rank_shares(
+    shares: Sequence[float], bounds: Mapping[int, tuple[float, float]] | None = None
+) -> Figure:
+    """Return the share of users whose target is among the first k items, with bounds by k.
+
+    Parameters
+    ----------
+    shares : (n_items,)
+        The shares at k = 1 .. n_items.
+    bounds : dict of int to (low, high), optional
+        The smallest and the largest share at some of these cutoffs.
+    """
+    ks = sorted(bounds) if bounds else cutoffs_of_ranks(len(shares))
+    line: dict[str, Any] = {"label": "estimate", "x": ks, "y": [shares[k - 1] for k in ks]}
+    if bounds:
+        line |= {end: [bounds[k][i] for k in ks] for i, end in enumerate(("lowest", "highest"))}
+    axes = "k", "share of users with a rank of at most k (recall@k)"
+    title = "Rank of the target among all items"
+    return lines(title, axes, [line], log_x=True, bounds_label=BOUNDS)

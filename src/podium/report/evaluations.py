@@ -12,15 +12,14 @@ from podium._text import counted
 from podium.evaluation import Comparison, Evaluation
 from podium.metrics import parse
 from podium.report import details, headlines, measured
+from podium.report import measured_figures as pictures
 from podium.report._types import Figure, Lists, Report, Section, Table
 from podium.report.cells import dashes, number
 from podium.report.conventions import conventions_line
 from podium.report.headlines import best_first
 from podium.report.measured import of_unjudged
 from podium.report.pages import complete, conventions, without_empty_segments
-from podium.report.pictures import Pictures, chosen_measures
-from podium.report.pictures import measured as pictures
-from podium.report.renderer import Renderer
+from podium.report.renderer import Pictures, Renderer, chosen_measures
 from podium.report.served import worst_served
 from podium.report.tables import flat
 from podium.report.views import Numbers, Tables, Text, View

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from podium._fields import FIELDS
 from podium._grammar import word
 from podium.decide import Explanation
 from podium.metrics import get, parse
-from podium.report._types import Table
+from podium.report._types import Figure, Table
 from podium.report.cells import number
 from podium.report.conventions import as_option
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.renderer import Renderer
+from podium.report.figures import intervals, value_row
+from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -83,9 +84,9 @@ class ExplanationRenderer(Renderer[Explanation]):
         """Return the values of several packages, and the steps to each of them."""
         chosen_measure([self.result.measure], measure)
         packages = self.json["packages"]
-        pictures = {f"steps to {p['like']}": decided.steps(p) for p in packages}
+        pictures = {f"steps to {p['like']}": _steps_figure(p) for p in packages}
         if len(packages) > 1:
-            pictures = {"packages": decided.packages(self.json), **pictures}
+            pictures = {"packages": _packages_figure(self.json), **pictures}
         return {name: figure for name, figure in pictures.items() if figure["rows"]}
 
 
@@ -218,11 +219,36 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
     rows = [["your conventions", number(steps["start"]), "", ""]]
-    values = zip(steps["steps"], decided.step_values(steps), strict=True)
+    values = zip(steps["steps"], step_values(steps), strict=True)
     for step, value in ((step, value) for step, value in values if step["n_users"]):
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
+
+
+def step_values(steps: Mapping[str, Any]) -> list[float | None]:
+    """Return the value after each step to a package; None if it is undefined.
+
+    Examples
+    --------
+    >>> steps = [{"change": None}, {"change": None}, {"change": 0.5}]
+    >>> step_values({"start": None, "end": 0.75, "steps": steps})
+    [None, 0.25, 0.75]
+    """
+    changes = [step["change"] for step in steps["steps"]]
+    negated = [None if change is None else -change for change in changes]
+    from_end = _sums(steps["end"], negated[::-1])[::-1]
+    pairs = zip(_sums(steps["start"], changes), from_end, strict=True)
+    return [later if earlier is None else earlier for earlier, later in pairs][1:]
+
+
+def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
+    """Return a number and its sums with the first changes; None from the first None on."""
+    return [*accumulate([start, *changes], _sum)]
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
@@ -257,3 +283,41 @@ def differences_note(compared: Mapping[str, Any]) -> str:
         whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
         text += f" {whose} common items in another order."
     return text
+
+
+def _packages_figure(result: Mapping[str, Any]) -> Figure:
+    """Return the values of packages in an Explanation's JSON form, beside podium's.
+
+    This figure and that of `steps` have no rows without a value.
+    """
+    steps = result["packages"]
+    title = f"{result['measure']} by the conventions of other packages"
+    return _beside_podium(title, map(_package_row, steps), steps[0]["start"])
+
+
+def _steps_figure(package: Mapping[str, Any]) -> Figure:
+    """Return the value after each step from podium's value to that of a package."""
+    title = f"{package['measure']} from podium to {package['like']}"
+    return _beside_podium(title, _steps(package), package["start"])
+
+
+def _beside_podium(title: str, rows: Iterable[dict[str, Any]], value: float | None) -> Figure:
+    """Return the rows that have a value, with a line at podium's value if it has one."""
+    open_order = "all values over the orders of equal scores, which the package leaves open"
+    drawn = (row for row in rows if row["value"] is not None)
+    figure = intervals(title, drawn, bounds_label=open_order)
+    if value is not None:
+        figure["reference"] = {"value": value, "label": "podium"}
+    return figure
+
+
+def _steps(package: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield value_row("podium", package["start"])
+    for step, value in zip(package["steps"], step_values(package), strict=True):
+        yield value_row(f"{step['convention']}={word(step['value'])}", value)
+    yield _package_row(package)
+
+
+def _package_row(package: Mapping[str, Any]) -> dict[str, Any]:
+    lowest, highest = package["open_ties"] or (None, None)
+    return {**value_row(package["like"], package["end"]), "lowest": lowest, "highest": highest}

@@ -181,6 +181,11 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
+def value_row(label: str, value: float | None) -> dict[str, Any]:
+    """Return a value without an interval as a row of a figure."""
+    return {"label": label, "value": value, "low": None, "high": None}
+
+
 def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """Return the figure of intervals, with more arguments of `podium.plots.interval_plot`."""
     return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}

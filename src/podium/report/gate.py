@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from podium._numbers import MINUS
 from podium._text import printable
 from podium.decide import Gate
 from podium.report import pages, tables
-from podium.report._types import Report, Section, Table
+from podium.report._types import Figure, Report, Section, Table
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
-from podium.report.pictures import Pictures, chosen_measure, decided
-from podium.report.renderer import Renderer
+from podium.report.figures import differences
+from podium.report.measured_figures import UNJUDGED
+from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
@@ -60,7 +62,7 @@ class GateRenderer(Renderer[Gate]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the claims of one measure."""
         name = chosen_measure([claim.measure for claim in self.result.claims], measure)
-        return {"claims": decided.claims(self.json, name)}
+        return {"claims": claims_figure(self.json, name)}
 
     def page(self, titles: Any) -> Report:
         """Return the page: the decision, its reasons, and all claims."""
@@ -68,7 +70,7 @@ class GateRenderer(Renderer[Gate]):
         measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
         claims: Section = {
             "title": "Claims",
-            "figures": [decided.claims(result, m) for m in measures],
+            "figures": [claims_figure(result, m) for m in measures],
             "tables": [pages.complete(gate_table(result))],
             "notes": [*notes(result), *interval_notes(result)],
         }
@@ -147,6 +149,22 @@ def depends_on_ties(result: Mapping[str, Any]) -> bool:
     """Return whether the two orders of equal scores lead to different decisions."""
     ties: Mapping[str, Any] = result.get("ties") or {"decisions": {}}
     return len({*ties["decisions"].values()}) > 1
+
+
+def claims_figure(result: Mapping[str, Any], measure: str) -> Figure:
+    """Return the differences in a measure of a Gate's JSON form, for all users and segments."""
+    drawn = [claim for claim in result["claims"] if claim["measure"] == measure]
+    sides = (result["base"], result["candidate"])
+    limit = drawn[0]["limit"]
+    figure = differences(
+        f"{measure}: {result['candidate']} − {result['base']}",
+        sides if drawn[0]["higher_is_better"] else sides[::-1],
+        [(claim["place"], claim, "") for claim in drawn],
+        UNJUDGED.replace("means", "differences"),
+    )
+    if limit:
+        figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}".replace("-", MINUS)}
+    return figure
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.report._types import Table
-from podium.report.pictures import Pictures, chosen_measure, estimated
-from podium.report.renderer import Renderer
+from podium._text import counted
+from podium.report._types import Figure, Table
+from podium.report.figures import lines
+from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 from podium.sampled import Plan
@@ -58,7 +59,36 @@ class PlanRenderer(Renderer[Plan]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the errors of designs against their cost."""
         chosen_measure([self.result.measure], measure)
-        return {"errors": estimated.plan_errors(self.json)}
+        return {"errors": _errors(self.json)}
+
+
+def _errors(plan: Mapping[str, Any]) -> Figure:
+    """Return the error of each design of a Plan's JSON form against its cost."""
+    field = "std_error" if plan["conventions"]["ignore_bias"] else "error"
+    families: dict[str, list[tuple[float, float]]] = {}
+    for design in plan["designs"]:
+        families.setdefault(_family(design), []).append((design["n_scored"], design[field]))
+    series = [
+        {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
+        for label, points in families.items()
+    ]
+    label = f"{field.replace('std_', 'standard ')} in {plan['measure']}"
+    return lines(
+        f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
+        ("items scored per user", label),
+        series,
+        log_x=True,
+        log_y=min(error for points in families.values() for _, error in points) > 0,
+        reference={"value": plan["goal"], "label": f"goal: {plan['goal']:.3g}"},
+    )
+
+
+def _family(design: Mapping[str, Any]) -> str:
+    """Return the kind of a design in words."""
+    if design["kind"] == "growing":
+        return f"doubled up to {len(design['stages']) - 1} times"
+    kind = str(design["kind"])
+    return {"fixed": "one size", "all": "all items"}.get(kind, kind)
 
 
 def _design_table(plan: Plan) -> Table:

@@ -6,17 +6,18 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from podium import _check
 from podium.data.frames import as_frame
+from podium.errors import ArgumentError, arg
+from podium.metrics import ByMeasure
 from podium.report import figures, pages
 from podium.report._page import write
-from podium.report._types import Provenance, Report, Table
+from podium.report._types import Figure, Provenance, Report, Table
 from podium.report.notebook import to_html
-from podium.report.pictures import Pictures, picture
 from podium.report.provenance import provenance as provenance_of
 from podium.report.views import Numbers, View, headed, shortened, to_text
 from podium.results import Result
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 R = TypeVar("R", bound=Result)
+
+Pictures: TypeAlias = Mapping[str, Figure | Callable[[], Figure]]
+"""The pictures of a result by name; the first one is the natural one.
+
+A picture that is expensive is a function without arguments, which is called only if it is drawn.
+"""
 
 _LONGEST = 240  # characters; MLflow accepts 250
 _NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
@@ -72,11 +79,10 @@ class Renderer(ABC, Generic[R]):
             The titles of items; results without lists have no use for them.
         """
         del titles
-        name = type(self.result).__name__
-        sections, pictures = pages.sections(self.view()), self.pictures(None)
-        if pictures and sections:
-            sections[0] = {**sections[0], "figures": [picture(pictures, None, name)]}
-        return {"title": name, "sections": sections}
+        sections = pages.sections(self.view())
+        if sections and self.pictures(None):
+            sections[0] = {**sections[0], "figures": [self.picture()]}
+        return {"title": type(self.result).__name__, "sections": sections}
 
     def view(self) -> View:
         """Return all that the command line prints, with the name of what the users are."""
@@ -108,8 +114,19 @@ class Renderer(ABC, Generic[R]):
 
     def plot(self, kind: str | None, *, measure: Any, **options: Any) -> Axes:
         """Draw a picture; see `Result.plot`."""
-        figure = picture(self.pictures(measure), kind, type(self.result).__name__)
-        return figures.plot(figure, **options)
+        return figures.plot(self.picture(kind, measure), **options)
+
+    def picture(self, kind: str | None = None, measure: Any = None) -> Figure:
+        """Return one picture, by default the natural one."""
+        pictures = self.pictures(measure)
+        if not pictures:
+            raise ArgumentError(
+                f"This {type(self.result).__name__} has no numbers to draw. print(result) shows "
+                "what it has; podium.plots draws numbers of your own."
+            )
+        name = next(iter(pictures)) if kind is None else _check.choice(kind, "kind", list(pictures))
+        chosen = pictures[name]
+        return chosen() if callable(chosen) else chosen
 
     def to_report(self, *, title: str, titles: Any, provenance: Provenance | None) -> Report:
         """Return the content of the report; see `Result.to_report`."""
@@ -120,6 +137,35 @@ class Renderer(ABC, Generic[R]):
     def write_report(self, path: str | os.PathLike[str], **content: Any) -> None:
         """Write the report; `content` are the arguments of `to_report`."""
         write(self.to_report(**content), path)
+
+
+def chosen_measures(measures: Iterable[str], measure: Any) -> tuple[str, str, list[str]]:
+    """Return the chosen measure, or the first one; the only one to show, if any; those to try."""
+    name = chosen_measure(measures, measure)
+    return (name, "", [*measures]) if measure is None else (name, name, [name])
+
+
+def chosen_measure(measures: Iterable[str], measure: Any) -> str:
+    """Return the name of a measure as a result has it, by default the first.
+
+    Raises
+    ------
+    ArgumentError
+        If the result does not have the measure.
+
+    Examples
+    --------
+    >>> chosen_measure(["rr", "ap@5"], "map@5")
+    'ap@5'
+    """
+    names = ByMeasure({name: name for name in measures})
+    if measure is None:
+        return next(iter(names), "")
+    if str(measure) not in names:
+        raise ArgumentError(
+            f"{arg.measure} must be one of {', '.join(names) or 'none'}, got {str(measure)!r}."
+        )
+    return names[str(measure)]
 
 
 def _plain(value: Any) -> float:

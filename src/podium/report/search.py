@@ -9,16 +9,18 @@ from typing import Any
 from podium._text import counted, tally
 from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import parse
-from podium.report._types import Table
-from podium.report.cells import NOTHING, number
-from podium.report.pictures import Pictures, chosen_measure, searched
-from podium.report.renderer import Renderer
+from podium.report._types import Figure, Table
+from podium.report.cells import NOTHING, number, percentage
+from podium.report.figures import intervals, lines
+from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 from podium.tuning import Search, Trial
 from podium.tuning.fitting import last_step
 
 _HIDDEN = ("chosen", "stop_reason", "warning", "error")
 _LEVEL = 0.95
+_MOST_TRIALS = 20
+_LOG_FACTOR = 20.0  # values that differ by this factor get a logarithmic axis
 
 
 class SearchRenderer(Renderer[Search]):
@@ -63,11 +65,11 @@ class SearchRenderer(Renderer[Search]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the trials, the best mean by parameter, and the training of the best model."""
         name, trials = chosen_measure([self.result.measure], measure), self._from_best()
-        pictures = {"trials": searched.trials(name, [*map(_row, trials)], _LEVEL)}
+        pictures = {"trials": _trials(name, [*map(_row, trials)])}
         for parameter, best in _best_by_parameter(trials).items():
-            pictures[f"by {parameter}"] = searched.parameter(name, parameter, best)
+            pictures[f"by {parameter}"] = _parameter(name, parameter, best)
         for value, history in _history(self.result.estimator):
-            pictures[f"training {value}"] = searched.training(value, history)
+            pictures[f"training {value}"] = _training(value, history)
         return pictures
 
     def _from_best(self) -> list[Trial]:
@@ -113,3 +115,27 @@ def _history(estimator: Any) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield the values of a fitted model after each iteration, if it has several."""
     history: Mapping[str, Sequence[float]] = getattr(last_step(estimator), "history_", {})
     yield from ((name, values) for name, values in history.items() if len(values) > 1)
+
+
+def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Return the mean of each trial with its interval, the best first."""
+    drawn = rows[:_MOST_TRIALS]
+    title = f"{measure} of {counted(len(rows), 'trials')}, with {percentage(_LEVEL)} intervals"
+    if len(drawn) < len(rows):
+        title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
+    return intervals(title, drawn, axis_label=f"mean {measure}")
+
+
+def _parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
+    """Return the best mean at each value of a parameter."""
+    values = sorted(best)
+    is_log = values[0] > 0 and values[-1] / values[0] >= _LOG_FACTOR
+    line = {"label": measure, "x": values, "y": [best[value] for value in values]}
+    title = f"Best {measure} at each value of {name}"
+    return lines(title, (name, f"mean {measure}"), [line], log_x=is_log)
+
+
+def _training(name: str, values: Sequence[float]) -> Figure:
+    """Return one value of a model after each iteration of its fit, such as the objective."""
+    line = {"label": name, "x": [*range(1, len(values) + 1)], "y": [*values]}
+    return lines(f"Training: {name}", ("iteration", name), [line])

@@ -6,9 +6,9 @@ The command line prints a view in full. `str` and notebooks show `shortened` vie
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from podium._text import printable
 from podium.report._types import Table
@@ -54,24 +54,6 @@ class View:
 
     parts: tuple[Text | Tables, ...]
     legend: tuple[str, ...] = ()
-
-
-class Forms(NamedTuple):
-    """The functions of a result's JSON form that give what it shows, and its numbers.
-
-    Attributes
-    ----------
-    view : callable
-        The tables and paragraphs for readers.
-    table : callable
-        All numbers as one table: that of ``--format csv``.
-    numbers : callable
-        The names of numbers, and their values by field.
-    """
-
-    view: Callable[[dict[str, Any]], View]
-    table: Callable[[dict[str, Any]], Table]
-    numbers: Callable[[dict[str, Any]], Numbers]
 
 
 def to_text(view: View) -> str:
