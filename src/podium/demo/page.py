@@ -44,7 +44,7 @@ _TRUTH = (
 def summary(results: Results) -> str:
     """Return the result in some sentences, all of them computed from the numbers."""
     claim, base, choice = results.gate.primary, results.base, results.choice
-    on_test: Mapping[str, Any] = {**results.comparison.to_report()}
+    on_test = results.comparison.to_report()
     gain = f"{100 * claim.difference / claim.base:+.0f} %"
     return (
         f"{_capitalized(choice)} against {base}: mean {TARGET} {claim.candidate:.4f} instead of "
@@ -56,8 +56,8 @@ def summary(results: Results) -> str:
 
 def report(results: Results) -> Report:
     """Return the content of the page: the gate's decision first, then the other results."""
-    compared: Mapping[str, Any] = {**results.comparison.to_report(titles=items(results.shop))}
-    decided: Mapping[str, Any] = {**results.gate.to_report()}
+    compared = results.comparison.to_report(titles=items(results.shop))
+    decided = results.gate.to_report()
     (claims,), (means, *others) = decided["sections"], compared["sections"]
     sections: list[Any] = [
         means,
@@ -166,7 +166,7 @@ def _weights(results: Results) -> Section:
 
 def _audit(results: Results) -> Section:
     """Return the findings of the audit; its own page also has their remedies."""
-    audited: Mapping[str, Any] = {**results.audit.to_report()}
+    audited = results.audit.to_report()
     tables = [table for part in audited["sections"] for table in part.get("tables", ())]
     note = "podium audit past.parquet truth.parquet run-*.parquet explains the findings."
     return {"title": "Audit", "text": audited["summary"], "tables": tables, "notes": note}

@@ -67,9 +67,7 @@ class EvaluationRenderer(Renderer[Evaluation]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the means, the distribution over users, the segments and the curve over k."""
         evaluation, result = self.result, self.json
-        name, only, names = chosen_measures(result["measures"], measure)
-        if not name:
-            return {}
+        _, only, names = chosen_measures(result["measures"], measure)
         found: dict[str, Any] = {"means": pictures.means(result, measure=only)}
         per_user = next((name for name in names if parse(name).metric.is_mean), None)
         if per_user:
@@ -91,7 +89,7 @@ class EvaluationRenderer(Renderer[Evaluation]):
             "summary": headlines.of_evaluation(result),
             "facts": {name: number(summary["mean"]) for name, summary in measures},
             "sections": [
-                *_evaluation_means(result, empty),
+                _evaluation_means(result, empty),
                 *({"title": f"By {by}", "figures": [f]} for by, f in pictures.segments(result)),
                 *([{"title": "Distributions", "figures": distributions}] if distributions else []),
                 *_curves(everyone, evaluation.measures),
@@ -166,15 +164,14 @@ class ComparisonRenderer(Renderer[Comparison]):
         result, empty = without_empty_segments(self.json)
         measures = result["measures"]
         against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
-        leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
-        is_proven = all(best and best.is_proven for best in leads) and leads
+        best = headlines.lead(*next(iter(measures.items())))
         return {
             "title": f"{len(result['runs'])} runs{against}",
-            "status": "good" if is_proven else "open",
+            "status": "good" if best and best.is_proven else "open",
             "summary": headlines.of_comparison(result),
             "sections": [
-                *_run_means(result, empty),
-                *(section for name in measures for section in _differences(result, name)),
+                _run_means(result, empty),
+                *(_differences(result, name) for name in measures),
                 *self._details(titles),
             ],
             "conventions": conventions(result),
@@ -242,9 +239,7 @@ def _curve(evaluations: Mapping[str, Evaluation], measure: str) -> Figure:
     return pictures.curve(*next(iter(curves.items()), (measure, no_curve)))
 
 
-def _evaluation_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]:
-    if not result["measures"]:
-        return
+def _evaluation_means(result: Mapping[str, Any], empty: Sequence[str]) -> Section:
     table = complete(measured.means_table(result))
     figure = pictures.means(result)
     means = [summary for *_, summary in measured.summaries(result)]
@@ -252,32 +247,27 @@ def _evaluation_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterat
     ties = measured.ties_notes(result["measures"].items())
     notes = [without, *empty, *measured.undefined_note(result, means), *ties, *dashes([table])]
     figures = [figure] if figure["rows"] else []
-    yield {"title": "Measures", "figures": figures, "tables": [table], "notes": notes}
+    return {"title": "Measures", "figures": figures, "tables": [table], "notes": notes}
 
 
-def _run_means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]:
-    measures = result["measures"]
-    if not measures or not result["runs"]:
-        return
+def _run_means(result: Mapping[str, Any], empty: Sequence[str]) -> Section:
     figure = pictures.run_means(result)
     table = complete(measured.run_means_table(result))
     means = [*measured.means({**result, "segments": []})]
     bold = [measured.BOLD] if table.get("highlight") else []
     ties = measured.ties_notes((f"{m['measure']} of {m['run']}", m) for m in means)
     notes = [*bold, *empty, *measured.undefined_note(result, means), *ties, *dashes([table])]
-    yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
+    return {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
 
-def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
-    """Yield the tests of one measure, over all users and in segments."""
-    tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
-    if not tests:
-        return
+def _differences(result: Mapping[str, Any], measure: str) -> Section:
+    """Return the tests of one measure, over all users and in segments."""
     parts = [part for part in (result, *result["segments"]) if measure in part["measures"]]
     everyone, *segments = ({**p, "measures": {measure: p["measures"][measure]}} for p in parts)
     of_measure = {**everyone, "segments": segments}
     in_order = enumerate(measured.tests(of_measure))
     bold = [i for i, test in in_order if headlines.is_significant(test)]
+    first = result["measures"][measure]["differences"][0]
     of_tests = {**measured.differences_table(of_measure), "highlight": [(i, 2) for i in bold]}
     leave_out = "" if segments else "measure"
     of_wins = measured.wins_table(of_measure)
@@ -285,12 +275,12 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
         complete(of_tests, "Paired tests", leave_out),
         complete(of_wins, "Wins, losses and the size of effects", leave_out),
     ]
-    notes = [f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}."] if bold else []
+    notes = [f"Bold: p Holm is at most {headlines.alpha(first):g}."] if bold else []
     if measure == next(iter(result["measures"])):
         notes += measured.tests_notes(result)
     notes += dashes(tables)
     title, figures = f"Differences in {measure}", [pictures.differences(result, measure)]
-    yield {"title": title, "figures": figures, "tables": tables, "notes": notes}
+    return {"title": title, "figures": figures, "tables": tables, "notes": notes}
 
 
 def _curves(

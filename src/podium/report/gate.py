@@ -147,8 +147,8 @@ def headline(result: Mapping[str, Any]) -> str:
 
 def depends_on_ties(result: Mapping[str, Any]) -> bool:
     """Return whether the two orders of equal scores lead to different decisions."""
-    ties: Mapping[str, Any] = result.get("ties") or {"decisions": {}}
-    return len({*ties["decisions"].values()}) > 1
+    ties = result["ties"]
+    return ties is not None and len({*ties["decisions"].values()}) > 1
 
 
 def claims_figure(result: Mapping[str, Any], measure: str) -> Figure:
@@ -243,7 +243,7 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"Look {look['number']}: {users}{horizon}.")
         if look.get("mean_over") == "clusters":
             lines.append("Means are over clusters: each cluster counts once.")
-    if (ties := result.get("ties")) and not depends_on_ties(result):
+    if (ties := result["ties"]) and not depends_on_ties(result):
         lines.append(ties["sentence"])
     if unjudged := result["unjudged"]:
         file = " --labels FILE writes the items to judge." if unjudged["n_labels"] else ""

@@ -91,12 +91,12 @@ def is_significant(test: Mapping[str, Any]) -> bool:
 
 def alpha(test: Mapping[str, Any]) -> float:
     """Return the level of the test, such as 0.05 for intervals of 95 %."""
-    return round(1 - test.get("level", 0.95), 12)
+    return round(1 - test["level"], 12)
 
 
 def of_comparison(result: Mapping[str, Any]) -> list[str]:
     """Return which run is best in the first measure and the others, and if it is significant."""
-    leads = {m: lead(m, tested) for m, tested in result["measures"].items() if tested["means"]}
+    leads = {m: lead(m, tested) for m, tested in result["measures"].items()}
     measures = list(leads)
     same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
     parts = (result, *result["segments"])
@@ -173,8 +173,6 @@ def _names(names: Sequence[str]) -> str:
 
 def of_evaluation(result: Mapping[str, Any]) -> list[str]:
     """Return the mean of the first measure with its interval, and what the interval includes."""
-    if not result["measures"]:
-        return []
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
     if summary["mean"] is None:

@@ -23,7 +23,6 @@ from podium.report.headlines import lead
 from podium.report.tables import Columns, build, named, once, texts
 from podium.report.views import Numbers
 
-_LEVEL = 0.95  # of the column's name if there is no measure
 _RULES = {
     "skip": "They are left out of the mean.",
     "zero": "They count as 0.",
@@ -82,15 +81,11 @@ def ties_notes(names: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     ]
 
 
-def _level(means: Iterator[Mapping[str, Any]]) -> float:
-    return next((mean["level"] for mean in means), _LEVEL)
-
-
 def means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of an Evaluation's JSON form, by segment."""
     columns: Columns = {
         **texts(*(["segment"] if result["segments"] else []), "measure"),
-        **_mean_columns(_level(iter(result["measures"].values())), has_bounds(result)),
+        **_mean_columns(next(iter(result["measures"].values()))["level"], has_bounds(result)),
     }
     records = (
         {**summary, "segment": _segment(by, name), "measure": measure}
@@ -208,7 +203,7 @@ def _measure_in(by: str, name: str, measure: str) -> str:
 
 
 def _first_level(result: Mapping[str, Any]) -> float:
-    return _level(means(result))
+    return next(means(result))["level"]
 
 
 def tests_notes(result: Mapping[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ def means(result: Mapping[str, Any], measure: str = "") -> Figure:
     means = [(n, s) for *_, n, s in summaries(everyone) if measure in ("", n)]
     known = [(n, s) for n, s in means if measure or s["mean"] is not None]
     shares = [(n, s) for n, s in known if measure or 0 <= s["mean"] <= 1]
-    level = next((percentage(s["level"]) for s in result["measures"].values()), "")
+    level = percentage(next(iter(result["measures"].values()))["level"])
     title, drawn = f"Means over users, with {level} intervals", shares or known
     return figures.intervals(title, (interval_row(*s) for s in drawn), bounds_label=UNJUDGED)
 
@@ -137,7 +137,7 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
     tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
     is_all, baseline = result["pairs"] == "all", result["baseline"]
     start = "differences" if is_all else f"difference from {baseline}"
-    level = percentage(tests[0].get("level", 0.95))
+    level = percentage(tests[0]["level"])
     runs = set(runs_in_figures(result, measure))
     drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs]
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])

@@ -107,7 +107,7 @@ def without_empty_segments(result: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the conventions that were set, by name, and how each measure was computed."""
-    values = dict(result.get("conventions") or {})
+    values = dict(result["conventions"])
     computed: Mapping[str, Mapping[str, Any]] = values.pop("computed", {})
     values.pop("changed", None)  # they are among the values
     pairs = [(name, _text(value)) for name, value in values.items() if value is not None]

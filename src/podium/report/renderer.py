@@ -160,10 +160,10 @@ def chosen_measure(measures: Iterable[str], measure: Any) -> str:
     """
     names = ByMeasure({name: name for name in measures})
     if measure is None:
-        return next(iter(names), "")
+        return next(iter(names))
     if str(measure) not in names:
         raise ArgumentError(
-            f"{arg.measure} must be one of {', '.join(names) or 'none'}, got {str(measure)!r}."
+            f"{arg.measure} must be one of {', '.join(names)}, got {str(measure)!r}."
         )
     return names[str(measure)]
 
