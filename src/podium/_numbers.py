@@ -17,7 +17,13 @@ def to_float(value: Any) -> float:
 
 
 def decimals(values: Iterable[Any]) -> int:
-    """Return the decimals that give the largest value 3 significant digits; at least 3 below 10."""
+    """Return the decimals that give the largest value 3 significant digits; at least 3 below 10.
+
+    Examples
+    --------
+    >>> [decimals([v, math.nan, None]) for v in (0.312, 1.0, 9.99, 12.34, 123.4, 0.0123)]
+    [3, 3, 3, 1, 0, 4]
+    """
     sizes = [abs(v) for v in map(to_float, values) if math.isfinite(v)]
     largest = max(sizes, default=1.0) or 1.0
     if largest >= 10:
@@ -39,7 +45,15 @@ def measured(value: float, sign: str = "") -> str:
 
 
 def fixed(value: Any, digits: int = 3, *, signed: bool = False) -> str:
-    """Return a number with fixed decimals and a typographic minus; a dash if undefined."""
+    """Return a number with fixed decimals and a typographic minus; a dash if undefined.
+
+    Examples
+    --------
+    >>> [fixed(value) for value in (-0.1234, 12345.6, None, -math.inf)]
+    ['−0.123', '12,345.600', '–', '−∞']
+    >>> [fixed(value, signed=True) for value in (0.1234, -0.0001, math.nan, math.inf)]
+    ['+0.123', '0.000', '–', '+∞']
+    """
     number = to_float(value)
     if math.isnan(number):
         return NOTHING
@@ -58,7 +72,15 @@ def bounds(low: Any, high: Any, digits: int = 3, *, signed: bool = False) -> str
 
 
 def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:
-    """Return the labels of all ticks of an axis, with the same, smallest sufficient decimals."""
+    """Return the labels of all ticks of an axis, with the same, smallest sufficient decimals.
+
+    Examples
+    --------
+    >>> tick_labels([0.0, 0.5, 1.0]), tick_labels([-0.01, 0.0, 0.01]), tick_labels([0, 500, 1000])
+    (['0.0', '0.5', '1.0'], ['−0.01', '0.00', '0.01'], ['0', '500', '1,000'])
+    >>> tick_labels([0.25, 0.5]), tick_labels([0.51])
+    (['0.25', '0.50'], ['0.51'])
+    """
     step = values[1] - values[0] if len(values) > 1 else abs(values[0]) or 1.0
     digits = min(9, max(0, -math.floor(math.log10(step) + 1e-9))) if step < 1 else 0
     if any(abs(v - round(v, digits)) > step / 100 for v in values):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.raised import raises
 
-from podium import _numbers
 from podium.errors import ArgumentError
 from podium.report import cells, tables
 from podium.report.narrowing import narrow
@@ -94,47 +93,9 @@ def test_long_names_are_cut_only_if_they_stay_different() -> None:
         assert all("…" in name for name in names) == (ends[0] == "seed=1")
 
 
-def test_decimals_give_three_digits() -> None:
-    for values, digits in (
-        ([0.312, 0.05], 3), ([1.0], 3), ([9.99], 3), ([12.34], 1), ([123.4], 0), ([0.0123], 4),
-    ):  # fmt: skip
-        assert _numbers.decimals([*values, NAN, None]) == digits
-
-
-@pytest.mark.parametrize(
-    ("value", "signed", "text"),
-    [
-        (-0.1234, False, "−0.123"),
-        (0.1234, True, "+0.123"),
-        (-0.0001, True, "0.000"),
-        (12345.6, False, "12,345.600"),
-        (None, False, "–"),
-        (NAN, True, "–"),
-        (float("inf"), True, "+∞"),
-        (float("-inf"), False, "−∞"),
-    ],
-)
-def test_fixed_reads(value: float | None, signed: bool, text: str) -> None:
-    assert _numbers.fixed(value, 3, signed=signed) == text
-
-
 def test_numbers_of_cells() -> None:
     assert cells.number(-0.00004) == "0.0000"
     assert cells.span((-0.00004, 0.00004), "+") == "[+0.0000, +0.0000]"
     assert cells.number(-0.00006, "+") == "-0.0001"
     p_values = [cells.p_value(p) for p in (0.0, 0.00009, 0.0001, 0.25, None)]
     assert p_values == ["<0.0001", "<0.0001", "0.0001", "0.2500", "–"]
-
-
-@pytest.mark.parametrize(
-    ("ticks", "expected"),
-    [
-        ([0.0, 0.5, 1.0], ["0.0", "0.5", "1.0"]),
-        ([-0.01, 0.0, 0.01], ["−0.01", "0.00", "0.01"]),
-        ([0, 500, 1000], ["0", "500", "1,000"]),
-        ([0.25, 0.5], ["0.25", "0.50"]),
-        ([0.51], ["0.51"]),
-    ],
-)
-def test_labels_of_ticks_have_the_same_decimals(ticks: list[float], expected: list[str]) -> None:
-    assert _numbers.tick_labels(ticks) == expected

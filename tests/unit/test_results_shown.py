@@ -27,7 +27,9 @@ import podium
 from podium import plots, sampled
 from podium._text import columns
 from podium.errors import ArgumentError
-from podium.results import Result, renderer_of
+from podium.report.renderer import Renderer
+from podium.report.views import Text, View
+from podium.results import RENDERERS, Result, renderer_of
 from podium.tuning import Search, Trial
 
 HOSTILE = "<script>alert('x')</script>\n\x1b[31m&"
@@ -206,6 +208,23 @@ def test_results_that_are_no_verdicts_have_no_truth_value() -> None:
         with pytest.raises(ArgumentError, match=name):
             bool(result)
     assert podium.measure(TRUTH, runs["a"], "ndcg@5")
+
+
+def test_result_of_a_plugin_is_shown_by_a_renderer_of_its_own() -> None:
+    class Own(Result):
+        def as_json(self) -> dict[str, Any]:
+            return {"a": 1}
+
+    class OwnRenderer(Renderer[Own]):
+        def parts(self) -> View:
+            return View((Text((str(self.json),)),))
+
+        table = numbers = pictures = parts
+
+    with raises(ArgumentError):
+        str(Own())
+    RENDERERS.enter("Own", OwnRenderer)
+    assert str(Own()) == "{'a': 1}"
 
 
 def test_user_column_named_like_another_one_keeps_a_name_of_its_own() -> None:
