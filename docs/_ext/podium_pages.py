@@ -107,7 +107,8 @@ EXTEND = "Types, errors and extensions"
 FOLDER = Path(__file__).resolve().parents[1] / "_generated"
 WITHOUT_ALL = (
     *("podium.discounts", "podium.errors", "podium.groups", "podium.progress", "podium.ranking"),
-    *("podium.registry", "podium.types", "podium.data.splits", "podium.data.splitting"),
+    *("podium.registry", "podium.results", "podium.types", "podium.report.renderer"),
+    *("podium.data.splits", "podium.data.splitting"),
     *("podium.data.columns", "podium.data.storage"),
     *("podium.testing.contracts", "podium.testing.oracles", "podium.testing.strategies"),
 )

@@ -14,18 +14,6 @@ _RARE = "undefined"
 _NAMES = ("segment", "measure")
 
 
-def page(view: View, title: str) -> Report:
-    """Return the page of a view: its tables and paragraphs.
-
-    Examples
-    --------
-    >>> view = View((Tables(({"columns": ["run"], "rows": [["als"]]},)), Text(("A note.",))))
-    >>> page(view, "One run")["sections"][0]["notes"]
-    ['A note.']
-    """
-    return {"title": title, "sections": sections(view)}
-
-
 def of_section(
     result: Mapping[str, Any], title: str, status: str, summary: Sequence[str], section: Section
 ) -> Report:
@@ -35,7 +23,14 @@ def of_section(
 
 
 def sections(view: View) -> list[Section]:
-    """Return the parts of a view as sections; paragraphs without a title are notes of a section."""
+    """Return the parts of a view as sections; paragraphs without a title are notes of a section.
+
+    Examples
+    --------
+    >>> view = View((Tables(({"columns": ["run"], "rows": [["als"]]},)), Text(("A note.",))))
+    >>> sections(view)[0]["notes"]
+    ['A note.']
+    """
     result: list[Any] = []
     for part in view.parts:
         if isinstance(part, Tables):

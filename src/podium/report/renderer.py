@@ -25,7 +25,7 @@ from podium.results import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-R = TypeVar("R", bound=Result)
+T = TypeVar("T", bound=Result)
 
 Pictures: TypeAlias = Mapping[str, Figure | Callable[[], Figure]]
 """The pictures of a result by name; the first one is the natural one.
@@ -37,7 +37,7 @@ _LONGEST = 240  # characters; MLflow accepts 250
 _NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
 
 
-class Renderer(ABC, Generic[R]):
+class Renderer(ABC, Generic[T]):
     """What `podium.results.Result` and the command line ask to show a result.
 
     A subclass defines the parts, the flat table, the named numbers and the pictures of a result,
@@ -50,7 +50,7 @@ class Renderer(ABC, Generic[R]):
         The JSON form to show, by default that of ``result.as_json()``.
     """
 
-    def __init__(self, result: R, json: dict[str, Any] | None = None) -> None:
+    def __init__(self, result: T, json: dict[str, Any] | None = None) -> None:
         self.result = result
         self.json = result.as_json() if json is None else json
 
