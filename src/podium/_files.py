@@ -109,17 +109,6 @@ def is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def is_read_once(table: object) -> bool:
-    """Return whether a table is the path of a stream, which can be read only once.
-
-    Examples
-    --------
-    >>> is_read_once(os.devnull), is_read_once({"user": [1]})
-    (True, False)
-    """
-    return isinstance(table, str | Path) and is_stream(Path(table))
-
-
 def is_plain_stream(path: Path) -> bool:
     """Return whether path is a stream without a suffix, which is written in the plainest format.
 

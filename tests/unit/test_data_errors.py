@@ -36,7 +36,6 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
 NO_TABLES: dict[str, tuple[str, str | bytes]] = {
     **{f"empty {name}": (name, "") for name in ("a.csv", "a.parquet", "a.txt", "a.arrow", "a.run")},
     "blank lines": ("a.csv", "\n\n"),
-    "a blank": ("a.csv", " \n"),
     "a header": ("a.csv", HEADER),
     "text as parquet": ("a.parquet", f"{HEADER}1,2,3\n"),
     "text as arrow": ("a.arrow", "something else"),

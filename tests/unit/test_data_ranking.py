@@ -245,7 +245,7 @@ def test_categories_and_catalogue_of_whole_items(tmp_path: Path) -> None:
 def test_parts_give_the_values_of_whole_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buckets, "is_large", lambda truth, runs, storage: True)
+    monkeypatch.setattr(buckets, "is_large", lambda tables, storage: True)
     monkeypatch.setattr(buckets, "n_buckets_for", lambda need, storage: 3)
     truth = _csv(tmp_path / "t.csv", "user,item 1.0,1.0 2.0,2.0 3.0,3.0")
     plain, text = tmp_path / "plain.parquet", tmp_path / "text.parquet"

@@ -17,7 +17,7 @@ from tests.raised import raises
 
 from podium import data
 from podium.data import svmlight
-from podium.data.files import sniff
+from podium.data.files import File
 from podium.data.svmlight import Rows
 from podium.errors import ArgumentError, DataError, PodiumError, ScatteredQueriesError
 
@@ -57,11 +57,11 @@ def test_svmlight_is_told_by_what_follows_its_comments(tmp_path: Path) -> None:
     for comments in ("# of 5 May, 12:30\n", "#\n\n# a,b\n#c\td\n", "\n# a\r\n"):
         path = put(tmp_path, comments + "1 qid:3 1:2\n0 qid:3 1:4\n")
         assert np.asarray(data.read_features(path).X).tolist() == [[2.0], [4.0]]
-    assert sniff(put(tmp_path, "#user\titem\n1\t2\n")) == "tsv"
-    assert sniff(put(tmp_path, "#user,item\n1,2\n")) == "csv"
+    assert File(put(tmp_path, "#user\titem\n1\t2\n")).format() == "tsv"
+    assert File(put(tmp_path, "#user,item\n1,2\n")).format() == "csv"
     for content in ("# a\nuser,item\n", "# a\n", "# 12:30 1:5\n# a\n"):
         with raises(DataError, "format", "columns"):
-            sniff(put(tmp_path, content))
+            File(put(tmp_path, content)).format()
 
 
 def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_malformed_line_is_counted_across_pieces(
 def parse(content: bytes) -> Rows:
     with tempfile.NamedTemporaryFile(suffix=".svm") as file:
         Path(file.name).write_bytes(content)
-        return svmlight.parse([Path(file.name)])
+        return svmlight.parse([File(Path(file.name))])
 
 
 @settings(max_examples=4 * settings().max_examples)

@@ -143,10 +143,10 @@ def test_parts_may_differ_in_columns_that_nobody_reads(tmp_path: Path) -> None:
 
 
 def test_cells_of_sparse_matrices_and_columns_are_read() -> None:
-    cells = np.array([100, 100, 1], np.int8), ([0, 0, 1], [2, 2, 0])
+    cells = np.array([100, 100, 1, 0], np.int8), ([0, 0, 1, 1], [2, 2, 0, 1])
     truth = data.read_truth(sparse.coo_array(cells, shape=(2, 3)))  # equal cells are added
     rows = zip(truth.user, truth.item, truth.relevance, strict=True)
-    assert sorted(rows) == [(0, 2, 200), (1, 0, 1)]
+    assert sorted(rows) == [(0, 2, 200), (1, 0, 1), (1, 1, 0)]
     column = pd.arrays.SparseArray([1.0, 0.0])
     frame = pd.DataFrame({"user": [1, 1], "item": [1, 2], "relevance": column})
     assert data.read_truth(frame).relevance.tolist() == [1, 0]

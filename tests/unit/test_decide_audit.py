@@ -37,8 +37,9 @@ from tests.unit.audit_cases import (
 
 import podium
 from podium import data
-from podium.data.columns import ITEM, RELEVANCE, USER
+from podium.data.columns import ITEM, TRUTH, USER
 from podium.data.some_users import of_some_users
+from podium.data.tables import open_table
 from podium.decide import Audit, Effect, Finding, audit
 from podium.decide.audit.finding import weigh
 from podium.errors import ArgumentError, DataError
@@ -284,7 +285,7 @@ def test_audit_of_some_users_is_that_of_their_rows(tmp_path: Path) -> None:
     note = next(finding for finding in result.findings if finding.check == "some-users")
     one_in = int(note.text.split("one in ")[1].split(" ")[0])
     assert one_in > 3
-    some, _ = of_some_users(frames["train"], "train", (USER, ITEM), {}, one_in)
+    some, _ = of_some_users(open_table(frames["train"], "train", ()), (USER, ITEM), one_in)
     users = some.fetch({"user": "id"})["user"].unique().to_list()
     assert 0 < len(users) < 2 * MANY / one_in
     alone = {name: f.filter(pl.col("user").is_in(users)) for name, f in frames.items()}
@@ -339,4 +340,4 @@ def test_errors_name_lines_of_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv"
     path.write_text("user,item,relevance\n" + "1,1,1\n" * 30 + "2,1,x\n3,1,1\n")
     with pytest.raises(DataError, match="line 32"):
-        of_some_users(path, "truth", (USER, ITEM, RELEVANCE), {}, 1)
+        of_some_users(open_table(path, "truth", TRUTH), TRUTH, 1)

@@ -62,14 +62,14 @@ class Job:
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
-        from podium.data.files import check_file
+        from podium.data.files import File
         from podium.tuning.of_rows import check_parts
 
         share, valid = self.validation.valid_share, self.validation.valid
         check_target(self.out, "--out", ("",))
-        check_file(self.data[0], "interactions")
+        File.of(self.data[0], "interactions")
         if valid is not None:
-            check_file(valid, "pairs to validate on")
+            File.of(valid, "pairs to validate on")
         self.work.check()
         self.search.check_tune()
         if share is not None and not self.search.tune:

@@ -52,12 +52,12 @@ def rank(
     """
     check_target(out, "--out", RUNS)
     from podium import _check, rankers
-    from podium.data.tables import format_of
+    from podium.data.files import File
     from podium.errors import ScatteredQueriesError
 
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)
-    is_svmlight = format_of(data, "features") == "svmlight"
+    is_svmlight = File.of(data, "features").format() == "svmlight"
     names = columns.names_by_role()
     if is_svmlight and not names:
         try:

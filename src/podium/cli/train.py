@@ -71,7 +71,7 @@ def train(
     import numpy as np
 
     from podium.data.feature_checks import check_scalable, labels
-    from podium.data.interactions import read_times
+    from podium.data.interactions import times_of
     from podium.rankers.scaling import folded, scaled
     from podium.tuning.fitting import last_step, takes
     from podium.tuning.labels import check_ratings
@@ -82,7 +82,7 @@ def train(
     time = columns.name_of("timestamp")
     _tuning.check(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
-    times = None if time is None else read_times(data[0], "feature table", timestamp=time)
+    times = None if time is None else times_of(data[0], time)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=time, missing=missing)
     rows = replace(rows, X=_models.accepted(rows.X, estimator))

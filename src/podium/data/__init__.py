@@ -1,11 +1,12 @@
 """Readers and writers of tables, and the join of a run with its truth.
 
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, .jsonl, TREC run or qrels, svmlight with
-qid, or lines with a user and the user's items; text also .gz), a Polars, pandas or Arrow table, a
-mapping of column name to array, a tuple of arrays, a mapping ``{user: {item: value}}`` as for ranx
-and pytrec_eval, or a sparse matrix with users as rows. Ids are integers or strings. Document ids of
-TREC files are always strings, as in trec_eval. Lines without any value are skipped. Columns are
-recognised by their usual names. Case, "_" and "-" make no difference, so that userId is user_id:
+qid, or lines with a user and the user's items; text also .gz), a pipe with the content of such a
+file, a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of arrays, a
+mapping ``{user: {item: value}}`` as for ranx and pytrec_eval, or a sparse matrix with users as
+rows. Ids are integers or strings. Document ids of TREC files are always strings, as in trec_eval.
+Lines without any value are skipped. Columns are recognised by their usual names. Case, "_" and "-"
+make no difference, so that userId is user_id:
 
 ========== ============================================
 user       user, user_id, qid, query_id, q_id

@@ -211,7 +211,7 @@ class BucketRows:
         lowest, highest = int(users.min()), int(users.max())
         if not _at_least(lowest, block.low) or not _at_least(block.high, highest):
             raise DataError(
-                f"{block.path} has users outside of the range that its statistics state for row "
+                f"{block.file} has users outside of the range that its statistics state for row "
                 f"group {block.number}. Write the file again."
             )
         low = int(self.bounds[bucket - 1]) if bucket else _LOWEST

@@ -8,10 +8,9 @@ its file. Users with text ids are divided by their hash. All other rows go throu
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,11 +26,11 @@ from podium.data.bucket_rows import (
     spill_folder,
     write_rows,
 )
-from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
+from podium.data.columns import RUN, TRUTH
 from podium.data.convert import Ids
-from podium.data.frames import Origin
 from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
 from podium.data.join import Whole
+from podium.data.opened import Tables
 from podium.data.parts import Block, stored_table
 from podium.data.runs import read_run, read_truth
 from podium.data.sides import Grades, Side
@@ -59,10 +58,8 @@ class Buckets:
     def __init__(self, truth: Side, runs: dict[str, Side], storage: Storage) -> None:
         self.truth, self.runs, self.storage = truth, runs, storage
         self._sides = [truth, *runs.values()]
-        for side in self._sides:
-            side.examine()
         self.grades = Grades.of(truth)
-        self.n_rows = sum(_n_rows(side) for side in self._sides)
+        self.n_rows = sum(side.n_rows for side in self._sides)
         self.rows = BucketRows(
             self._sides, list(runs), any(side.has_text_users for side in self._sides)
         )
@@ -73,22 +70,23 @@ class Buckets:
         return Whole(self.grades.lowest)
 
     @property
-    def origin(self) -> Origin:
-        return self.truth.origin if self.truth.table is None else self.truth.table.origin
+    def user_name(self) -> str:
+        """The name of the truth's column of users."""
+        return self.truth.by_role["user"] if self.truth.stored else self.truth.table.origin.user
 
     def match_files(self) -> None:
         """Let each bucket be the files of one number."""
-        paths_of_sides = [s.stored.paths if s.stored is not None else [] for s in self._sides]
-        first = len(paths_of_sides[0])
-        for side, paths in zip(self._sides, paths_of_sides, strict=True):
-            if len(paths) != first or not first:
+        files_of_sides = [s.stored.files if s.stored is not None else [] for s in self._sides]
+        first = len(files_of_sides[0])
+        for side, files in zip(self._sides, files_of_sides, strict=True):
+            if len(files) != first or not first:
                 raise ArgumentError(
                     f"{arg.grouped(True)} requires folders with the same number of files, whose "
                     f"i-th files contain the same users, but {self.truth.name} has {first} and "
-                    f"{side.name} has {len(paths)}. Leave it out."
+                    f"{side.name} has {len(files)}. Leave it out."
                 )
             blocks = side.stored_on_disk.blocks()
-            self.rows.direct.append([[b for b in blocks if b.path == path] for path in paths])
+            self.rows.direct.append([[b for b in blocks if b.file == file] for file in files])
             self.rows.spilled.append([])
         self.n_buckets = first
 
@@ -122,7 +120,7 @@ class Buckets:
         self.rows.bounds, self.n_buckets = bounds, bounds.size + 1
         others = [self._place(side) for side in self._sides]
         n_bytes = sum(
-            side.n_bytes * _sum_rows(blocks) // max(_n_rows(side), 1)
+            side.n_bytes * _sum_rows(blocks) // max(side.n_rows, 1)
             for side, blocks in zip(self._sides, others, strict=True)
         )
         if any(others):
@@ -183,7 +181,7 @@ class Buckets:
 
     def _pieces(self, side: Side, blocks: list[Block]) -> list[list[Block]]:
         """Divide blocks into consecutive pieces, so that those in work take little memory."""
-        width = side.n_bytes / max(_n_rows(side), 1)
+        width = side.n_bytes / max(side.n_rows, 1)
         room = self.storage.memory / (4 * _COPIES * self.storage.executor.n_workers)
         pieces: list[list[Block]] = []
         n_rows = math.inf
@@ -217,22 +215,13 @@ def _sum_rows(blocks: list[Block]) -> int:
     return sum(block.n_rows for block in blocks)
 
 
-def _n_rows(side: Side) -> int:
-    return len(side.table.user) if side.stored is None else side.stored.n_rows
-
-
 @contextmanager
-def in_buckets(
-    truth: Any, runs: Mapping[str, Any], names: Mapping[str, Any], storage: Storage
-) -> Generator[Buckets | None]:
+def in_buckets(tables: Tables, storage: Storage) -> Generator[Buckets | None]:
     """Yield the buckets of a truth and its runs, or None if they fit in memory.
 
     Parameters
     ----------
-    truth : path, frame, mapping of columns, …
-    runs : mapping of name to path, frame, mapping of columns, …
-    names : mapping
-        The names of columns by role.
+    tables : Tables
     storage : Storage
 
     Raises
@@ -242,21 +231,14 @@ def in_buckets(
     ArgumentError
         If grouped=True, and the tables are not folders with equally many files.
     """
-    truth = stored_table(truth, "truth") or truth
-    runs = {name: stored_table(run, "run") or run for name, run in runs.items()}
-    if not is_large(truth, runs, storage):
+    if not is_large(tables, storage):
         yield None
         return
-    sides = (
-        Side(truth, "truth", (USER, ITEM, RELEVANCE), names, read_truth),
-        {
-            name: Side(run, "run", (USER, ITEM, SCORE, RANK), names, read_run)
-            for name, run in runs.items()
-        },
-    )
-    need = _COPIES * sum(side.n_bytes for side in (sides[0], *sides[1].values()))
+    truth = Side(tables.truth, TRUTH, read_truth)
+    runs = {name: Side(run, RUN, read_run) for name, run in tables.runs.items()}
+    need = _COPIES * sum(side.n_bytes for side in (truth, *runs.values()))
     with ExitStack() as stack:
-        buckets = Buckets(*sides, storage)
+        buckets = Buckets(truth, runs, storage)
         if storage.grouped:
             buckets.match_files()
         else:
@@ -274,20 +256,20 @@ def n_buckets_for(need: int, storage: Storage) -> int:
     return min(max(n_buckets, n_workers if storage.always_in_parts else 1), _MOST)
 
 
-def is_large(truth: Any, runs: Mapping[str, Any], storage: Storage) -> bool:
+def is_large(tables: Tables, storage: Storage) -> bool:
     """Return whether measuring tables on disk needs more memory than there is for them.
 
     With an executor, all tables are measured in parts.
     """
     if storage.always_in_parts:
         return True
-    stored = [stored_table(truth, "truth"), *(stored_table(run, "run") for run in runs.values())]
-    tables = [table for table in stored if table is not None]
-    need = sum(_COPIES * table.n_rows * 8 * min(len(table.names), 3) for table in tables)
+    stored = [stored_table(table) for table in (tables.truth, *tables.runs.values())]
+    on_disk = [table for table in stored if table is not None]
+    need = sum(_COPIES * table.n_rows * 8 * min(len(table.names), 3) for table in on_disk)
     return need > storage.memory
 
 
-def refuse_large(truth: Any, runs: Mapping[str, Any], storage: Storage, what: str) -> None:
+def refuse_large(tables: Tables, storage: Storage, what: str) -> None:
     """Raise if tables are too large for something that needs all of them in memory.
 
     Raises
@@ -300,7 +282,7 @@ def refuse_large(truth: Any, runs: Mapping[str, Any], storage: Storage, what: st
             f"{what} needs all tables in memory, and an executor measures them in parts. Leave out "
             f"{arg.executor}."
         )
-    if is_large(truth, runs, storage):
+    if is_large(tables, storage):
         raise ArgumentError(
             f"{what} needs all tables in memory, and they need more than {shown(storage.memory)}. "
             f"Increase {arg.memory()}, or pass fewer users."

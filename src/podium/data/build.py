@@ -8,11 +8,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from podium.data.columns import Columns, threshold
+from podium.data.columns import threshold
 from podium.data.join import Join, Rows, Whole, refuse_tied
-from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.opened import Tables
+from podium.data.runs import Run, Truth
 from podium.data.sample_signs import SampleSigns
-from podium.data.tables import with_shared_names
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
 from podium.metrics import Measure
@@ -114,10 +114,8 @@ def ranking(
     """
     stated = Protocol.of(protocol, **fields)
     measures, conventions = stated.task()
-    columns = columns_of(stated, (truth, run))
-    judged = read_truth(truth, **columns.of_truth())
-    listed = read_run(run, **columns.of_run())
-    return ranked(judged, listed, conventions, mark_judged=reads_judged(measures))
+    judged, runs = Tables.open(stated, truth, {"": run}).read()
+    return ranked(judged, runs[""], conventions, mark_judged=reads_judged(measures))
 
 
 def ranked(
@@ -137,11 +135,6 @@ def ranked(
 def reads_judged(measures: Iterable[Measure]) -> bool:
     """Return whether a measure reads which items are judged."""
     return any(measure.metric.judgements for measure in measures)
-
-
-def columns_of(protocol: Protocol, tables: Iterable[Any]) -> Columns:
-    """Return the names of columns; those of users and items apply to the tables that have them."""
-    return Columns(**with_shared_names(protocol.column_names(*Columns._fields), tables))
 
 
 def ranking_of_some(

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal, TypeAlias
 
 from podium import _check
 from podium.errors import ArgumentError, DataError, arg, hint
 
-if TYPE_CHECKING:
-    from podium.data.source import Kind
+Kind: TypeAlias = Literal["id", "number", "any", "time"]
+"""How a column is read."""
 
 NO_HEADER = (
     "If its first line is data, insert a line with the column names above it"
@@ -84,37 +84,9 @@ TIMESTAMP = Role(
     published=("datetime", "unix_review_time"),
     kind="time",
 )
-
-
-class SharedName(str):
-    """A column name that the caller gives for several tables, of which some may lack it.
-
-    A table without this column is read by its usual names. `shared_names` makes these names.
-    """
-
-    __slots__ = ()
-
-
-class Columns(NamedTuple):
-    """The given names of columns of a truth and its runs; None for usual names."""
-
-    user: str | None = None
-    item: str | None = None
-    relevance: str | None = None
-    score: str | None = None
-    rank: str | None = None
-
-    def pair(self) -> dict[str, str | None]:
-        """Return the names of the columns of users and items."""
-        return {"user": self.user, "item": self.item}
-
-    def of_truth(self) -> dict[str, str | None]:
-        """Return the names of the columns of a truth."""
-        return {**self.pair(), "relevance": self.relevance}
-
-    def of_run(self) -> dict[str, str | None]:
-        """Return the names of the columns of a run."""
-        return {**self.pair(), "score": self.score, "rank": self.rank}
+TRUTH = (USER, ITEM, RELEVANCE)
+RUN = (USER, ITEM, SCORE, RANK)
+EVENTS = (USER, ITEM, VALUE, TIMESTAMP)
 
 
 def resolve(
@@ -134,7 +106,6 @@ def resolve(
         column = (
             _usual(names, role, source)
             if explicit_name is None
-            or (isinstance(explicit_name, SharedName) and explicit_name not in names)
             else _named(names, explicit_name, source)
         )
         if column is not None:

@@ -7,13 +7,13 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 
 import polars as pl
 
-from podium.data.columns import NO_HEADER, is_column
-from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable, utf8_text
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.columns import NO_HEADER, Kind, is_column
+from podium.data.files import BROKEN, File, is_number, unreadable
+from podium.data.source import POLARS, Column, Places, Source
 from podium.errors import DataError
 
 _SEPARATORS = {
@@ -29,38 +29,35 @@ _SHOWN = 20  # characters quoted from a file that is not text
 _QUOTED = 80  # characters quoted from a field that is not a number
 
 
-def open_delimited(path: Path, separator: str) -> Source:
+def open_delimited(file: File, separator: str) -> Source:
     """Open a text file whose first line contains the column names."""
-    names = _header(path, separator)
-
-    def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        return _read_delimited(path, names, separator, kinds)
-
-    return Source(str(path), names, fetch, lambda row: _line_of(path, separator, row))
+    names = _header(file, separator)
+    fetch = partial(_read_delimited, file, names, separator)
+    return Source(str(file), names, fetch, Places(partial(_line_of, file, separator)))
 
 
-def _header(path: Path, separator: str) -> tuple[str, ...]:
+def _header(file: File, separator: str) -> tuple[str, ...]:
     """Return the column names, or raise if the first line is not a header."""
-    header = first_line(path)
+    header = file.first_line
     if _CONTROL.search(header):
         raise DataError(
-            f"{path} is not text: it begins with {header[:_SHOWN]!r}. If it is a parquet, Arrow or "
+            f"{file} is not text: it begins with {header[:_SHOWN]!r}. If it is a parquet, Arrow or "
             "gzip file, give it the suffix .parquet, .arrow or .gz. Otherwise save it as UTF-8 "
             "text."
         )
     if "\r" in header:
-        raise DataError(f"{path} has only carriage returns as line ends. Save it with line feeds.")
-    _refuse_separator(path, header, separator)
-    _, fields = next(_rows([header], separator, path))
+        raise DataError(f"{file} has only carriage returns as line ends. Save it with line feeds.")
+    _refuse_separator(file, header, separator)
+    _, fields = next(_rows([header], separator, file))
     names = tuple(fields)
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         advice = NO_HEADER if is_number(repeated) else "Rename one."
-        raise DataError(f"{path} has two columns named {repeated!r} in its first line. {advice}")
+        raise DataError(f"{file} has two columns named {repeated!r} in its first line. {advice}")
     return names
 
 
-def _refuse_separator(path: Path, header: str, separator: str) -> None:
+def _refuse_separator(file: File, header: str, separator: str) -> None:
     """Raise if the first line has another separator in place of this one, outside of quotes."""
     bare = _IN_QUOTES.sub('""', header.strip())
     if separator in bare:
@@ -72,12 +69,12 @@ def _refuse_separator(path: Path, header: str, separator: str) -> None:
             expected, _ = _SEPARATORS[separator]
             here = f"Use the suffix {suffix}, or {expected}" if suffix else f"Use {expected}"
             raise DataError(
-                f"{path} seems to be separated by {word}, but is read as separated by {expected}: "
+                f"{file} seems to be separated by {word}, but is read as separated by {expected}: "
                 f"its first line is {header[:60]!r}. {here}."
             )
 
 
-def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Iterable[str], separator: str, file: File) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each row with the line on which it ends."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
     end = 0
@@ -87,15 +84,15 @@ def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[in
             yield end, fields
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {end + 1}: not a row of a table ({error}). Check the quotes."
+            f"{file}, line {end + 1}: not a row of a table ({error}). Check the quotes."
         ) from None
 
 
 def _read_delimited(
-    path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
+    file: File, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
 ) -> Mapping[str, Column]:
     POLARS.enter()
-    content = read_bytes(path) if path.suffix.lower() == ".gz" else path
+    content = file.path if file.stream is None and not file.is_packed else file.content()
     types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
     try:
         frame = pl.read_csv(
@@ -109,12 +106,12 @@ def _read_delimited(
                 ~all_columns.select(pl.all_horizontal(pl.all().is_null())).to_series()
             )
     except BROKEN as error:
-        text = io.StringIO(utf8_text(path), newline="\n")
-        rows = (row for row in _rows(text, separator, path) if row[1])
-        explain(itertools.islice(rows, 1, None), path, names, kinds, can_be_short=True)
-        raise unreadable(path, "text with a header", error) from error
+        text = io.StringIO(file.text(), newline="\n")
+        rows = (row for row in _rows(text, separator, file) if row[1])
+        explain(itertools.islice(rows, 1, None), file, names, kinds, can_be_short=True)
+        raise unreadable(file, "text with a header", error) from error
     if frame.height == 0:
-        raise DataError(f"{path} has a header but no rows. Pass a table with rows.")
+        raise DataError(f"{file} has a header but no rows. Pass a table with rows.")
     return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
 
@@ -141,16 +138,16 @@ def single_blanks(content: bytes) -> bytes:
     return content.strip(b" \n") + b"\n"
 
 
-def _line_of(path: Path, separator: str, row: int) -> int:
+def _line_of(file: File, separator: str, row: int) -> int:
     """Return the line on which a row ends; blank lines are no rows, and quotes can span lines."""
-    rows = _rows(io.StringIO(utf8_text(path), newline="\n"), separator, path)
+    rows = _rows(io.StringIO(file.text(), newline="\n"), separator, file)
     row_ends = (line for line, fields in rows if any(fields))
     return next(itertools.islice(row_ends, row + 1, None), row + 2)
 
 
 def explain(
     rows: Iterable[tuple[int, Sequence[str]]],
-    path: Path,
+    file: File,
     names: Sequence[str],
     kinds: Mapping[str, Kind],
     *,
@@ -164,11 +161,11 @@ def explain(
     for line, row in rows:
         if len(row) > len(names) or (len(row) < len(names) and not can_be_short):
             raise DataError(
-                f"{path}, line {line}: {len(names)} fields expected ({' '.join(names)}), got "
+                f"{file}, line {line}: {len(names)} fields expected ({' '.join(names)}), got "
                 f"{len(row)}. Correct the line."
             )
         for i in numbers:
             if i < len(row) and row[i] and not is_number(row[i]):
                 raise DataError(
-                    f"{path}, line {line}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}."
+                    f"{file}, line {line}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}."
                 )

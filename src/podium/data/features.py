@@ -19,16 +19,17 @@ from podium.data.columns import (
     ITEM,
     RELEVANCE,
     USER,
+    Kind,
     column_list,
     is_rating,
     is_usual,
-    resolve,
 )
 from podium.data.convert import Ids, holds_numbers, of_user, one_chunk, to_numbers
+from podium.data.files import File
 from podium.data.role_columns import RoleColumns
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.source import POLARS, Column, Source
 from podium.data.svmlight import Piece, Rows, joined
-from podium.data.tables import format_of, open_table
+from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, ScatteredQueriesError, arg, hint
 from podium.groups import Groups
 
@@ -187,21 +188,21 @@ def read_features(
         )
     if features is not None:
         n_features = len(features)
-    paths = _svmlight_paths(source, format)
-    if paths:
+    files = _files(source, format)
+    if files and files[0].format(format) == "svmlight":
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
         given = next((name for name, value in unnamed.items() if value is not None), None)
         if given is not None:
             raise ArgumentError(
-                f"{paths[0]} has numbered features, which can't be ignored, and no column names. "
+                f"{files[0]} has numbered features, which can't be ignored, and no column names. "
                 f"Leave out {arg[given]}."
             )
-        check_numbered(features, str(paths[0]))
-        return _of_svmlight(svmlight.parse(paths, dtype=kind), str(paths[0]), n_features, kind)
+        check_numbered(features, str(files[0]))
+        return _of_svmlight(svmlight.parse(files, dtype=kind), str(files[0]), n_features, kind)
     roles = (USER, ANY_ITEM, replace(RELEVANCE, kind="number"))
-    table = open_table(source, "feature table", roles, format)
-    explicit = {"user": user, "item": item, "relevance": relevance}
-    names = resolve(table.names, roles, explicit, table.name)
+    given = {"user": user, "item": item, "relevance": relevance}
+    table = open_table(files[0] if files else source, "feature table", roles, given, format)
+    names = table.resolve(roles)
     chosen = chosen_columns(table, names, features, ignore)
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
     kinds |= {names[role.name]: role.kind for role in roles if role.name in names}
@@ -277,21 +278,20 @@ def numbered(width: int) -> tuple[str, ...]:
     return tuple(str(i + 1) for i in range(width))
 
 
-def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
-    """Return the svmlight files that a source names; an empty list for another source."""
+def _files(source: Any, format: str | None) -> list[File]:
+    """Return the files that a source names, none for another source; several must be svmlight."""
     if not isinstance(source, list | str | Path):
         return []
     sources = cast("list[Any]", source) if isinstance(source, list) else [source]
     if not all(isinstance(path, str | Path) for path in sources):
         raise ArgumentError(f"A list must contain paths of svmlight files, got {source!r}.")
-    paths = [Path(path) for path in sources]
-    formats = [format_of(path, "features", format) for path in paths]
-    if isinstance(source, list) and set(formats) != {"svmlight"}:
+    files = [File.of(Path(path), "features") for path in sources]
+    if isinstance(source, list) and {file.format(format) for file in files} != {"svmlight"}:
         raise ArgumentError(
             "Several files can be read as one table only if all are svmlight files, got "
-            f"{', '.join(map(str, paths)) or 'none'}. Put other tables into one file."
+            f"{', '.join(map(str, files)) or 'none'}. Put other tables into one file."
         )
-    return paths if "svmlight" in formats else []
+    return files
 
 
 def check_dtype(dtype: Any) -> Any:
@@ -436,26 +436,26 @@ def stream_features(
     >>> for rows in stream_features("MSLR/Fold1/test.txt", 136):  # doctest: +SKIP
     ...     scores = model.predict(rows.X)
     """
-    path, kind = Path(source), check_dtype(dtype)
-    width = _check.cutoff(n_features, name="n_features")
-    if format_of(path, "features", format) != "svmlight":
-        raise ArgumentError(f"source must be an svmlight file, got {path}. Use read_features.")
-    return _blocks(path, width, kind)
+    kind, width = check_dtype(dtype), _check.cutoff(n_features, name="n_features")
+    file = File.of(Path(source), "features")
+    if file.format(format) != "svmlight":
+        raise ArgumentError(f"source must be an svmlight file, got {file}. Use read_features.")
+    return _blocks(file, width, kind)
 
 
-def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
+def _blocks(file: File, width: int, dtype: Any) -> Iterator[Features]:
     piece = None
-    for piece in _whole_queries(path, dtype):
-        yield _of_svmlight(Rows.of([piece]), str(path), width, dtype)
+    for piece in _whole_queries(file, dtype):
+        yield _of_svmlight(Rows.of([piece]), str(file), width, dtype)
     if piece is None:
-        raise DataError(f"{path} has no rows. Pass a table with rows.")
+        raise DataError(f"{file} has no rows. Pass a table with rows.")
 
 
-def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
+def _whole_queries(file: File, dtype: Any) -> Iterator[Piece]:
     """Divide pieces where a query ends; the last query of a piece is joined with the next piece."""
     earlier = set[int]()
     waiting: list[Piece] = []
-    for piece in svmlight.pieces_of(path, dtype):
+    for piece in svmlight.pieces_of(file, dtype):
         starts = _starts(piece.qids)
         if not starts.size:
             continue
@@ -464,7 +464,7 @@ def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
             qid = int(piece.qids[row])
             if qid in earlier:
                 raise ScatteredQueriesError(
-                    f"{path}, line {piece.lines[row]}: query {qid} occurs again after another "
+                    f"{file}, line {piece.lines[row]}: query {qid} occurs again after another "
                     "query, but a stream requires adjacent lines. Sort the lines by qid, or use "
                     "read_features."
                 )

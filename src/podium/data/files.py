@@ -12,6 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
@@ -19,6 +21,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
+from podium._files import is_stream
 from podium.data.columns import NO_HEADER
 from podium.data.source import FORMATS, POLARS, Source
 from podium.errors import DataError, arg, hint
@@ -36,6 +39,8 @@ DAMAGED = (
 _MAX_RATIO = 100  # the largest accepted ratio of unpacked to packed size; tables have 3 to 50
 _FREE_BYTES = 1 << 26  # unpacked bytes that are always accepted; in memory, eight times as many
 _FIRST = 100  # lines that are examined to recognise lists
+_SVMLIGHT = re.compile(r"\S+\s+(qid:|\d+:\S)")
+_GZIP = b"\x1f\x8b"
 _LONGEST = 300  # characters quoted from another library's error
 
 _SUFFIXES = {
@@ -46,15 +51,160 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-def check_file(path: Path, noun: str) -> str | None:
-    """Raise unless the file exists and is not empty; return the format of its suffix, or None."""
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Pass the path of the {noun}.")
-    if path.is_dir():
-        raise is_folder(path, noun)
-    if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty. Write the table again, or pass another file.")
-    return format_of_suffix(path)
+@dataclass(frozen=True)
+class File:
+    """A file with a table; its text is its path, for messages."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path, noun: str) -> File:
+        """Return the file at a path, or raise with the kind of the table unless it has content."""
+        if not path.exists():
+            raise DataError(f"{path} does not exist. Pass the path of the {noun}.")
+        if path.is_dir():
+            raise is_folder(path, noun)
+        if not is_stream(path) and path.stat().st_size == 0:
+            raise DataError(f"{path} is empty. Write the table again, or pass another file.")
+        return cls(path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @cached_property
+    def stream(self) -> bytes | None:
+        """The content of a pipe or device, which can be read only once; None for a file."""
+        return self.path.read_bytes() if is_stream(self.path) else None
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file, which can be packed."""
+        return self.path.stat().st_size if self.stream is None else len(self.stream)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the content is unpacked when it is read; streams have no suffix that says so."""
+        has_magic = self.stream is not None and self.stream.startswith(_GZIP)
+        return has_magic or self.path.suffix.lower() == ".gz"
+
+    def open(self) -> IO[bytes]:
+        """Open the unpacked content."""
+        place = self.path if self.stream is None else io.BytesIO(self.stream)
+        if self.is_packed:
+            return unpacked(lambda: cast("IO[bytes]", gzip.open(place)), self, self.n_bytes)
+        return place.open("rb") if isinstance(place, Path) else place
+
+    @contextmanager
+    def reading(self) -> Generator[IO[bytes]]:
+        """Open the unpacked content; an error of the system becomes a DataError."""
+        try:
+            with self.open() as file:
+                yield file
+        except OSError as error:
+            raise broken(self, error) from error
+
+    def for_arrow(self) -> Any:
+        """Open the content as a file of Arrow, which is not copied."""
+        arrow: Any = import_module("pyarrow")
+        is_path = self.stream is None
+        return arrow.memory_map(str(self.path)) if is_path else arrow.BufferReader(self.stream)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines that are not blank."""
+        with self.reading() as file:
+            for line in file:
+                if line.strip():
+                    yield line.decode("utf-8-sig", "replace").rstrip("\r\n")
+
+    @cached_property
+    def first_line(self) -> str:
+        """The first line that is not blank."""
+        for line in self.lines():
+            return line
+        raise DataError(f"{self} is empty. Write the table again, or pass another file.")
+
+    def content(self) -> bytes:
+        """Return the whole unpacked content."""
+        with self.reading() as file:
+            return file.read()
+
+    def text(self) -> str:
+        """Return the whole content, which must be UTF-8."""
+        content = self.content()
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(f"{self}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
+
+    def line_of(self, row: int) -> int:
+        """Return the line of a row, without counting blank lines as rows."""
+        all_lines = enumerate(self.content().split(b"\n"), start=1)
+        row_lines = (number for number, line in all_lines if line.strip())
+        return next(itertools.islice(row_lines, row, None), row + 1)
+
+    def format(self, given: str | None = None) -> str:
+        """Return the given format, or that of the suffix or the content."""
+        if given is not None:
+            return _check.choice(given, "format", FORMATS)
+        suffix_format = format_of_suffix(self.path)
+        if suffix_format in ("csv", "tsv") and self.is_trec():
+            return "trec"  # such as the qrels of MS MARCO
+        return suffix_format or self._sniffed()
+
+    def _sniffed(self) -> str:
+        """Return the format of the content, from its magic bytes or else from its first line.
+
+        Comments, which begin with "#", may precede svmlight lines. A table's header may also begin
+        so.
+        """
+        line = self.first_line
+        if line.startswith("PAR1"):
+            return "parquet"
+        if line.startswith("ARROW1"):
+            return "arrow"
+        if _SVMLIGHT.match(self._uncommented()):
+            return "svmlight"
+        if self.is_trec():
+            return "trec"
+        if line.startswith("{"):
+            return "jsonl"
+        if self._is_lists():
+            return "lists"
+        for format, separator in (("tsv", "\t"), ("csv", ",")):
+            if separator in line:
+                return format
+        raise DataError(
+            f"{self} has an unknown format: neither its name nor its first line determines it. "
+            f"Give it one of the suffixes {_USUAL_SUFFIXES}"
+            f"{hint(f', or pass {arg.format()} as {_check.listed(FORMATS)}')}. {NO_HEADER}"
+        )
+
+    def _uncommented(self) -> str:
+        """Return the first line that does not begin with "#", or an empty text."""
+        if not self.first_line.startswith("#"):
+            return self.first_line
+        return next((line for line in self.lines() if not line.startswith("#")), "")
+
+    def is_trec(self) -> bool:
+        """Return whether the first line is that of a run or qrels, whose second field is unused.
+
+        The check of the second field excludes tables without a header. "Q0" is that of a run of any
+        width, so that a wrong width is named. Comments may precede the line.
+        """
+        fields = self._uncommented().split()
+        unused = fields[1].upper() if len(fields) > 2 else ""
+        if unused == "Q0":
+            return True
+        if unused != "0" or len(fields) not in (4, 6):
+            return False
+        return is_number(fields[4] if len(fields) == 6 else fields[3])
+
+    def _is_lists(self) -> bool:
+        """Return whether lines have a user and the user's items: integers, as many as there are."""
+        first_lines = [line.split() for line in itertools.islice(self.lines(), _FIRST)]
+        is_integer = all(field.isdecimal() for fields in first_lines for field in fields)
+        return is_integer and len({len(fields) for fields in first_lines}) > 1
 
 
 def format_of_suffix(path: Path) -> str | None:
@@ -71,124 +221,14 @@ def is_folder(path: Path, noun: str) -> DataError:
     )
 
 
-def sniff(path: Path) -> str:
-    """Return the format of the content, from its magic bytes or else from its first line.
-
-    Comments, which begin with "#", may precede svmlight lines. A table's header may also begin so.
-    """
-    line = first_line(path)
-    if line.startswith("PAR1"):
-        return "parquet"
-    if line.startswith("ARROW1"):
-        return "arrow"
-    if _is_svmlight(_uncommented(path) if line.startswith("#") else line):
-        return "svmlight"
-    if is_trec(path):
-        return "trec"
-    if line.startswith("{"):
-        return "jsonl"
-    if _is_lists(path):
-        return "lists"
-    for format, separator in (("tsv", "\t"), ("csv", ",")):
-        if separator in line:
-            return format
-    raise DataError(
-        f"{path} has an unknown format: neither its name nor its first line determines it. Give "
-        f"it one of the suffixes {_USUAL_SUFFIXES}"
-        f"{hint(f', or pass {arg.format()} as {_check.listed(FORMATS)}')}. {NO_HEADER}"
-    )
-
-
-def _uncommented(path: Path) -> str:
-    """Return the first line that is not an svmlight comment, or an empty text."""
-    return next((line for line in lines(path) if not line.startswith("#")), "")
-
-
-def _is_svmlight(line: str) -> bool:
-    return re.match(r"\S+\s+(qid:|\d+:\S)", line) is not None
-
-
-def is_trec(path: Path) -> bool:
-    """Return whether the first line is that of a run or qrels, of which the second field is unused.
-
-    The check of the second field excludes tables without a header. "Q0" is that of a run of any
-    width, so that a wrong width is named. Comments may precede the line.
-    """
-    fields = _uncommented(path).split()
-    unused = fields[1].upper() if len(fields) > 2 else ""
-    if unused == "Q0":
-        return True
-    if unused != "0" or len(fields) not in (4, 6):
-        return False
-    return is_number(fields[4] if len(fields) == 6 else fields[3])
-
-
-def _is_lists(path: Path) -> bool:
-    """Return whether lines have a user and the user's items: integers, as many as there are."""
-    first_lines = [line.split() for line in itertools.islice(lines(path), _FIRST)]
-    is_integer = all(field.isdecimal() for fields in first_lines for field in fields)
-    return is_integer and len({len(fields) for fields in first_lines}) > 1
-
-
-def first_line(path: Path) -> str:
-    """Return the first line that is not blank; .gz files are unpacked."""
-    for line in lines(path):
-        return line
-    raise DataError(f"{path} is empty. Write the table again, or pass another file.")
-
-
-def lines(path: Path) -> Iterator[str]:
-    """Yield the lines that are not blank; .gz files are unpacked."""
-    try:
-        with open_bytes(path) as file:
-            for line in file:
-                if line.strip():
-                    yield line.decode("utf-8-sig", "replace").rstrip("\r\n")
-    except OSError as error:
-        raise broken(path, error) from error
-
-
-def line_of(path: Path, row: int) -> int:
-    """Return the line of a row, without counting blank lines as rows."""
-    all_lines = enumerate(read_bytes(path).split(b"\n"), start=1)
-    row_lines = (number for number, line in all_lines if line.strip())
-    return next(itertools.islice(row_lines, row, None), row + 1)
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the whole content; .gz files are unpacked."""
-    try:
-        with open_bytes(path) as file:
-            return file.read()
-    except OSError as error:
-        raise broken(path, error) from error
-
-
-def utf8_text(path: Path) -> str:
-    """Return the whole content of a UTF-8 text; .gz files are unpacked."""
-    content = read_bytes(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
-
-
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file; .gz files are unpacked."""
-    if path.suffix.lower() == ".gz":
-        return unpacked(lambda: cast("IO[bytes]", gzip.open(path)), path, path.stat().st_size)
-    return path.open("rb")
-
-
-def unpacked(opening: Callable[[], IO[bytes]], name: str | Path, n_packed: int) -> IO[bytes]:
+def unpacked(opening: Callable[[], IO[bytes]], name: object, n_packed: int) -> IO[bytes]:
     """Open a packed stream; reading raises a DataError if it is damaged or unpacks to too much.
 
     Parameters
     ----------
     opening : function without arguments
         The function that opens the unpacking stream.
-    name : str or path
+    name : File, path or str
         The name of the file in messages.
     n_packed : int
         The packed size in bytes.
@@ -198,7 +238,7 @@ def unpacked(opening: Callable[[], IO[bytes]], name: str | Path, n_packed: int) 
 
 
 @contextmanager
-def _unpacking(name: str | Path) -> Generator[None]:
+def _unpacking(name: object) -> Generator[None]:
     try:
         yield
     except DataError:
@@ -210,7 +250,7 @@ def _unpacking(name: str | Path) -> Generator[None]:
 class _Unpacked(io.RawIOBase):
     """A stream that limits the number of its bytes and converts errors to DataErrors."""
 
-    def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
+    def __init__(self, stream: IO[bytes], name: object, n_packed: int) -> None:
         super().__init__()
         self._stream, self._name, self._n_read = stream, name, 0
         self._limit = max(_FREE_BYTES, _MAX_RATIO * n_packed)
@@ -236,35 +276,34 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def broken(path: str | Path, error: Exception) -> DataError:
+def broken(file: object, error: Exception) -> DataError:
     """Return the error for a file that can't be read completely."""
     reason = error_line(error)
     return DataError(
-        f"{path} can't be read: {reason}. It may be damaged. Copy or download it again, or unpack "
+        f"{file} can't be read: {reason}. It may be damaged. Copy or download it again, or unpack "
         "it."
     )
 
 
-def open_arrow_stream(path: Path) -> Source:
+def open_arrow_stream(file: File) -> Source:
     """Open an Arrow stream, which is read as a whole."""
     POLARS.enter()
-    arrow: Any = import_module("pyarrow")
     ipc: Any = import_module("pyarrow.ipc")
-    with reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        return Source.of(str(path), arrow_frame(ipc.open_stream(file).read_all()))
+    with reading(file, "Arrow"), file.for_arrow() as stream:
+        return Source.of(str(file), arrow_frame(ipc.open_stream(stream).read_all()))
 
 
-def refuse_swollen(path: Path, n_values: int) -> None:
+def refuse_swollen(file: File, n_values: int) -> None:
     """Raise if a small file declares more values than fit in memory."""
-    if 8 * n_values > max(8 * _FREE_BYTES, _MAX_RATIO * path.stat().st_size):
+    if 8 * n_values > max(8 * _FREE_BYTES, _MAX_RATIO * file.n_bytes):
         raise DataError(
-            f"{path} declares {n_values} values in {path.stat().st_size} bytes, which is typical "
+            f"{file} declares {n_values} values in {file.n_bytes} bytes, which is typical "
             "of files made to fill the memory. If the file is valid, save it as CSV."
         )
 
 
 @contextmanager
-def reading(path: Path, format: str) -> Generator[None]:
+def reading(file: File, format: str) -> Generator[None]:
     """Convert Arrow's errors about a damaged or missing file to a DataError.
 
     Arrow is used instead of Polars, because Polars panics on damaged files and prints a long
@@ -276,33 +315,33 @@ def reading(path: Path, format: str) -> Generator[None]:
         raise
     except FileNotFoundError as error:
         raise DataError(
-            f"{path} was not found. It was removed, or a node of the cluster lacks it: all nodes "
+            f"{file} was not found. It was removed, or a node of the cluster lacks it: all nodes "
             "must have the tables at the same path."
         ) from error
     except DAMAGED as error:
-        raise unreadable(path, format, error) from error
+        raise unreadable(file, format, error) from error
 
 
 def arrow_frame(table: Any) -> pl.DataFrame:
     """Return an Arrow table as a frame, after a check of its offsets and texts."""
     table.validate(full=True)
-    for field in table.schema:
-        metadata: dict[bytes, bytes] = field.metadata or {}
+    for column in table.schema:
+        metadata: dict[bytes, bytes] = column.metadata or {}
         for text in itertools.chain.from_iterable(metadata.items()):
             text.decode()
     arrow: Any = import_module("pyarrow")
-    for number, field in enumerate(table.schema):
-        if arrow.types.is_timestamp(field.type) and field.type.unit == "s":
+    for number, column in enumerate(table.schema):
+        if arrow.types.is_timestamp(column.type) and column.type.unit == "s":
             # Polars has no seconds, and wraps those that milliseconds can't hold.
-            milliseconds = table[field.name].cast(arrow.timestamp("ms", field.type.tz))
-            table = table.set_column(number, field.name, milliseconds)
+            milliseconds = table[column.name].cast(arrow.timestamp("ms", column.type.tz))
+            table = table.set_column(number, column.name, milliseconds)
     return pl.DataFrame(table.replace_schema_metadata(None))
 
 
-def unreadable(path: Path, format: str, error: BaseException) -> DataError:
+def unreadable(file: File, format: str, error: BaseException) -> DataError:
     """Return the error for a file that the reader of its format rejects."""
     return DataError(
-        f"{path} can't be read as {format} ({error_line(error)}). It may be truncated or have "
+        f"{file} can't be read as {format} ({error_line(error)}). It may be truncated or have "
         f"another format. Write it again, or give it the suffix of its format ({_USUAL_SUFFIXES})"
         f"{hint(f' or pass {arg.format()}')}."
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 _QUERIES = ("qid", "queryid", "query")
 _PACKAGES = ("pandas", "pyarrow", "polars")
@@ -31,30 +31,21 @@ class Origin:
         name = "".join(c for c in self.user.lower() if c.isalnum())
         return "queries" if name in _QUERIES else "users"
 
-    def completed(self, sources: Iterable[Any]) -> Origin:
-        """Return the origin with the kind of the first frame among the sources, if it has none."""
-        return self if self.kind else Origin(kind_of(*sources), self.user)
-
 
 NO_FRAMES = Origin()
 """The origin of results that come from arrays or files with usual names."""
 
 
-def kind_of(*sources: Any) -> str:
-    """Return the package of the first frame among the sources, which can be lists of frames.
+def kind_of(source: Any) -> str:
+    """Return the package of a frame, or "".
 
     Examples
     --------
-    >>> kind_of({"user": [1]}, "run.csv")
+    >>> kind_of({"user": [1]})
     ''
     """
-    for source in sources:
-        tables = cast("list[Any]", source) if isinstance(source, list) else [source]
-        for table in tables:
-            package = type(table).__module__.partition(".")[0]
-            if package in _PACKAGES:
-                return package
-    return ""
+    package = type(source).__module__.partition(".")[0]
+    return package if package in _PACKAGES else ""
 
 
 def as_frame(columns: Mapping[str, Any], kind: str = "") -> Any:

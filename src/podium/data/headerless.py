@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from functools import partial
 
 import polars as pl
 
 from podium import _check
 from podium._text import counted
-from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
+from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Kind, is_usual
 from podium.data.delimited import explain, single_blanks, typed
-from podium.data.files import (
-    BROKEN,
-    first_line,
-    line_of,
-    read_bytes,
-    unreadable,
-    utf8_text,
-)
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.files import BROKEN, File, unreadable
+from podium.data.source import POLARS, Column, Places, Source
 from podium.errors import ArgumentError, DataError, arg
 
 _UNIT = b"\x1f"  # one byte in place of "::", because Polars separates fields by one byte
@@ -29,7 +21,7 @@ BLANK = " "
 """The separator of fields that any number of blanks or tabs separates."""
 
 
-def open_headerless(path: Path, columns: Sequence[str]) -> Source:
+def open_headerless(file: File, columns: Sequence[str]) -> Source:
     """Open a text file of rows whose columns the caller names.
 
     The first separator that divides the first line into the right number of fields is used: two
@@ -48,26 +40,26 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
             f"{arg.columns} must name at least two columns, each once, such as user,item,rating, "
             f"got {','.join(names)!r}."
         )
-    separator = _separator(path, names)
+    separator = _separator(file, names)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        frame = read_rows(path, names, separator, kinds, "text without a header")
+        frame = read_rows(file, names, separator, kinds, "text without a header")
         return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
-    return Source(str(path), names, fetch, lambda row: line_of(path, row))
+    return Source(str(file), names, fetch, Places(file.line_of))
 
 
-def _separator(path: Path, names: Sequence[str]) -> str:
-    line = first_line(path)
+def _separator(file: File, names: Sequence[str]) -> str:
+    line = file.first_line
     for separator in (*_SEPARATORS, BLANK):
         fields = _fields(line, separator)
         if len(fields) == len(names):
-            _refuse_header(path, fields)
+            _refuse_header(file, fields)
             return separator
     separator = next((text for text in _SEPARATORS if text in line), BLANK)
     n_fields = len(_fields(line, separator))
     raise DataError(
-        f"{path}, line 1: {arg.columns} has {len(names)} names, but the line has "
+        f"{file}, line 1: {arg.columns} has {len(names)} names, but the line has "
         f"{counted(n_fields, 'fields')} separated by {_SEPARATORS.get(separator, 'blanks')}: "
         f"{line[:60]!r}. Name all of them."
     )
@@ -77,27 +69,27 @@ def _fields(line: str, separator: str) -> list[str]:
     return line.split() if separator == BLANK else line.strip().split(separator)
 
 
-def _refuse_header(path: Path, fields: Sequence[str]) -> None:
+def _refuse_header(file: File, fields: Sequence[str]) -> None:
     names = [field.strip(' "') for field in fields]
     if any(is_usual(name, USER, ITEM, VALUE, TIMESTAMP) for name in names):
         raise DataError(
-            f"{path} has column names in its first line ({', '.join(names)[:60]}). Leave "
+            f"{file} has column names in its first line ({', '.join(names)[:60]}). Leave "
             f"{arg.columns()} out."
         )
 
 
 def read_rows(
-    path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind], noun: str
+    file: File, names: Sequence[str], separator: str, kinds: Mapping[str, Kind], noun: str
 ) -> pl.DataFrame:
     """Read rows that all have a field for each name; `noun` is the kind of the text in messages."""
     POLARS.enter()
     types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
-    content = read_bytes(path)
+    content = file.content()
 
     def explain_rows() -> None:
-        lines = enumerate(utf8_text(path).split("\n"), start=1)
+        lines = enumerate(file.text().split("\n"), start=1)
         explain(
-            ((n, _fields(line, separator)) for n, line in lines if line.strip()), path, names, kinds
+            ((n, _fields(line, separator)) for n, line in lines if line.strip()), file, names, kinds
         )
 
     text = single_blanks(content) if separator == BLANK else content
@@ -113,36 +105,42 @@ def read_rows(
         )
     except BROKEN as error:
         explain_rows()
-        raise unreadable(path, noun, error) from error
+        raise unreadable(file, noun, error) from error
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
     if any(frame[name].null_count() for name in names):
         explain_rows()  # a line with too few fields gives nulls
     return frame
 
 
-def open_lists(path: Path) -> Source:
+def open_lists(file: File) -> Source:
     """Open a file with one line per user: the user and the user's items, separated by blanks.
 
     A line with a user alone has no row.
     """
 
-    @cache
-    def rows() -> pl.DataFrame:
-        POLARS.enter()
-        fields = pl.Series(utf8_text(path).split("\n")).str.extract_all(r"\S+")
-        columns = {"user": fields.list.first(), "item": fields.list.slice(1)}
-        frame = pl.DataFrame(columns).with_row_index("line", 1).explode("item").drop_nulls("item")
-        if not frame.height:
-            raise DataError(
-                f"{path} has no line with a user and an item. A file of lists has one line per "
-                "user: the user and the user's items, separated by blanks."
-            )
-        return frame
-
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        return {name: rows()[name] for name in kinds}
+        rows = _rows_of_lists(file)
+        return {name: rows[name] for name in kinds}
 
-    return Source(str(path), ("user", "item"), fetch, lambda row: rows()["line"][row])
+    places = Places(partial(_line_of_list, file))
+    return Source(str(file), ("user", "item"), fetch, places)
+
+
+def _rows_of_lists(file: File) -> pl.DataFrame:
+    POLARS.enter()
+    fields = pl.Series(file.text().split("\n")).str.extract_all(r"\S+")
+    columns = {"user": fields.list.first(), "item": fields.list.slice(1)}
+    frame = pl.DataFrame(columns).with_row_index("line", 1).explode("item").drop_nulls("item")
+    if not frame.height:
+        raise DataError(
+            f"{file} has no line with a user and an item. A file of lists has one line per "
+            "user: the user and the user's items, separated by blanks."
+        )
+    return frame
+
+
+def _line_of_list(file: File, row: int) -> int:
+    return _rows_of_lists(file)["line"][row]
 
 
 def refuse_columns(columns: Sequence[str] | None, reason: str) -> None:

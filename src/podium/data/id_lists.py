@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from podium.data.appending import to_frame
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids, to_ids
-from podium.data.files import check_file, utf8_text
+from podium.data.files import File
 from podium.data.ids import label_array
 from podium.data.role_columns import RoleColumns
-from podium.data.source import Source
+from podium.data.source import Places, Source
 from podium.data.tables import open_table
 from podium.data.users import user_positions
 from podium.errors import DataError
@@ -39,10 +39,11 @@ def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = Non
         If the file is missing, empty, not a table or text, or lacks the column.
     """
     role = USER if kind == "user" else ITEM
-    if check_file(path, f"list of {kind}s") is None and path.name.lower().endswith(".txt"):
-        return _read_lines(path, role.usual if column is None else (column,))
-    table = open_table(path, f"list of {kind}s", (role,))
-    return RoleColumns.of(table, (role,), **{kind: column}).ids(kind)
+    if path.name.lower().endswith(".txt"):
+        file = File.of(path, f"list of {kind}s")
+        return _read_lines(file, role.usual if column is None else (column,))
+    table = open_table(path, f"list of {kind}s", (role,), {kind: column})
+    return RoleColumns.of(table, (role,)).ids(kind)
 
 
 def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -54,15 +55,15 @@ def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return labels[_once(position[position >= 0])], _once(label_array(ids)[position < 0])
 
 
-def _read_lines(path: Path, header: Sequence[str]) -> Ids:
+def _read_lines(file: File, header: Sequence[str]) -> Ids:
     """Read one id per line, without blank lines and without a first line that is a column name."""
-    all_lines = enumerate(utf8_text(path).splitlines(), start=1)
+    all_lines = enumerate(file.text().splitlines(), start=1)
     lines = [(n, line.strip()) for n, line in all_lines if line.strip()]
     if lines and lines[0][1].lower() in header:
         del lines[0]
     if not lines:
-        raise DataError(f"{path} has no rows. Pass a table with rows.")
-    table = Source(str(path), line=lambda row: lines[row][0])
+        raise DataError(f"{file} has no rows. Pass a table with rows.")
+    table = Source(str(file), places=Places(lambda row: lines[row][0]))
     return to_ids(to_frame({"id": [line for _, line in lines]})["id"], "id", table)
 
 

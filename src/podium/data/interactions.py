@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
+from podium.data.columns import EVENTS, ITEM, TIMESTAMP, USER, VALUE, Role
 from podium.data.convert import Ids, of_user, one_chunk
 from podium.data.ids import codes_of, compared, share
 from podium.data.role_columns import RoleColumns
@@ -20,7 +20,6 @@ from podium.data.times import Times
 from podium.errors import DataError, arg
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
-_ALL = (USER, ITEM, VALUE, TIMESTAMP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +191,8 @@ def read_interactions(
     >>> events.timestamp.tolist(), events.value is None
     ([10, 20], True)
     """
-    table = open_table(source, "interactions", _ALL, format, columns)
-    return _read(table, _ALL, user=user, item=item, value=value, timestamp=timestamp)
+    given = {"user": user, "item": item, "value": value, "timestamp": timestamp}
+    return _read(open_table(source, "interactions", EVENTS, given, format, columns), EVENTS)
 
 
 def read_weighted(
@@ -228,59 +227,37 @@ def read_weighted(
     ('rating', [6])
     """
     roles = (USER, ITEM, VALUE)
-    table = open_table(source, "interactions", roles, format, columns)
-    events = _read(table, roles, user=user, item=item, value=value)
+    given = {"user": user, "item": item, "value": value}
+    table = open_table(source, "interactions", roles, given, format, columns)
+    events = _read(table, roles)
     if events.value is not None:
         _check_weights(events.value, events.value_name, events.user, table, gain)
     return events
 
 
-def read_pairs(
-    source: Any,
-    noun: str,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    timestamp: str | None = None,
-) -> tuple[Interactions, Times | None]:
-    """Read users and items, and their times if there are any; values are not read.
-
-    Parameters
-    ----------
-    source : path, frame, mapping or tuple of arrays, or sparse matrix
-        The table, see `podium.data`.
-    noun : str
-        The kind of the table in messages, such as "training part".
-    user, item, timestamp : str, optional
-        The names of columns without a usual name.
-
-    Examples
-    --------
-    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part")[1].values.tolist()
-    [20]
-    """
-    table = open_table(source, noun, _ALL)
-    names = {"user": user, "item": item, "timestamp": timestamp}
-    columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP), **names)
+def read_pairs(table: Source) -> tuple[Interactions, Times | None]:
+    """Read users and items of an open table, and their times if there are any; not the values."""
+    columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP))
     users, items = columns.ids("user"), columns.ids("item")
     pairs = Interactions(users, items, name=table.name, whole=columns.whole())
     return pairs, columns.times()
 
 
-def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> Times | None:
+def times_of(source: Any, timestamp: str | None = None) -> Times | None:
     """Read the times of a table, or None if it has no such column.
 
-    Examples
-    --------
-    >>> read_times({"user": [1], "time": [20]}, "test part").values.tolist()
-    [20]
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays; or Source
+    timestamp : str, optional
+        The name of the column, if it is not a usual one.
     """
-    table = open_table(source, noun, _ALL)
-    return RoleColumns.of(table, (TIMESTAMP,), timestamp=timestamp).times()
+    table = open_table(source, "table", EVENTS, {"timestamp": timestamp})
+    return RoleColumns.of(table, (TIMESTAMP,)).times()
 
 
-def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interactions:
-    columns = RoleColumns.of(table, roles, **names)
+def _read(table: Source, roles: Sequence[Role]) -> Interactions:
+    columns = RoleColumns.of(table, roles)
     users, items = columns.ids("user"), columns.ids("item")
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")

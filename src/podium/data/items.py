@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, column_list, resolve
-from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
-from podium.data.ids import as_written, compared, first_repeated, share
-from podium.data.overlap import Side, check_common
-from podium.data.role_columns import is_whole
+from podium.data.columns import ITEM, column_list
+from podium.data.convert import Ids, holds_numbers, one_chunk
+from podium.data.ids import as_written, compared, share
+from podium.data.overlap import Side, check_common, refuse_repeated
+from podium.data.role_columns import RoleColumns
 from podium.data.runs import Run
 from podium.data.source import POLARS
 from podium.data.tables import open_table
@@ -175,20 +175,17 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     >>> list(read_items({"item": [1, 2], "genre": ["drama", "war"]}).columns)
     ['genre']
     """
-    table = open_table(source, "items table", (ITEM,))
-    item_column = resolve(table.names, (ITEM,), {"item": item}, table.name)["item"]
-    others = [name for name in table.names if name != item_column]
-    columns = table.fetch({item_column: "id", **dict.fromkeys(others, "any")})
-    ids = to_ids(columns[item_column], item_column, table, guess=not table.text_ids)
+    table = open_table(source, "items table", (ITEM,), {"item": item})
+    names = table.resolve((ITEM,))
+    others = [name for name in table.names if name != names["item"]]
+    read = table.fetch({names["item"]: "id", **dict.fromkeys(others, "any")})
+    columns = RoleColumns(table, names, {"item": read[names["item"]]})
+    ids = columns.ids("item")
     if not len(ids):
         raise DataError(f"{table.name} has no rows. Pass a table with rows.")
-    shared = share(ids, ids[:0])
-    repeated = first_repeated(shared.left)
-    if repeated is not None:
-        first = _check.label(shared.label(repeated))
-        raise DataError(f"{table.name} has two rows for item {first}. Keep one.")
-    whole = ("item",) if is_whole(columns[item_column], lambda: ids, table) else ()
-    return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)
+    refuse_repeated(share(ids, ids[:0]), "item", table.name)
+    features = {name: pl.Series(read[name]) for name in others}
+    return ItemTable(table.name, ids, features, columns.whole())
 
 
 def item_titles(source: Any, items: Container[str], *, item: str | None = None) -> dict[str, str]:
@@ -201,7 +198,8 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
     items : container of str
         The ids of the items as text. The others are left out.
     item : str, optional
-        The name of the item column, if it is not a usual one.
+        The name of the item column, if it is not a usual one. A table without such a column is
+        read by the usual names.
 
     Raises
     ------
@@ -215,14 +213,12 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
     >>> item_titles({"item": [7, 8], "title": ["Heat", "Alien"]}, {"7"})
     {'7': 'Heat'}
     """
-    from podium.data.tables import with_shared_names
-
     if isinstance(source, Mapping):
         of_item = cast("Mapping[Any, Any]", source)
         if all(isinstance(title, str) for title in of_item.values()):
             return {str(i): title for i, title in of_item.items() if str(i) in items}
-    name = with_shared_names({"item": item}, (cast("Any", source),))["item"]
-    table = read_items(source, item=name)
+    opened = open_table(source, "items table", (ITEM,))
+    table = read_items(opened, item=item if item in opened.names else None)
     titles = table.titles()
     if titles is None:
         raise DataError(

@@ -17,7 +17,6 @@ from podium.data.convert import one_chunk
 from podium.data.ids import Shared, compared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
-from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
@@ -253,7 +252,7 @@ class Join:
         table, codes = (truth, self.items.left) if of_truth else (run, self.items.right)
         item = _check.label(self.items.label(codes[row]))
         if kind == _kernels.UNJUDGED:
-            place = f" ({place_in(table.name, row)})" if has_rows else ""
+            place = f" ({table.places.of(row)})" if has_rows else ""
             return ArgumentError(
                 f"{table.name} lists item {item} for user {user}{place}, which the truth does not "
                 f"judge. Pass {arg.unjudged('negative')} to count such items as not relevant, or "
@@ -261,7 +260,7 @@ class Join:
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
-        places = f" ({place_in(table.name, *duplicates[:2].tolist())})" if has_rows else ""
+        places = f" ({table.places.of(*duplicates[:2].tolist())})" if has_rows else ""
         return DataError(f"{table.name} lists item {item} twice for user {user}{places}. Keep one.")
 
 

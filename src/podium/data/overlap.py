@@ -12,7 +12,7 @@ from podium import _check
 from podium._text import counted, inside
 from podium.data import spelling
 from podium.data.convert import Ids
-from podium.data.ids import Shared, distinct, strings
+from podium.data.ids import Shared, distinct, first_repeated, strings
 from podium.errors import DataError, warn
 
 _MIN_SHARE = 0.05
@@ -68,6 +68,14 @@ def common_ids(shared: Shared) -> CommonIds:
     left, right = distinct(shared.left), distinct(shared.right)
     in_both = np.isin(left, right)
     return CommonIds(left[in_both], left[~in_both], right[~np.isin(right, left)])
+
+
+def refuse_repeated(shared: Shared, noun: str, name: str) -> None:
+    """Raise if the left column of a table, which has one row per id, has an id twice."""
+    repeated = first_repeated(shared.left)
+    if repeated is not None:
+        first = _check.label(shared.label(repeated))
+        raise DataError(f"{name} has two rows for {noun} {first}. Keep one.")
 
 
 def check_common(

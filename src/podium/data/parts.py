@@ -15,16 +15,16 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
+from podium.data.columns import Kind
 from podium.data.files import (
+    File,
     arrow_frame,
-    check_file,
-    first_line,
     format_of_suffix,
     is_folder,
     reading,
     refuse_swollen,
 )
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.source import POLARS, Column, Places, Source
 from podium.errors import DataError
 
 _FORMATS = {"parquet": "parquet", "arrow": "Arrow"}
@@ -40,7 +40,7 @@ class Block:
     `low` and `high` are bounds of a column of integers, from the file's statistics, or None.
     """
 
-    path: Path
+    file: File
     number: int
     n_rows: int
     first_row: int
@@ -53,8 +53,7 @@ class StoredTable:
 
     Parameters
     ----------
-    path : Path
-        The file or the folder.
+    place : File, or Path of a folder
     noun : str
         The kind of the table, for messages.
     format : {"parquet", "arrow"}, optional
@@ -62,7 +61,7 @@ class StoredTable:
 
     Attributes
     ----------
-    paths : list of Path
+    files : list of File
         The files, in the order of their names.
     names : tuple of str
         The names of the columns.
@@ -76,17 +75,17 @@ class StoredTable:
         read.
     """
 
-    def __init__(self, path: Path, noun: str, format: str | None = None) -> None:
+    def __init__(self, place: File | Path, noun: str, format: str | None = None) -> None:
         POLARS.enter()
-        self.name = str(path)
-        self.paths = part_files(path, noun) if path.is_dir() else [path]
-        self.format = format or check_file(self.paths[0], noun) or "parquet"
+        self.name = str(place)
+        self.files = [place] if isinstance(place, File) else part_files(place, noun)
+        self.format = format or format_of_suffix(self.files[0].path) or "parquet"
         self._blocks: dict[str | None, list[Block]] = {}
-        self.types = self._types(self.paths[0])
+        self.types = self._types(self.files[0])
         self._different: dict[str, str] = {}
-        for other in self.paths[1:]:
+        for other in self.files[1:]:
             types = self._types(other)
-            self._different |= _differences(self.paths[0], self.types, other, types)
+            self._different |= _differences(self.files[0], self.types, other, types)
             self.types = {**types, **self.types}
         self.names = tuple(self.types)
 
@@ -114,20 +113,20 @@ class StoredTable:
 
     def _read_blocks(self, column: str | None) -> list[Block]:
         blocks: list[Block] = []
-        for path in self.paths:
-            with self._opened(path) as file:
-                for number, n_rows in enumerate(_sizes(file, self.format)):
+        for file in self.files:
+            with self._opened(file) as opened:
+                for number, n_rows in enumerate(_sizes(opened, self.format)):
                     start = blocks[-1].first_row + blocks[-1].n_rows if blocks else 0
                     low, high = None, None
                     if column is not None and self.format == "parquet":
-                        low, high = _bounds(file.metadata.row_group(number), column)
-                    blocks.append(Block(path, number, n_rows, start, low, high))
+                        low, high = _bounds(opened.metadata.row_group(number), column)
+                    blocks.append(Block(file, number, n_rows, start, low, high))
         return blocks
 
     def read(self, block: Block, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of the first row and the rows of each piece of a block."""
         self._refuse_different(columns)
-        with self._opened(block.path) as file:
+        with self._opened(block.file) as file:
             row, coded = block.first_row, selectors.categorical()
             for table in _tables(file, self.format, block, list(columns)):
                 if table.num_rows:
@@ -140,15 +139,11 @@ class StoredTable:
         for block in self.blocks():
             yield from self.read(block, columns)
 
-    @property
-    def source(self) -> Source:
-        """The table without its rows."""
-        return Source(self.name, self.names, can_be_empty=True)
-
     def sources(self, columns: Sequence[str]) -> Iterator[Source]:
         """Yield the pieces of all blocks as tables."""
         for first_row, frame in self.pieces(columns):
-            yield Source.of(self.name, frame, first_row=first_row, can_be_empty=True)
+            places = Places(first_row=first_row)
+            yield Source.of(self.name, frame, places=places, can_be_empty=True)
 
     def n_bytes(self, columns: Sequence[str]) -> int:
         """Return the size of columns in memory, with 48 bytes for each text."""
@@ -158,47 +153,43 @@ class StoredTable:
         widths = (8 if types.is_primitive(kind) else _TEXT_BYTES for kind in kinds)
         return self.n_rows * sum(widths)
 
-    def _types(self, path: Path) -> dict[str, Any]:
-        with self._opened(path) as file:
-            schema = file.schema_arrow if self.format == "parquet" else file.schema
+    def _types(self, file: File) -> dict[str, Any]:
+        with self._opened(file) as opened:
+            schema = opened.schema_arrow if self.format == "parquet" else opened.schema
             if self.format == "parquet":
-                refuse_swollen(path, 3 * int(file.metadata.num_rows))
+                refuse_swollen(file, 3 * int(opened.metadata.num_rows))
             return {field.name: field.type for field in schema}
 
     @contextmanager
-    def _opened(self, path: Path) -> Generator[Any]:
+    def _opened(self, file: File) -> Generator[Any]:
         """Open a file; errors while it is read become a DataError."""
         arrow: Any = import_module("pyarrow")
         parquet: Any = import_module("pyarrow.parquet")
-        with reading(path, _FORMATS[self.format]):
+        with reading(file, _FORMATS[self.format]):
             if self.format == "parquet":
-                with parquet.ParquetFile(path, pre_buffer=False) as file:
-                    yield file
+                place = file.path if file.stream is None else file.for_arrow()
+                with parquet.ParquetFile(place, pre_buffer=False) as opened:
+                    yield opened
             else:
-                with arrow.memory_map(str(path)) as data:
+                with file.for_arrow() as data:
                     yield arrow.ipc.open_file(data)
 
 
-def stored_table(source: Any, noun: str) -> StoredTable | None:
-    """Return a path to a parquet or Arrow table as a StoredTable; None for any other source.
+@dataclass(frozen=True)
+class StoredSource(Source):
+    """A parquet or Arrow table, whose blocks can also be read one by one."""
 
-    A StoredTable is returned as it is.
-    """
-    if isinstance(source, StoredTable):
-        return source
-    if not isinstance(source, str | Path):
-        return None
-    path = Path(source)
-    is_file = path.is_file() and check_file(path, noun) in _FORMATS
-    # An Arrow stream, or a file that is damaged at its start, is left to its reader.
-    if path.is_dir() or (is_file and first_line(path).startswith(("PAR1", "ARROW1"))):
-        return StoredTable(path, noun)
-    return None
+    stored: StoredTable | None = None
 
 
-def open_stored(path: Path, noun: str, format: str | None = None) -> Source:
+def stored_table(source: Any) -> StoredTable | None:
+    """Return the blocks of an open parquet or Arrow table; None for any other table."""
+    return source.stored if isinstance(source, StoredSource) else None
+
+
+def open_stored(place: File | Path, noun: str, format: str | None = None) -> Source:
     """Open a parquet or Arrow file, or a folder of such files, whose rows are one table."""
-    table = StoredTable(path, noun, format)
+    table = StoredTable(place, noun, format)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         columns = list(kinds)
@@ -207,10 +198,10 @@ def open_stored(path: Path, noun: str, format: str | None = None) -> Source:
             return {name: pl.Series(name, [], pl.Int64) for name in columns}
         return pl.concat(frames, rechunk=False).select(columns).to_dict()
 
-    return Source(table.name, table.names, fetch)
+    return StoredSource(table.name, table.names, fetch, stored=table)
 
 
-def part_files(path: Path, noun: str) -> list[Path]:
+def part_files(path: Path, noun: str) -> list[File]:
     """Return the files of a folder that are parts of one table, by name.
 
     Names that begin with "_" or "." are left out, as other readers of such folders do.
@@ -233,9 +224,7 @@ def part_files(path: Path, noun: str) -> list[Path]:
                 "must contain the files of one table, all of one format."
             )
     _refuse_gap(path, entries)
-    for part in entries:
-        check_file(part, noun)
-    return entries
+    return [File.of(part, noun) for part in entries]
 
 
 def _refuse_gap(path: Path, parts: Sequence[Path]) -> None:
@@ -254,13 +243,13 @@ def _refuse_gap(path: Path, parts: Sequence[Path]) -> None:
 
 
 def _differences(
-    first: Path, types: Mapping[str, Any], other: Path, other_types: Mapping[str, Any]
+    first: File, types: Mapping[str, Any], other: File, other_types: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return the columns that two parts have with other types, or one part only, in words."""
     return {
         name: " and ".join(
-            f"{f'{t[name]}' if name in t else 'missing'} in {path}"
-            for t, path in ((types, first), (other_types, other))
+            f"{f'{t[name]}' if name in t else 'missing'} in {file}"
+            for t, file in ((types, first), (other_types, other))
         )
         for name in {**types, **other_types}
         if types.get(name) != other_types.get(name)

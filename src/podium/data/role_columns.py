@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.columns import Role, resolve
+from podium.data.columns import Kind, Role
 from podium.data.convert import Ids, finite, to_ids, to_numbers
-from podium.data.source import Kind, Source
+from podium.data.source import Source
 from podium.data.tables import fetch
 from podium.data.times import Times, read_times
 
@@ -34,8 +33,9 @@ class RoleColumns:
     >>> from podium.data.columns import ITEM, USER, VALUE
     >>> from podium.data.tables import open_table
     >>> roles = (USER, ITEM, VALUE)
-    >>> table = open_table({"user": [1], "movie": [5], "rating": [4]}, "interactions", roles)
-    >>> columns = RoleColumns.of(table, roles, item="movie")
+    >>> source = {"user": [1], "movie": [5], "rating": [4]}
+    >>> table = open_table(source, "interactions", roles, {"item": "movie"})
+    >>> columns = RoleColumns.of(table, roles)
     >>> columns.ids("item").tolist(), columns.numbers("value").tolist()
     ([5], [4.0])
     """
@@ -45,9 +45,9 @@ class RoleColumns:
     read: Mapping[str, Any]
 
     @classmethod
-    def of(cls, table: Source, roles: Sequence[Role], **explicit: str | None) -> RoleColumns:
-        """Find and read the columns of some roles; `explicit` are the given names of columns."""
-        return cls.named(table, roles, resolve(table.names, roles, explicit, table.name))
+    def of(cls, table: Source, roles: Sequence[Role]) -> RoleColumns:
+        """Find and read the columns of some roles."""
+        return cls.named(table, roles, table.resolve(roles))
 
     @classmethod
     def named(cls, table: Source, roles: Sequence[Role], names: Mapping[str, str]) -> RoleColumns:
@@ -68,8 +68,13 @@ class RoleColumns:
 
     def whole(self) -> tuple[str, ...]:
         """Return the roles of ids that are integers, but written with ".0"."""
-        roles = [r for r in ("user", "item") if r in self.read and self.table.text]
-        return tuple(r for r in roles if is_whole(self.read[r], partial(self.ids, r), self.table))
+        return tuple(role for role in ("user", "item") if self._is_whole(role))
+
+    def _is_whole(self, role: str) -> bool:
+        column = self.read.get(role, ())
+        # The ids of a column are only converted if its first text ends so.
+        ends_so = self.table.text and len(column) > 0 and str(column[0]).endswith(".0")
+        return ends_so and isinstance(self.ids(role), np.ndarray)
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
@@ -81,12 +86,3 @@ class RoleColumns:
         if "timestamp" not in self:
             return None
         return read_times(self.read["timestamp"], self.names["timestamp"], self.table)
-
-
-def is_whole(column: Any, ids: Callable[[], Ids], table: Source) -> bool:
-    """Return whether ids are integers that the table's file writes with ".0".
-
-    The ids of a column are only converted if its first text ends so.
-    """
-    ends_so = table.text and len(column) > 0 and str(column[0]).endswith(".0")
-    return ends_so and isinstance(ids(), np.ndarray)

@@ -13,20 +13,21 @@ from podium.data.columns import (
     ITEM,
     RANK,
     RELEVANCE,
+    RUN,
     SCORE,
+    TRUTH,
     USER,
     column_list,
     is_rating,
     is_usual,
     missing,
     misspelt,
-    resolve,
 )
 from podium.data.convert import Ids, of_user, to_scores
-from podium.data.frames import NO_FRAMES, Origin, kind_of
+from podium.data.frames import NO_FRAMES, Origin
 from podium.data.ids import codes_of
 from podium.data.role_columns import RoleColumns
-from podium.data.source import Column, Source
+from podium.data.source import NOWHERE, ROWS, Column, Places, Source
 from podium.data.tables import open_table
 from podium.errors import DataError, arg, warn
 from podium.groups import Groups
@@ -104,6 +105,10 @@ class Run:
         that float64 would round.
     whole : tuple of str
         The roles ("user", "item") whose integers the file writes with ".0".
+    places : Places
+        The places of the rows in messages.
+    kind : str
+        The package of the frame that was read, see `podium.data.frames.Origin`.
     """
 
     user: Ids
@@ -112,6 +117,8 @@ class Run:
     name: str = "The run"
     is_order: bool = False
     whole: tuple[str, ...] = ()
+    places: Places = ROWS
+    kind: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +140,8 @@ class Truth:
         The kind of frame that was read, and the name of its column of users.
     whole : tuple of str
         The roles ("user", "item") whose integers the file writes with ".0".
+    places : Places
+        The places of the rows in messages.
     """
 
     user: Ids
@@ -142,14 +151,20 @@ class Truth:
     is_rating: bool = False
     origin: Origin = NO_FRAMES
     whole: tuple[str, ...] = ()
+    places: Places = ROWS
+
+    @property
+    def kind(self) -> str:
+        """The package of the frame that was read."""
+        return self.origin.kind
 
 
 def rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of a Run or Truth."""
-    user, item = table.user[rows], table.item[rows]
+    """Return some rows of a Run or Truth, whose places are then unknown."""
+    common = {"user": table.user[rows], "item": table.item[rows], "places": NOWHERE}
     if isinstance(table, Run):
-        return replace(table, user=user, item=item, score=table.score[rows])
-    return replace(table, user=user, item=item, relevance=table.relevance[rows])
+        return replace(table, **common, score=table.score[rows])
+    return replace(table, **common, relevance=table.relevance[rows])
 
 
 def read_run(
@@ -200,16 +215,15 @@ def read_run(
     """
     if isinstance(source, Run):
         return source
-    roles = (USER, ITEM, SCORE, RANK)
-    table = open_table(source, "run", roles, format)
-    explicit = {"user": user, "item": item, "score": score, "rank": rank}
-    names = resolve(table.names, roles, explicit, table.name)
-    score_role = RANK if rank is not None and score is None else SCORE
+    given = {"user": user, "item": item, "score": score, "rank": rank}
+    table = open_table(source, "run", RUN, given, format)
+    names = table.resolve(RUN)
+    score_role = RANK if "rank" in table.named and "score" not in table.named else SCORE
     score_role = score_role if score_role.name in names else RANK
     if score_role.name not in names:
         raise missing(table.names, (SCORE, RANK), table.name)
     # If neither is named, the score is used and the rank must not contradict it.
-    has_both = score_role is SCORE and score is None and "rank" in names
+    has_both = score_role is SCORE and "score" not in table.named and "rank" in names
     other_roles = (replace(RANK, kind="any"),) if has_both else ()
     columns = RoleColumns.named(table, (USER, ITEM, score_role, *other_roles), names)
     users = columns.ids("user")
@@ -221,7 +235,8 @@ def read_run(
         both_names = (names["score"], names["rank"])
         refuse_contradiction(values, columns.read["rank"], users, both_names, table)
     is_order = score_role is RANK or not has_scores
-    return Run(users, columns.ids("item"), values, table.name, is_order, columns.whole())
+    items, whole = columns.ids("item"), columns.whole()
+    return Run(users, items, values, table.name, is_order, whole, table.places, table.kind)
 
 
 def read_truth(
@@ -266,24 +281,21 @@ def read_truth(
     """
     if isinstance(source, Truth):
         return source
-    roles = (USER, ITEM, RELEVANCE)
-    table = open_table(source, "truth", roles, format)
-    explicit = {"user": user, "item": item, "relevance": relevance}
-    names = resolve(table.names, roles, explicit, table.name)
-    if "relevance" not in names:
+    given = {"user": user, "item": item, "relevance": relevance}
+    table = open_table(source, "truth", TRUTH, given, format)
+    names = table.resolve(TRUTH)
+    name = names.get("relevance")
+    if name is None:
         _all_positive(table)
-    columns = RoleColumns.named(table, roles, names)
+    columns = RoleColumns.named(table, TRUTH, names)
     users, items = columns.ids("user"), columns.ids("item")
-    origin = Origin(kind_of(source), names["user"])
-    if "relevance" not in columns:
-        return Truth(
-            users, items, np.ones(len(users)), table.name, origin=origin, whole=columns.whole()
-        )
-    values = columns.numbers("relevance", users)
-    values = _without_negative(values, names["relevance"], table)
-    return Truth(
-        users, items, values, table.name, is_rating(names["relevance"]), origin, columns.whole()
-    )
+    if name is None:
+        values = np.ones(len(users))
+    else:
+        values = _without_negative(columns.numbers("relevance", users), name, table)
+    is_ratings = name is not None and is_rating(name)
+    origin, whole = Origin(table.kind, names["user"]), columns.whole()
+    return Truth(users, items, values, table.name, is_ratings, origin, whole, table.places)
 
 
 def _without_negative(values: NDArray[np.float64], name: str, table: Source) -> NDArray[np.float64]:

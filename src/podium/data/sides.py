@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -12,14 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.columns import Role, resolve
+from podium.data.columns import Role
 from podium.data.convert import Ids
-from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.parts import Block, StoredTable, stored_table
 from podium.data.runs import Truth
-from podium.data.source import Source
-from podium.data.users import user_positions
-from podium.types import Labels
+from podium.data.source import NOWHERE, Places, Source
 
 _SAMPLED_BLOCKS, _SAMPLED_ROWS = 16, 20_000
 _HIGHEST = np.iinfo(np.int64).max
@@ -31,40 +28,28 @@ class Side:
 
     Parameters
     ----------
-    source : path, frame, mapping of columns, …
-        The table, as for `read`.
-    noun : str
-        The kind of the table, for messages.
+    table : Source, Truth or Run
     roles : sequence of Role
         The roles of its columns.
-    names : mapping
-        The given names of columns, by role.
     read : function
         `read_truth` or `read_run`.
     """
 
-    def __init__(
-        self,
-        source: Any,
-        noun: str,
-        roles: tuple[Role, ...],
-        names: Mapping[str, str | None],
-        read: Callable[..., Any],
-    ) -> None:
-        self._names = {role.name: names.get(role.name) for role in roles}
+    def __init__(self, table: Any, roles: Sequence[Role], read: Callable[[Any], Any]) -> None:
         self._read = read
-        self.origin = NO_FRAMES
+        self._as_text: list[str] = []
+        self._is_order = False
         self.table: Any = None
-        self.stored = stored_table(source, noun)
+        self.stored = stored_table(table)
         if self.stored is None:
-            self.table = read(source, **self._names)
-            self.name, self.n_bytes = self.table.name, 0
+            self.table = read(table)
+            self.name, self.n_bytes, self.n_rows = self.table.name, 0, len(self.table.user)
             return
-        self.name = self.stored.name
-        self.by_role = resolve(self.stored.names, roles, self._names, self.name)
+        self.name, self.n_rows, self._named = table.name, self.stored.n_rows, table.named
+        self.by_role = table.resolve(roles)
         self.columns = list(self.by_role.values())
-        self.origin = Origin(kind_of(source), self.by_role["user"])
         self.n_bytes = self.stored.n_bytes(self.columns)
+        self._examine()
 
     @property
     def stored_on_disk(self) -> StoredTable:
@@ -78,14 +63,10 @@ class Side:
         """The roles of ids that are integers, but written with ".0"; see `Run`."""
         return self.table.whole if self.stored is None else ()
 
-    def examine(self) -> None:
+    def _examine(self) -> None:
         """Read the columns of integers whose type in memory depends on all their values."""
-        self._as_text: list[str] = []
-        self._is_order = False
-        if self.stored is None:
-            return
         for role, column in self.by_role.items():
-            kind = str(self.stored.types[column])
+            kind = str(self.stored_on_disk.types[column])
             if role in ("user", "item") and kind == "uint64":
                 if self._largest(column) > _HIGHEST:
                     self._as_text.append(column)
@@ -114,7 +95,7 @@ class Side:
         """Yield the rows of a block and their users, after a check of all values."""
         for first_row, frame in self.stored_on_disk.read(block, self.columns):
             rows = frame.with_columns(pl.col(self._as_text).cast(pl.String))
-            yield rows, self._of(rows, first_row).user
+            yield rows, self._of(rows, Places(first_row=first_row)).user
 
     def rows(self) -> pl.DataFrame:
         """Return the rows of a table in memory."""
@@ -134,29 +115,11 @@ class Side:
         rows = pl.concat(frames, rechunk=True)
         if self.table is not None:
             return _with_columns(self.table, rows)
-        result = self._of(rows, None)
+        result = self._of(rows, NOWHERE)
         return replace(result, is_order=True) if self._is_order else result
 
-    def _of(self, rows: pl.DataFrame, first_row: int | None) -> Any:
-        return self._read(Source.of(self.name, rows, first_row=first_row), **self._names)
-
-    def of_users(self, labels: Labels, source: Any) -> Any:
-        """Return a Truth or Run with all rows of these users; None if there are none.
-
-        Files are read once more. A table in memory is read from `source`, because this object has
-        given its rows to the buckets.
-        """
-        if self.stored is None:
-            self.table = self._read(source, **self._names)
-            rows = self.rows().filter(user_positions(self.table.user, labels) >= 0)
-            self.clear()
-            return self.of_rows([rows] if rows.height else [])
-        frames: list[pl.DataFrame] = []
-        for block in self.stored.blocks():
-            for rows, users in self.read(block):
-                chosen = rows.filter(user_positions(users, labels) >= 0)
-                frames += [chosen] if chosen.height else []
-        return self.of_rows(frames)
+    def _of(self, rows: pl.DataFrame, places: Places) -> Any:
+        return self._read(Source.of(self.name, rows, places=places, named=self._named))
 
     def sample(self) -> tuple[NDArray[np.int64], float]:
         """Return the users of some rows, and the number of rows that each of them stands for."""
@@ -178,12 +141,12 @@ class Side:
 
 
 def _with_columns(table: Any, rows: pl.DataFrame) -> Any:
-    """Return a Truth or Run with other rows."""
+    """Return a Truth or Run with other rows, whose places are unknown."""
     columns: Any = {
         name: series if series.dtype == pl.String else series.to_numpy()
         for name, series in rows.to_dict().items()
     }
-    return replace(table, **columns)
+    return replace(table, **columns, places=NOWHERE)
 
 
 @dataclass(frozen=True)

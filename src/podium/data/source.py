@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._forks import Pool, thread_named
+from podium.data.columns import Kind, Role, resolve
 from podium.errors import DataError
 
 # Code that uses Polars' threads calls `POLARS.enter` first, see `podium._forks`. The threads read
@@ -21,30 +22,74 @@ from podium.errors import DataError
 POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
-Kind: TypeAlias = Literal["id", "number", "any", "time"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
 _UNREAD = (np.dtype(np.longdouble),) if np.dtype(np.longdouble) != np.dtype(np.float64) else ()
 FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")
 
 
 @dataclass(frozen=True)
-class Source:
-    """An open table: its name in messages, its columns, and functions that read it.
+class Places:
+    """Where the rows of a table stand: in lines of a text file, or else at numbers.
 
-    `line` exists for text formats, in which numbers and ids are both text. It returns the line of a
-    row, from 1. For other formats it is None and the columns have the source's types. `text_ids`
-    states that ids of items are text even if they look like integers. `first_row` is the number of
-    the first row; it is None if the rows come from several places of a larger table. `can_be_empty`
-    states that a table without rows is no error.
+    Attributes
+    ----------
+    line : function, optional
+        For text formats, the function that returns the line of a row, from 1.
+    first_row : int or None
+        The number of the first row; None if the rows come from several places of a larger table.
+    """
+
+    line: Callable[[int], int] | None = None
+    first_row: int | None = 0
+
+    def of(self, *rows: int) -> str:
+        """Return the place of one or two rows: lines of a text file, or else numbers from 0."""
+        if self.line is not None:
+            return numbered("line", *map(self.line, rows))
+        if self.first_row is None:
+            return "a row"
+        return numbered("row", *(self.first_row + row for row in rows))
+
+
+ROWS = Places()
+"""The places of rows with numbers from 0."""
+
+NOWHERE = Places(first_row=None)
+"""The places of rows that come from several places of a larger table."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open table: its name in messages, its columns, and a function that reads them.
+
+    Attributes
+    ----------
+    name : str
+    names : tuple of str
+        The names of the columns.
+    fetch : function
+        It reads the columns of some names, each as a kind. Columns of text formats, in which
+        numbers and ids are both text, are texts; others have the source's types.
+    places : Places
+        The places of the rows in messages.
+    text_ids : bool
+        Whether ids of items are text even if they look like integers.
+    can_be_empty : bool
+        Whether a table without rows is no error.
+    kind : str
+        The package of the frame, see `podium.data.frames.Origin`.
+    named : mapping of role to str
+        The columns that the caller names.
     """
 
     name: str
     names: tuple[str, ...] = ()
     fetch: Fetch = field(default=lambda kinds: {}, repr=False)
-    line: Callable[[int], int] | None = field(default=None, repr=False)
+    places: Places = field(default=ROWS, repr=False)
     text_ids: bool = False
-    first_row: int | None = 0
     can_be_empty: bool = False
+    kind: str = ""
+    named: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(cls, name: str, columns: Any, **facts: Any) -> Source:
@@ -52,17 +97,17 @@ class Source:
         names = columns.columns if isinstance(columns, pl.DataFrame) else columns
         return cls(name, tuple(names), lambda kinds: {n: columns[n] for n in kinds}, **facts)
 
+    def resolve(self, roles: Sequence[Role]) -> dict[str, str]:
+        """Return the name of the column of each role that the table has; see `resolve`."""
+        return resolve(self.names, roles, self.named, self.name)
+
     @property
     def text(self) -> bool:
-        return self.line is not None
+        return self.places.line is not None
 
     def place_of(self, *rows: int) -> str:
-        """Return the place of one or two rows: lines of a text file, or else numbers from 0."""
-        if self.line is not None:
-            return numbered("line", *map(self.line, rows))
-        if self.first_row is None:
-            return "a row"
-        return numbered("row", *(self.first_row + row for row in rows))
+        """Return the place of one or two rows; see `Places.of`."""
+        return self.places.of(*rows)
 
 
 def numbered(unit: str, *numbers: int) -> str:

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from podium import __version__, _check
-from podium._files import Named, making, refuse_same
+from podium._files import Named, is_stream, making, refuse_same
 from podium.data import splits
 from podium.data.appending import atomic, writing
-from podium.data.columns import ITEM, TIMESTAMP, USER, column_list, missing, resolve
+from podium.data.columns import ITEM, TIMESTAMP, USER, Kind, column_list, missing, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
 from podium.data.ids import codes_of
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.source import POLARS, Column, Source
 from podium.data.tables import open_table
 from podium.data.times import Times, read_times
 from podium.errors import ArgumentError, DataError, arg
@@ -205,11 +205,11 @@ def split_events(
     """
     how.check()
     roles = (USER, ITEM, TIMESTAMP)
-    table = open_table(source, "interactions", roles, format, columns)
-    explicit = {"user": user, "item": item, "timestamp": timestamp}
+    given = {"user": user, "item": item, "timestamp": timestamp}
+    table = open_table(source, "interactions", roles, given, format, columns)
     is_timed = how.by in _TIMED
-    _refuse_lacking(table, explicit, how.group, timed=is_timed)
-    names = resolve(table.names, roles, explicit, table.name)
+    _refuse_lacking(table, how.group, timed=is_timed)
+    names = table.resolve(roles)
     frame, times = read_events(table, names, how.group, timed=is_timed)
     chosen = _frequent(frame[names["user"]], names["user"], how.least)
     events = frame if chosen is None else frame[chosen]
@@ -279,6 +279,8 @@ def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.
 def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any]:
     """Return the name, checksum and number of rows of the input."""
     path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and is_stream(path):  # which can't be read again
+        path = None
     return {
         "path": None if path is None else str(path),
         "sha256": None if path is None else _checksum(path),
@@ -304,18 +306,16 @@ def _whole(number: float | None, name: str) -> int:
     return int(number)
 
 
-def _refuse_lacking(
-    table: Source, explicit: Mapping[str, str | None], group: str | None, *, timed: bool
-) -> None:
+def _refuse_lacking(table: Source, group: str | None, *, timed: bool) -> None:
     """Raise with all columns that the table lacks."""
     needed = (USER, ITEM, TIMESTAMP) if timed else (USER, ITEM)
     absent = [
         role
         for role in needed
-        if explicit[role.name] is None
+        if role.name not in table.named
         and not resolve(table.names, (replace(role, required=False),), {}, table.name)
     ]
-    given = [name for name in (*explicit.values(), group) if name is not None]
+    given = [name for name in (*table.named.values(), group) if name is not None]
     unknown = [repr(name) for name in given if name not in table.names]
     if len(unknown) + len(absent) > 1 and unknown:
         words = [

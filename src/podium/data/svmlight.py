@@ -5,17 +5,17 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import _letor_kernels
+from podium.data.columns import Kind
 from podium.data.convert import Ids
-from podium.data.files import broken, open_bytes
+from podium.data.files import File
 from podium.data.ids import codes_of
-from podium.data.source import Column, Kind, Source
+from podium.data.source import Column, Source
 from podium.errors import DataError
 from podium.groups import Groups
 
@@ -210,15 +210,15 @@ def line_of(piece: Piece, place: int) -> int:
     return int(piece.lines[int(np.searchsorted(piece.ends, place, side="right"))])
 
 
-def open_svmlight(path: Path) -> Source:
+def open_svmlight(file: File) -> Source:
     """Open an svmlight file as a truth with qid, item (the position within the query) and label."""
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        rows = parse([path], features=False)
+        rows = parse([file], features=False)
         columns = {"qid": rows.qids, "item": positions(rows.qids), "label": rows.labels}
         return {name: columns[name] for name in kinds}
 
-    return Source(str(path), ("qid", "item", "label"), fetch)
+    return Source(str(file), ("qid", "item", "label"), fetch)
 
 
 def positions(qid: Ids) -> NDArray[np.int64]:
@@ -227,12 +227,12 @@ def positions(qid: Ids) -> NDArray[np.int64]:
     return groups.scatter(np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes))
 
 
-def parse(files: Sequence[Path], *, dtype: Any = np.float64, features: bool = True) -> Rows:
+def parse(files: Sequence[File], *, dtype: Any = np.float64, features: bool = True) -> Rows:
     """Read svmlight files, one after the other, as one table.
 
     Parameters
     ----------
-    files : sequence of Path
+    files : sequence of File
     dtype : float64 or float32
         The type of the features.
     features : bool
@@ -279,7 +279,7 @@ def _require_apart(pieces: Sequence[Piece]) -> None:
                 )
 
 
-def pieces_of(file: Path, dtype: Any = np.float64, *, features: bool = True) -> Iterator[Piece]:
+def pieces_of(file: File, dtype: Any = np.float64, *, features: bool = True) -> Iterator[Piece]:
     """Parse a file in pieces.
 
     Raises
@@ -288,16 +288,13 @@ def pieces_of(file: Path, dtype: Any = np.float64, *, features: bool = True) -> 
         If the iteration reaches a malformed line, or the end of a file that is cut short.
     """
     line = 1
-    try:
-        with open_bytes(file) as stream:
-            for text in _whole_lines(stream, str(file)):
-                piece = _parse(text, str(file), line, dtype)
-                if features:
-                    refuse_negative(piece)  # a truth has its own rule for them
-                yield piece if features else piece.without_features()
-                line += text.count(b"\n")
-    except OSError as error:
-        raise broken(file, error) from error
+    with file.reading() as stream:
+        for text in _whole_lines(stream, str(file)):
+            piece = _parse(text, str(file), line, dtype)
+            if features:
+                refuse_negative(piece)  # a truth has its own rule for them
+            yield piece if features else piece.without_features()
+            line += text.count(b"\n")
 
 
 def _whole_lines(stream: IO[bytes], name: str) -> Iterator[bytes]:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -17,15 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._files import is_read_once
 from podium.data._time_columns import time_column
-from podium.data.columns import Role, SharedName
+from podium.data.columns import Kind, Role
 from podium.data.delimited import open_delimited
-from podium.data.files import check_file, error_line, first_line, is_trec, open_arrow_stream, sniff
+from podium.data.files import File, error_line, format_of_suffix, open_arrow_stream
+from podium.data.frames import kind_of
 from podium.data.headerless import open_headerless, open_lists, refuse_columns
 from podium.data.jsonl import open_jsonl
 from podium.data.parts import open_stored
-from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
+from podium.data.source import POLARS, Column, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError, PodiumError, arg
@@ -35,6 +35,7 @@ def open_table(
     source: Any,
     noun: str,
     roles: Sequence[Role],
+    named: Mapping[str, str | None] | None = None,
     format: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Source:
@@ -43,12 +44,14 @@ def open_table(
     Parameters
     ----------
     source : path, frame or arrays; or Source
-        The table, see `podium.data`. An open one is returned as it is.
+        The table, see `podium.data`. An open one is not opened again.
     noun : str
         The kind of the table, such as "run" or "truth", for messages.
     roles : sequence of Role
         The roles of the columns of a tuple (in this order) and of a sparse matrix (the first
         three).
+    named : mapping of role to str, optional
+        The columns that the caller names.
     format : str, optional
         One of FORMATS, for a file whose format is determined neither by its name nor its content.
     columns : sequence of str, optional
@@ -66,15 +69,22 @@ def open_table(
     ArgumentError
         If the source is another kind of object, or the format is unknown.
     """
+    given = {role: name for role, name in (named or {}).items() if name is not None}
     if isinstance(source, Source):
-        return source
-    if isinstance(source, str | Path):
-        return _open_file(Path(source), noun, format, columns)
-    refuse_columns(columns, type(source).__name__)
-    if format is not None:
-        raise ArgumentError(
-            f"{arg.format} applies only to files, got {type(source).__name__}. Leave it out."
-        )
+        return replace(source, named={**source.named, **given}) if given else source
+    if isinstance(source, str | Path | File):
+        table = _open_file(source, noun, format, columns)
+    else:
+        refuse_columns(columns, type(source).__name__)
+        if format is not None:
+            raise ArgumentError(
+                f"{arg.format} applies only to files, got {type(source).__name__}. Leave it out."
+            )
+        table = replace(_open_object(source, noun, roles), kind=kind_of(source))
+    return replace(table, named=given)
+
+
+def _open_object(source: Any, noun: str, roles: Sequence[Role]) -> Source:
     role_names = [role.name for role in roles]
     name = f"The {noun}"
     if _check.is_sparse(source):
@@ -228,94 +238,33 @@ def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> d
     return dict(zip(columns, arrays, strict=False))
 
 
-def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str] | None) -> Source:
+def _open_file(
+    place: str | Path | File, noun: str, format: str | None, columns: Sequence[str] | None
+) -> Source:
     """Open a file in the given format, or in that of its suffix or content."""
-    if path.is_dir() and format is None and columns is None:
-        return open_stored(path, noun)
+    if not isinstance(place, File):
+        path = Path(place)
+        if path.is_dir() and format is None and columns is None:
+            return open_stored(path, noun)
+        place = File.of(path, noun)
     if columns is not None:
-        suffix_format = check_file(path, noun)
+        suffix_format = format_of_suffix(place.path)
         if format is not None or suffix_format not in (None, "csv", "tsv"):
             refuse_columns(columns, f"a file of the format {format or suffix_format}")
-        return open_headerless(path, columns)
-    kind = format_of(path, noun, format)
+        return open_headerless(place, columns)
+    kind = place.format(format)
     if kind in ("csv", "tsv"):
-        return open_delimited(path, "," if kind == "csv" else "\t")
-    if kind == "trec":
-        return open_trec(path)
-    if kind == "svmlight":
-        return open_svmlight(path)
-    if kind in ("jsonl", "lists"):
-        return open_jsonl(path) if kind == "jsonl" else open_lists(path)
-    if kind == "arrow" and not first_line(path).startswith("ARROW1"):
-        return open_arrow_stream(path)
-    return open_stored(path, noun, kind)
+        return open_delimited(place, "," if kind == "csv" else "\t")
+    if kind in _READERS:
+        return _READERS[kind](place)
+    if kind == "arrow" and not place.first_line.startswith("ARROW1"):
+        return open_arrow_stream(place)
+    return open_stored(place, noun, kind)
 
 
-def place_in(name: str, *rows: int) -> str:
-    """Return the place of one or two rows of a table that has this name; see `Source.place_of`."""
-    path = Path(name)
-    try:
-        return _open_file(path, "table", None, None).place_of(*rows)
-    except (DataError, OSError):
-        return numbered("row", *rows)
-
-
-def format_of(path: Path, noun: str, format: str | None = None) -> str:
-    """Return a file's format: the given one, or that of its suffix or content."""
-    suffix_format = check_file(path, noun)
-    if format is not None:
-        return _check.choice(format, "format", FORMATS)
-    if suffix_format in ("csv", "tsv") and is_trec(path):
-        return "trec"  # such as the qrels of MS MARCO
-    return suffix_format or sniff(path)
-
-
-M = TypeVar("M", bound=Mapping[str, Any])
-
-_ROLES = ("user", "item")
-
-
-def with_shared_names(options: M, tables: Iterable[Any], roles: Iterable[str] = _ROLES) -> M:
-    """Return options in which names of columns apply to the tables that have such a column.
-
-    The other tables are read by their usual names. A name that no table has stays as it is, so
-    that the first table is refused without it.
-
-    Parameters
-    ----------
-    options : mapping
-        Options with names of columns by role.
-    tables : iterable
-        All tables that are read with these names; None and tables already read are ignored.
-    roles : iterable of str
-        The roles whose names several tables share.
-
-    Examples
-    --------
-    >>> truth, run = {"who": [1], "item": [5]}, {"user": [1], "item": [5], "score": [1]}
-    >>> type(with_shared_names({"user": "who"}, [truth, run])["user"]).__name__
-    'SharedName'
-    """
-    names_by_role = {role: options.get(role) for role in roles}
-    names = {
-        role: name
-        for role, name in names_by_role.items()
-        if name is not None and not isinstance(name, SharedName)
-    }
-    if not names:
-        return options
-    known_columns = {column for table in tables for column in _columns(table)}
-    shared = {role: SharedName(name) for role, name in names.items() if name in known_columns}
-    return cast("M", {**options, **shared})
-
-
-def _columns(table: Any) -> tuple[str, ...]:
-    """Return the names of a table's columns, none if it can't be examined before it is read."""
-    if isinstance(table, list):
-        return tuple(name for part in cast("list[Any]", table) for name in _columns(part))
-    if table is None or is_read_once(table):
-        return ()
-    try:
-        return open_table(table, "table", ()).names
-    except PodiumError:  # a table already read, or a wrong one, which its reader refuses
-        return ()
+_READERS: dict[str, Callable[[File], Source]] = {
+    "trec": open_trec,
+    "svmlight": open_svmlight,
+    "jsonl": open_jsonl,
+    "lists": open_lists,
+}

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.files import first_line, is_trec, line_of
+from podium.data.columns import Kind
+from podium.data.files import File
 from podium.data.headerless import BLANK, read_rows
-from podium.data.source import Column, Kind, Source
+from podium.data.source import Column, Places, Source
 from podium.errors import DataError
 
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")
@@ -27,15 +28,15 @@ _TAG = "podium"  # the tag of written runs
 _SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
 
 
-def open_trec(path: Path) -> Source:
+def open_trec(file: File) -> Source:
     """Open a run (6 columns) or qrels (4 columns), separated by blanks or tabs."""
-    line = first_line(path)
+    line = file.first_line
     width = len(line.split())
-    if line.startswith("#") and is_trec(path):
-        raise DataError(f"{path} begins with a comment, which TREC files lack. Remove it.")
+    if line.startswith("#") and file.is_trec():
+        raise DataError(f"{file} begins with a comment, which TREC files lack. Remove it.")
     if width not in (4, 6):
         raise DataError(
-            f"{path}, line 1: a TREC run has 6 columns and qrels have 4, got {width}. Write "
+            f"{file}, line 1: a TREC run has 6 columns and qrels have 4, got {width}. Write "
             f"{' '.join(RUN)}, or {' '.join(QRELS)}, with no blanks in a field."
         )
     columns = RUN if width == 6 else QRELS
@@ -43,12 +44,10 @@ def open_trec(path: Path) -> Source:
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         own_kinds: dict[str, Kind] = {columns_shown[n]: kind for n, kind in kinds.items()}
-        frame = read_rows(path, columns, BLANK, own_kinds, "TREC")
+        frame = read_rows(file, columns, BLANK, own_kinds, "TREC")
         return {name: frame[columns_shown[name]] for name in kinds}
 
-    return Source(
-        str(path), tuple(columns_shown), fetch, lambda row: line_of(path, row), text_ids=True
-    )
+    return Source(str(file), tuple(columns_shown), fetch, Places(file.line_of), text_ids=True)
 
 
 def run_columns(columns: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -11,12 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.build import columns_of, joined, prepared, ranking_of_rows, threshold_of
+from podium.data.build import joined, prepared, ranking_of_rows, threshold_of
 from podium.data.convert import Ids
 from podium.data.ids import Shared, compared, share
 from podium.data.join import refuse_tied
 from podium.data.listed import in_rank_order
-from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.opened import Tables
+from podium.data.runs import Run, Truth
 from podium.data.source import POLARS
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
@@ -119,14 +120,11 @@ def pool_unjudged(
     stated = Protocol.of(protocol, **fields)
     _check.choice(stated.unjudged or "bounds", "unjudged", ("bounds",))
     conventions = stated.replace(unjudged="bounds", measures=()).conventions()
-    columns = columns_of(stated, (truth, base, candidate))
-    judged = read_truth(truth, **columns.of_truth())
+    tables = Tables.open(stated, truth, {"base": base, "candidate": candidate})
+    judged, runs = tables.read()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
-        first, second = (
-            _unjudged_of(judged, read_run(run, **columns.of_run()), conventions)
-            for run in (base, candidate)
-        )
+        first, second = (_unjudged_of(judged, run, conventions) for run in runs.values())
     base_users, candidate_users = (part.ranking.groups.labels for part in (first, second))
     users = _common(base_users, candidate_users) if labels is None else labels
     base_group, candidate_group = (

@@ -9,31 +9,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium import _check
-from podium.data.columns import USER, Role, resolve
+from podium.data.columns import USER, Role
 from podium.data.convert import Ids, to_ids
-from podium.data.ids import as_labels, first_repeated, share
-from podium.data.overlap import Side, check_common
+from podium.data.ids import as_labels, share
+from podium.data.overlap import Side, check_common, refuse_repeated
 from podium.data.source import POLARS
 from podium.data.tables import open_table
-from podium.errors import DataError
 from podium.groups import find
 from podium.types import Labels
 
 
-def user_column(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:
+def user_column(source: Any, column: str, labels: Labels) -> Labels:
     """Return the value of a column for each user in `labels`.
 
     Parameters
     ----------
-    source : path, frame or mapping of columns
+    source : path, frame or mapping of columns; or Source
         A table with one row per user, see `podium.data`.
     column : str
         The name of the column.
     labels : (n_groups,)
         Users, integers or strings.
-    user : str, optional
-        The name of the user column, if it is not a usual one.
 
     Returns
     -------
@@ -51,7 +47,7 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     >>> user_column({"user": [2, 1], "country": ["FR", "UK"]}, "country", np.array([1, 2, 3]))
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
-    values = user_values(source, column, labels, user=user)
+    values = user_values(source, column, labels)
     return np.where(values == "", name_of_missing(values.tolist()), values)
 
 
@@ -70,7 +66,7 @@ def name_of_missing(names: Iterable[str]) -> str:
     return name
 
 
-def user_values(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:
+def user_values(source: Any, column: str, labels: Labels) -> Labels:
     """Return `user_column`, but "" for a user without a row or without a value.
 
     Examples
@@ -79,26 +75,20 @@ def user_values(source: Any, column: str, labels: Labels, *, user: str | None = 
     array(['', 'unknown'], dtype='<U7')
     """
     value_role = Role(column, (column,))
-    table = open_table(source, "users table", (USER, value_role))
-    explicit = {"user": user, column: column}
-    column_of_role = resolve(table.names, (USER, value_role), explicit, table.name)
-    columns = table.fetch({column_of_role["user"]: "id", column_of_role[column]: "id"})
+    roles = (USER, value_role)
+    table = open_table(source, "users table", roles, {column: column})
+    column_of_role = table.resolve(roles)
+    columns = table.fetch(dict.fromkeys(column_of_role.values(), "id"))
     ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     label_ids = _as_ids(labels)
     compared = as_labels(ids, label_ids), as_labels(label_ids, ids)
     shared = share(*compared)
     if len(ids):
-        sides = (
-            Side("the table", table.name, compared[0]),
-            Side("the truth", "the truth", compared[1]),
-        )
-        check_common(shared, "user", *sides)
+        of_truth = Side("the truth", "the truth", compared[1])
+        check_common(shared, "user", Side("the table", table.name, compared[0]), of_truth)
     order = np.argsort(shared.left, kind="stable")
     sorted_codes = shared.left[order]
-    repeated = first_repeated(shared.left)
-    if repeated is not None:
-        first = _check.label(shared.label(repeated))
-        raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
+    refuse_repeated(shared, "user", table.name)
     values = _text(columns[column_of_role[column]])[order]
     if not sorted_codes.size:
         return np.full(labels.size, "")

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from podium._arrays import check_target
-from podium._files import is_read_once
-from podium.data.frames import Origin, kind_of
 from podium.decide.claiming import claims
 from podium.decide.pairs import Pairs
 from podium.decide.result import Gate
@@ -21,9 +19,8 @@ from podium.decide.ties import ties_of
 from podium.decide.unjudged import Unjudged
 from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, divide
-from podium.evaluation.from_runs import measure_runs
+from podium.evaluation.from_runs import measure_runs, open_tables
 from podium.evaluation.same_lists import read_same_lists
-from podium.evaluation.shown import check_tables, read_tables
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields, toml
 from podium.protocol.protocol import Measures
@@ -160,8 +157,7 @@ def gate(
     >>> gate(truth, base, candidate, "hit_rate@1").verdict
     'superior'
     """
-    from podium.data.buckets import refuse_large
-    from podium.data.build import columns_of
+    from podium.data.buckets import is_large, refuse_large
     from podium.data.storage import Storage
 
     storage = Storage() if storage is None else storage
@@ -182,42 +178,30 @@ def gate(
             "state keeps no lists of earlier looks. Use the gate once, or use "
             f"{arg.unjudged('negative')}."
         )
-    of_shown = [m for m in rules.measures if m.metric.reads != "relevance"]
-    check_tables(of_shown, catalogue, items)
     _check_names(names)
-    tables = truth, base, candidate
-    kind = kind_of(*tables)
-    columns = columns_of(stated, (*tables, users, catalogue, items))
     runs = {"base": base, "candidate": candidate}
+    (tables,) = open_tables(stated, [(truth, runs)], users, catalogue, items)
     if has_bounds:
-        refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
-    if has_bounds or any(map(is_read_once, tables)):
-        judged, lists = read_tables(truth, runs, columns)
-        tables = judged, lists["base"], lists["candidate"]
-    evaluations = measure_runs(
-        *(tables[0], {"base": tables[1], "candidate": tables[2]}),
-        # Claims have the bounds of differences. Those of single runs are not used.
-        stated.replace(unjudged="negative") if has_bounds else stated,
-        columns,
-        catalogue=catalogue,
-        items=items,
-        users=users,
-        storage=storage,
-    )
-    of_columns = users if any(name not in BUILT_IN for name in stated.by) else None
-    base_run = divide(evaluations["base"], stated.by, of_columns, user=columns.user)
+        refuse_large(tables, storage, "unjudged='bounds' of two runs")
+    if not is_large(tables, storage):
+        tables = tables.in_memory()
+    # Claims have the bounds of differences. Those of single runs are not used.
+    measured = stated.replace(unjudged="negative") if has_bounds else stated
+    evaluations = measure_runs(tables, measured, with_users=True, storage=storage)
+    of_columns = tables.users if any(name not in BUILT_IN for name in stated.by) else None
+    base_run = divide(evaluations["base"], stated.by, of_columns)
     both = base_run, evaluations["candidate"]
     pairs = Pairs.of(*both)
-    origin = Origin(kind, base_run.origin.user)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
     if has_bounds:
-        ranges = UnjudgedRanges.read(*tables, base_run, stated)
+        two = tables.runs["base"], tables.runs["candidate"]
+        ranges = UnjudgedRanges.read(tables.truth, *two, base_run, stated)
     is_equal = (
         rules.looks == "once"
         and pairs.are_equal(rules.measures)
-        and read_same_lists(tables[0], tables[1:], stated, columns, storage)
+        and read_same_lists(tables, stated, storage)
     )
     all_claims = tuple(claims(result, ranges, equal=is_equal))
     unjudged = None
@@ -228,7 +212,9 @@ def gate(
     if not is_equal:
         ties = ties_of(result, pairs, pairs.with_relevant_first(*both), all_claims)
     repeated = {**given.as_json(), toml.OF_GATE: rules.of_file()}
-    decided = Gate(*(all_claims, look, stated.in_force(), *names, unjudged, origin, ties, repeated))
+    decided = Gate(
+        *(all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties, repeated)
+    )
     if state is not None:
         result.write(state)
     return decided

@@ -21,7 +21,7 @@ from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.kept import KeptTables
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import cluster_and_weight, divide
-from podium.evaluation.shown import check_tables, read_tables, shown_values
+from podium.evaluation.shown import check_tables, shown_values
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
@@ -30,11 +30,10 @@ from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
-    from podium.data.columns import Columns
     from podium.data.convert import Ids
     from podium.data.frames import Origin
     from podium.data.join import Whole
-    from podium.data.sides import Side
+    from podium.data.opened import Tables
     from podium.data.storage import Storage
 
 
@@ -112,19 +111,31 @@ optional
     >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
-    from podium.data.build import columns_of
-
     stated = Protocol.of(protocol, **fields)
     warn_of_unread(stated, "weight", "cluster")
-    columns = columns_of(stated, (truth, run, users, catalogue, items))
-    result = measure_runs(
-        *(truth, {"": run}, stated, columns),
-        catalogue=catalogue,
-        items=items,
-        keep_lists=keep_lists,
-        storage=storage,
-    )[""]
-    return divide(result, stated.by, users, user=columns.user)
+    (tables,) = open_tables(stated, [(truth, {"": run})], users, catalogue, items)
+    result = measure_runs(tables, stated, keep_lists=keep_lists, storage=storage)[""]
+    return divide(result, stated.by, tables.users)
+
+
+def open_tables(
+    protocol: Protocol,
+    splits: Sequence[tuple[Any, Mapping[str, Any]]],
+    users: Any,
+    catalogue: Any,
+    items: Any,
+) -> list[Tables]:
+    """Open the tables of a call, one value per truth with its runs.
+
+    Raises
+    ------
+    ArgumentError
+        If the table of a measure is not passed, or no measure reads a table.
+    """
+    from podium.data.opened import Tables
+
+    check_tables(protocol.required_measures(), catalogue, items)
+    return Tables.open_splits(protocol, splits, users, catalogue, items)
 
 
 def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means") -> None:
@@ -135,14 +146,10 @@ def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means") -> No
 
 
 def measure_runs(
-    truth: Any,
-    runs: Mapping[str, Any],
+    tables: Tables,
     protocol: Protocol,
-    columns: Columns,
     *,
-    catalogue: Any = None,
-    items: Any = None,
-    users: Any = None,
+    with_users: bool = False,
     keep_lists: bool = False,
     storage: Storage | None = None,
 ) -> dict[str, Evaluation]:
@@ -150,57 +157,49 @@ def measure_runs(
 
     Parameters
     ----------
-    truth : path, frame, mapping of columns, or sparse matrix
-    runs : mapping of name to run
+    tables : Tables
     protocol : Protocol
-    columns : Columns
-        The names of columns.
-    catalogue, items, keep_lists
+    with_users : bool
+        Whether to read the clusters and weights of users from their table, if there is one.
+        Clusters determine the standard errors of measures that are not means over users.
+    keep_lists, storage
         The parameters of `measure`.
-    users : path, frame or mapping of columns, optional
-        A table with the clusters and weights of users; by default, these are not read. Clusters
-        determine the standard errors of measures that are not means over users.
-    storage : Storage, optional
-        The limits of memory and disk.
 
     Raises
     ------
     ArgumentError
-        If the table of a measure is not passed, no measure reads a table, a measure has no interval
-        of the method, or runs have no user in common.
+        If a measure has no interval of the method, or runs have no user in common.
     """
     from podium.data.storage import Storage
 
     measures = protocol.required_measures()
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
-    check_tables(of_shown, catalogue, items)
     todo = protocol.tasks(m for m in measures if m.metric.reads == "relevance")
     of_lists = protocol.conventions(of_shown[0] if of_shown else None)
     measured = _measured(
-        *(truth, runs, protocol, todo, of_shown, columns),
+        *(tables, protocol, todo, of_shown),
         keep_lists=keep_lists,
         storage=Storage() if storage is None else storage,
     )
     evaluations: Mapping[str, Evaluation] = {
-        name: _joined([of_task[name] for of_task in measured.by_task]) for name in runs
+        name: _joined([of_task[name] for of_task in measured.by_task]) for name in tables.runs
     }
-    if len(runs) > 1:
+    if len(evaluations) > 1:
         evaluations = align(evaluations)
     warn_of_open_ties(protocol.package, evaluations)
     labels = next(iter(evaluations.values())).labels
     of_users: dict[str, Any] = {}
-    if users is not None:
-        of_users = cluster_and_weight(users, protocol, labels, user=columns.user)
+    if with_users and tables.users is not None:
+        of_users = cluster_and_weight(tables.users, protocol, labels)
     values_of_shown = shown_values(
         measured.runs,
         [protocol.measure(m) for m in of_shown],
         labels,
         clusters=of_users.get("cluster"),
-        catalogue=catalogue,
-        items=items,
-        columns=columns,
+        catalogue=tables.catalogue,
+        items=tables.items,
         items_of_runs=measured.items,
-        truth=measured.truth if measured.sides is None else None,
+        truth=measured.truth if measured.facts is None else None,
         conventions=of_lists,
     )
     if of_lists.undefined == "error":
@@ -213,7 +212,7 @@ def measure_runs(
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             **of_users,
             origin=measured.origin,
-            tables=measured.tables(name, used, of_lists, columns) if keep_lists else None,
+            tables=measured.tables(name, used, of_lists) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
@@ -231,8 +230,7 @@ def _joined(tasks: Sequence[Evaluation]) -> Evaluation:
 class _Measured(NamedTuple):
     """The evaluations of runs by task, the tables that further measures read, and all tables.
 
-    `sides` has the truth and the runs that were measured in parts, and `facts` of them; `truth`
-    and `lists` are then as they were passed.
+    `facts` are those of tables that were measured in parts; `truth` and `lists` are then open.
     """
 
     by_task: list[dict[str, Evaluation]]
@@ -241,63 +239,54 @@ class _Measured(NamedTuple):
     origin: Origin
     truth: Any
     lists: Mapping[str, Any]
-    sides: tuple[Side, dict[str, Side]] | None = None
     facts: Whole | None = None
 
     def tables(
-        self,
-        name: str,
-        used: dict[str, tuple[Measure, Conventions]],
-        shown: Conventions,
-        columns: Columns,
+        self, name: str, used: dict[str, tuple[Measure, Conventions]], shown: Conventions
     ) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
-        sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return KeptTables(
-            self.truth, self.lists[name], used, shown, columns.item, sides, self.facts
-        )
+        return KeptTables(self.truth, self.lists[name], used, shown, self.facts)
 
 
 def _measured(
-    truth: Any,
-    runs: Mapping[str, Any],
+    tables: Tables,
     protocol: Protocol,
     todo: Sequence[Task],
     of_shown: Sequence[Measure],
-    columns: Columns,
     *,
     keep_lists: bool,
     storage: Storage,
 ) -> _Measured:
     """Measure all runs by measures of relevance, in memory or in parts."""
-    from podium import data
     from podium.data.buckets import in_buckets
+    from podium.data.frames import Origin
+    from podium.data.runs import read_run, read_truth
 
-    with in_buckets(truth, runs, columns._asdict(), storage) as buckets:
+    with in_buckets(tables, storage) as buckets:
         if buckets is not None:
             depth = max((m.k or 1 for m in of_shown), default=None)
             result = measure_buckets(buckets, protocol, todo, depth=depth)
             return _Measured(
                 result.evaluations,
-                result.best or runs,
+                result.best or tables.runs,
                 result.items,
-                buckets.origin.completed(runs.values()),
-                truth,
-                runs,
-                (buckets.truth, buckets.runs),
+                Origin(tables.kind, buckets.user_name),
+                tables.truth,
+                tables.runs,
                 buckets.whole,
             )
-    is_read_again = bool(of_shown) or keep_lists or len(todo) > 1
-    judged, read = read_tables(truth, runs if is_read_again else {}, columns)
-    origin = judged.origin.completed(runs.values())
-    runs = read or runs
+    judged = read_truth(tables.truth)
+    runs: Mapping[str, Any] = tables.runs
+    if of_shown or keep_lists or len(todo) > 1:  # they are used again
+        runs = {name: read_run(run) for name, run in runs.items()}
     by_task = [
         {
-            name: _measure_relevance(judged, data.read_run(run, **columns.of_run()), protocol, task)
+            name: _measure_relevance(judged, read_run(run), protocol, task)
             for name, run in runs.items()
         }
         for task in todo
     ]
+    origin = Origin(tables.kind, judged.origin.user)
     return _Measured(by_task, runs, {}, origin, judged, runs)
 
 

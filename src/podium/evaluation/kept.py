@@ -14,7 +14,6 @@ from podium.types import Labels
 if TYPE_CHECKING:
     from podium.data import Run, Truth
     from podium.data.join import Whole
-    from podium.data.sides import Side
     from podium.ranking import Ranking
 
 _SAMPLED_USERS = 10_000
@@ -36,20 +35,14 @@ class KeptTables:
         its conventions; by the text of the measure.
     shown : Conventions
         The conventions of measures of the items shown.
-    item : str, optional
-        The given name of the column of items.
-    sides : (Side, Side), optional
-        The truth and the run that were measured in parts, and can be read again.
     facts : Whole, optional
-        The facts of these whole tables.
+        The facts of whole tables that were measured in parts, and can be read again.
     """
 
     truth: Any
     run: Any
     measured: dict[str, tuple[Measure, Conventions]]
     shown: Conventions
-    item: str | None = None
-    sides: tuple[Side, Side] | None = None
     facts: Whole | None = None
 
     def conventions_of(self, measure: str) -> Conventions:
@@ -58,15 +51,19 @@ class KeptTables:
 
     def truth_of(self, labels: Labels) -> Truth | None:
         """Return a truth with all rows of these users; None if there are none."""
-        return self.sides[0].of_users(labels, self.truth) if self.sides else self.truth
+        from podium.data.some_users import truth_of_users
+
+        return self.truth if self.facts is None else truth_of_users(self.truth, labels)
 
     def run_of(self, labels: Labels) -> Run | None:
         """Return a run with all rows of these users; None if there are none."""
-        return self.sides[1].of_users(labels, self.run) if self.sides else self.run
+        from podium.data.some_users import run_of_users
+
+        return self.run if self.facts is None else run_of_users(self.run, labels)
 
     def sampled(self, labels: Labels) -> Labels:
         """Return the users whose lists give a curve: all of them, or some of tables on disk."""
-        return labels if self.sides is None else labels[:: labels.size // _SAMPLED_USERS + 1]
+        return labels if self.facts is None else labels[:: labels.size // _SAMPLED_USERS + 1]
 
     def ranker(self, truth: Truth | None, labels: Labels) -> Callable[..., Ranking] | None:
         """Return a function from conventions to the lists of users; None without lists.

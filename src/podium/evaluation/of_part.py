@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,8 +16,7 @@ from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
-    from podium.data.columns import Columns, Role
+    from podium.data import Truth
     from podium.data.join import Whole
 
 
@@ -73,7 +71,9 @@ def measure_part(
     >>> measure_part(truth, run, "rr", lowest=1, missing="zero").values["rr"].tolist()
     [0.0, 1.0]
     """
-    from podium.data.build import columns_of, ranking_of_some, reads_judged
+    from podium.data.build import ranking_of_some, reads_judged
+    from podium.data.opened import Tables
+    from podium.data.runs import read_run, read_truth
 
     stated = Protocol.of(protocol, **fields)
     if stated.unjudged == "bounds":
@@ -83,7 +83,9 @@ def measure_part(
         )
     stated.required_measures()
     measures, conventions = stated.task()
-    judged, listed = _read(truth, run, columns_of(stated, (truth, run)))
+    tables = Tables.open(stated, truth, {"": run})
+    judged = read_truth(_can_be_empty(tables.truth))
+    listed = read_run(_can_be_empty(tables.runs[""]))
     facts = _facts(judged, lowest, lists_whole, conventions)
     mark_judged = reads_judged(measures)
     ranking = ranking_of_some(judged, listed, facts, conventions, mark_judged=mark_judged)
@@ -95,23 +97,10 @@ def measure_part(
     return replace(result, origin=judged.origin, protocol=stated)
 
 
-def _read(truth: Any, run: Any, columns: Columns) -> tuple[Truth, Run]:
-    """Read two tables that can be without rows."""
-    from podium import data
-    from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
-    from podium.data.frames import kind_of
-    from podium.data.tables import open_table
+def _can_be_empty(table: Any) -> Any:
+    from podium.data.source import Source
 
-    names = columns._asdict()
-
-    def read(table: Any, noun: str, roles: tuple[Role, ...], reader: Callable[..., Any]) -> Any:
-        source = replace(open_table(table, noun, roles), can_be_empty=True)
-        return reader(source, **{role.name: names[role.name] for role in roles})
-
-    judged = read(truth, "truth", (USER, ITEM, RELEVANCE), data.read_truth)
-    origin = replace(judged.origin, kind=kind_of(truth))
-    listed = read(run, "run", (USER, ITEM, SCORE, RANK), data.read_run)
-    return replace(judged, origin=origin), listed
+    return replace(table, can_be_empty=True) if isinstance(table, Source) else table
 
 
 def _facts(

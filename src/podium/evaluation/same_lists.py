@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from podium.evaluation.shown import read_tables
 from podium.metrics import Measure
 from podium.protocol import Protocol
 from podium.protocol.conventions import Task
 
 if TYPE_CHECKING:
-    from podium.data.columns import Columns
+    from podium.data import Run, Truth
+    from podium.data.opened import Tables
     from podium.data.storage import Storage
 
 
-def read_same_lists(
-    truth: Any,
-    runs: tuple[Any, Any],
-    protocol: Protocol,
-    columns: Columns,
-    storage: Storage,
-) -> bool:
-    """Return whether two runs have the same lists for all users of the truth.
+def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> bool:
+    """Return whether the runs "base" and "candidate" have the same lists for all users.
 
     The lists have the same items in the same order, with the same ties, to the depth that the
-    measures read and under their conventions. The tables are read again.
+    measures read and under their conventions. Tables that are not in memory are read again.
 
     Parameters
     ----------
-    truth, runs
-        The tables, as in `podium.measure`.
+    tables : Tables
     protocol : Protocol
-    columns : Columns
     storage : Storage
         The limits of memory and disk.
     """
@@ -39,17 +32,16 @@ def read_same_lists(
     from podium.data.same_lists import have_same_lists
 
     wanted = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
-    by_name = {"0": runs[0], "1": runs[1]}
-    with in_buckets(truth, by_name, columns._asdict(), storage) as buckets:
-        parts = (
-            [read_tables(truth, by_name, columns)]
-            if buckets is None
-            else (buckets.rows.read(bucket) for bucket in range(buckets.n_buckets))
-        )
+    with in_buckets(tables, storage) as buckets:
+        parts: Iterable[tuple[Truth | None, Mapping[str, Run]]]
+        if buckets is None:
+            parts = [tables.read()]
+        else:
+            parts = map(buckets.rows.read, range(buckets.n_buckets))
         return all(
-            have_same_lists(part, (lists["0"], lists["1"]), depth, conventions)
-            for part, lists in parts
-            if part is not None
+            have_same_lists(truth, (runs["base"], runs["candidate"]), depth, conventions)
+            for truth, runs in parts
+            if truth is not None
             for depth, conventions in wanted
         )
 

@@ -80,9 +80,7 @@ def numbers_in_order(name: str) -> list[str | float]:
     return [float(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
-def divide(
-    evaluation: Evaluation, by: Sequence[str], users: Any = None, *, user: str | None = None
-) -> Evaluation:
+def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Evaluation:
     """Add segments: built-in ones by name, all others by a column of `users`.
 
     Parameters
@@ -92,8 +90,6 @@ def divide(
         The segments: "engagement", "n_pos", or columns of `users`. Repeated names have no effect.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
-    user : str, optional
-        The name of the user column, if it is not a usual one.
 
     Raises
     ------
@@ -119,14 +115,12 @@ def divide(
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):
         has_no_column = users is None or name in BUILT_IN
-        key = None if has_no_column else user_column(users, name, labels, user=user)
+        key = None if has_no_column else user_column(users, name, labels)
         evaluation = evaluation.segmented(name, key)
     return evaluation
 
 
-def cluster_and_weight(
-    users: Any, protocol: Protocol, labels: Labels, *, user: str | None = None
-) -> dict[str, Any]:
+def cluster_and_weight(users: Any, protocol: Protocol, labels: Labels) -> dict[str, Any]:
     """Return the cluster and the weight of each user, from the columns that a protocol names.
 
     Parameters
@@ -136,8 +130,6 @@ def cluster_and_weight(
     protocol : Protocol
     labels : (n_groups,)
         The users.
-    user : str, optional
-        The name of the user column, if it is not a usual one.
 
     Returns
     -------
@@ -151,7 +143,7 @@ def cluster_and_weight(
         If a user has no value, or a weight that is not a finite number >= 0.
     """
     cluster, weight = (
-        None if column is None else _required(users, name, column, labels, user)
+        None if column is None else _required(users, name, column, labels)
         for name, column in (("cluster", protocol.cluster), ("weight", protocol.weight))
     )
     return {
@@ -160,11 +152,11 @@ def cluster_and_weight(
     }
 
 
-def _required(users: Any, name: str, column: str, labels: Labels, user: str | None) -> Labels:
+def _required(users: Any, name: str, column: str, labels: Labels) -> Labels:
     """Return a column with a value for each user, or raise."""
     from podium.data.users import user_values
 
-    values = user_values(users, column, labels, user=user)
+    values = user_values(users, column, labels)
     is_unknown = values == ""
     if is_unknown.any():
         first = _check.label(labels[is_unknown.argmax()])

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
-from podium.evaluation.from_runs import measure_runs, warn_of_unread
+from podium.evaluation.from_runs import measure_runs, open_tables, warn_of_unread
 from podium.evaluation.segments import divide
-from podium.evaluation.shown import read_tables
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
-    from podium.data.columns import Columns
+    from podium.data.opened import Tables
     from podium.data.storage import Storage
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """A truth and the runs to measure on it."""
-
-    name: str
-    truth: Any
-    runs: dict[str, Any]
 
 
 def compare(
@@ -128,7 +117,7 @@ def compare(
     >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
     0.667
     """
-    from podium.data.build import columns_of
+    from podium.data.buckets import refuse_large
     from podium.data.storage import Storage
 
     if more or not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -141,45 +130,42 @@ def compare(
     storage = Storage() if storage is None else storage
     _check.choice(pairs, "pairs", PAIRS)
     all_splits = _splits(truth, runs, splits)
-    tables = [table for split in all_splits for table in (split.truth, *split.runs.values())]
-    columns = columns_of(stated, (*tables, users, catalogue, items))
     if len(all_splits) > 1 and stated.interval == "bootstrap":
         raise ArgumentError(
             f"{arg.interval('bootstrap')} is not available with several splits, because it ignores "
             "the variation of splits. Use 't' or 'wilson'."
         )
-    if stated.unjudged == "bounds":
-        all_splits = [_read_once(all_splits, columns, storage)]
-    parts = {
-        split.name: measure_runs(
-            *(split.truth, split.runs, stated, columns),
-            catalogue=catalogue,
-            items=items,
-            keep_lists=keep_lists and len(all_splits) == 1,
-            storage=storage,
+    has_bounds = stated.unjudged == "bounds"
+    if len(all_splits) > 1 and has_bounds:
+        raise ArgumentError(
+            f"{arg.unjudged('bounds')} requires a single truth and run per system, because one "
+            "judgement would change several splits. Compare each split alone."
         )
-        for split in all_splits
+    opened = open_tables(stated, [*all_splits.values()], users, catalogue, items)
+    if has_bounds:
+        refuse_large(opened[0], storage, "unjudged='bounds' of several runs")
+        opened = [opened[0].in_memory()]
+    keeps = keep_lists and len(opened) == 1
+    parts = {
+        split: measure_runs(tables, stated, keep_lists=keeps, storage=storage)
+        for split, tables in zip(all_splits, opened, strict=True)
     }
-    measured = parts[all_splits[0].name] if len(all_splits) == 1 else join_splits(parts)
+    measured = join_splits(parts) if len(parts) > 1 else next(iter(parts.values()))
     first = next(iter(measured.values()))
-    divisions = divide(first, stated.by, users, user=columns.user)
+    divisions = divide(first, stated.by, opened[0].users)
     evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
     comparison = compare_evaluations(evaluations, pairs=pairs)
-    if stated.unjudged != "bounds":
-        return comparison
-    return with_unjudged(comparison, all_splits[0].truth, all_splits[0].runs, stated)
+    return with_unjudged(comparison, opened[0], stated) if has_bounds else comparison
 
 
-def with_unjudged(
-    comparison: Comparison, truth: Truth, runs: Mapping[str, Run], protocol: Protocol
-) -> Comparison:
+def with_unjudged(comparison: Comparison, tables: Tables, protocol: Protocol) -> Comparison:
     """Add the range of each difference over all judgements, and the items to judge.
 
     Parameters
     ----------
     comparison : Comparison
         The comparison of these runs.
-    truth, runs : Truth, mapping of name to Run
+    tables : Tables
     protocol : Protocol
     """
     first = comparison.evaluations[comparison.baseline]
@@ -188,7 +174,8 @@ def with_unjudged(
     masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
     differences = list(comparison.differences)
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
-        ranges = UnjudgedRanges.read(truth, runs[baseline], runs[run], first, protocol)
+        two = tables.runs[baseline], tables.runs[run]
+        ranges = UnjudgedRanges.read(tables.truth, *two, first, protocol)
         for i, d in enumerate(differences):
             if (d.baseline, d.run) != (baseline, run):
                 continue
@@ -199,20 +186,9 @@ def with_unjudged(
     return replace(comparison, differences=tuple(differences))
 
 
-def _read_once(splits: Sequence[Split], columns: Columns, storage: Storage) -> Split:
-    """Read the tables of the only split, because they are used several times."""
-    from podium.data.buckets import refuse_large
-
-    if len(splits) > 1:
-        raise ArgumentError(
-            f"{arg.unjudged('bounds')} requires a single truth and run per system, because one "
-            "judgement would change several splits. Compare each split alone."
-        )
-    refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
-    return Split(splits[0].name, *read_tables(splits[0].truth, splits[0].runs, columns))
-
-
-def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
+def _splits(
+    truth: Any, runs: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, tuple[Any, dict[str, Any]]]:
     """Return the truth and the runs of each split; a table that is not a list is used in each."""
     tables: dict[str, Any] = {"truth": truth, **{f"runs[{n!r}]": run for n, run in runs.items()}}
     sizes = {name: len(table) for name, table in tables.items() if _is_split(table)}
@@ -224,7 +200,7 @@ def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[S
                 f"splits requires a list of tables as truth or as a run, got {names!r} without "
                 "such a list. Leave it out."
             )
-        return [Split("", truth, dict(runs))]
+        return {"": (truth, dict(runs))}
     (first, n_splits), *others = sizes.items()
     for name, size in others:
         if size != n_splits:
@@ -238,10 +214,10 @@ def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[S
         raise ArgumentError(
             f"splits must be {n_splits} distinct names, one per table of {first}, got {names!r}."
         )
-    return [
-        Split(name, _part(truth, i), {run: _part(table, i) for run, table in runs.items()})
+    return {
+        name: (_part(truth, i), {run: _part(table, i) for run, table in runs.items()})
         for i, name in enumerate(split_names)
-    ]
+    }
 
 
 def _is_split(table: Any) -> bool:

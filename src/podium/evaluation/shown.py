@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Interactions, ItemTable, Run, Truth
-    from podium.data.columns import Columns
     from podium.data.convert import Ids
     from podium.data.ids import Shared
 
@@ -32,16 +30,6 @@ _TABLES = {
 """The tables that measures read, by the name of the parameter."""
 
 
-def read_tables(
-    truth: Any, runs: Mapping[str, Any], columns: Columns
-) -> tuple[Truth, dict[str, Run]]:
-    """Read a truth and runs, which are then used several times."""
-    from podium import data
-
-    judged = data.read_truth(truth, **columns.of_truth())
-    return judged, {name: data.read_run(run, **columns.of_run()) for name, run in runs.items()}
-
-
 def shown_values(
     runs: Mapping[str, Any],
     measures: Sequence[Measure],
@@ -50,7 +38,6 @@ def shown_values(
     clusters: Labels | None = None,
     catalogue: Any = None,
     items: Any = None,
-    columns: Columns | None = None,
     items_of_runs: Mapping[str, Ids] | None = None,
     truth: Truth | None = None,
     conventions: Conventions | None = None,
@@ -74,8 +61,6 @@ def shown_values(
         The past interactions of users and items.
     items : path, frame or mapping of columns, optional
         The table of items.
-    columns : Columns, optional
-        The names of columns, if they are not usual ones.
     items_of_runs : mapping of name to ids, optional
         All items of each run, if `runs` contain only the best rows of each user.
     truth : Truth, optional
@@ -96,8 +81,6 @@ def shown_values(
 
     Raises
     ------
-    ArgumentError
-        If a measure requires a table that is None, or a table has no measure that reads it.
     DataError
         If a table is wrong, or has no item in common with a run.
 
@@ -114,17 +97,14 @@ def shown_values(
     >>> shown_values({"a": run}, measures, np.array([1]), catalogue=past)
     {'a': {'coverage@1': array([0.33333333]), 'novelty@1': array([1.])}}
     """
-    check_tables(measures, catalogue, items)
     if not measures:
         return {name: {} for name in runs}
     from podium import data
     from podium.data.best import drawn_order, judged_rows
     from podium.data.build import in_single_precision
-    from podium.data.columns import Columns
 
     rules = Conventions() if conventions is None else conventions
-    named = Columns() if columns is None else columns
-    listed = {name: data.read_run(run, **named.of_run()) for name, run in runs.items()}
+    listed = {name: data.read_run(run) for name, run in runs.items()}
     if rules.single_precision:
         listed = {name: in_single_precision(run) for name, run in listed.items()}
     least = rules.least_score
@@ -137,11 +117,9 @@ def shown_values(
         listed = {name: judged_rows(run, truth) for name, run in listed.items()}
     if rules.ties == "random":
         listed = {name: drawn_order(run, rules.ties_seed) for name, run in listed.items()}
-    past = None
-    if catalogue is not None:
-        past = data.read_interactions(catalogue, **named.pair())
-    coded = _coded(listed, past, all_items, name=_name(catalogue))
-    table = None if items is None else data.read_items(items, item=named.item)
+    past = None if catalogue is None else data.read_interactions(catalogue)
+    coded = _coded(listed, past, all_items)
+    table = None if items is None else data.read_items(items)
     return {
         name: _Lists(run, labels, clusters, table, all_items.get(name)).values(measures)
         for name, run in coded.items()
@@ -197,8 +175,6 @@ def _coded(
     runs: Mapping[str, Run],
     catalogue: Interactions | None,
     items_of_runs: Mapping[str, Ids],
-    *,
-    name: str,
 ) -> dict[str, _CodedRun]:
     """Match the items of runs with the past ones, and count the items of all of them."""
     from podium.data.ids import Shared, as_written, joined_ids, share
@@ -218,7 +194,8 @@ def _coded(
         ids = share(items, past)
         if catalogue is not None:
             listed = as_written(run.item, "item" in run.whole, past)
-            sides = Side("the run", run.name, listed), Side(str(arg.catalogue()), name, past)
+            of_past = Side(str(arg.catalogue()), catalogue.name, past)
+            sides = Side("the run", run.name, listed), of_past
             overlap = check_common(ids, "item", *sides)
             n_past = overlap.n_right
             suffix = ".0" if ids.names is None and "item" in run.whole else ""
@@ -297,7 +274,3 @@ class _Lists:
                 "categories or features, first item "
                 f"{_check.label(self._coded.ids.label(unknown[0]))}. Pairs with them are left out."
             )
-
-
-def _name(catalogue: Any) -> str:
-    return str(catalogue) if isinstance(catalogue, str | Path) else "the catalogue"

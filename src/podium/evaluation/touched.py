@@ -34,6 +34,10 @@ def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
     -----
     Cost: one measurement for each value of each convention.
     """
+    from podium.data.opened import Tables
+
+    tables = Tables.open(protocol, truth, {"": run})  # once; measuring does not open them again
+    truth, run = tables.truth, tables.runs[""]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         first = measure(truth, run, protocol)

@@ -132,5 +132,4 @@ def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str
     """Return the titles of items by id."""
     if source is None:
         return {}
-    tables: Any = evaluation.tables
-    return item_titles(source, ids, item=tables.item)
+    return item_titles(source, ids, item=evaluation.protocol.item)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.data import Interactions
-from podium.data.files import DAMAGED, broken, open_bytes, unpacked
+from podium.data.files import DAMAGED, File, broken, unpacked
 from podium.errors import DataError
 from podium_studies.study import DataFile, DataSet, Recipe
 
@@ -111,7 +111,7 @@ def members(path: str | Path, title: str, url: str) -> list[Member]:
     base = place if place.is_dir() else place.parent
     files = [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place]
     names = {file: file.relative_to(base).as_posix() for file in files}
-    return [Member(str(file), name, partial(open_bytes, file)) for file, name in names.items()]
+    return [Member(str(file), name, File(file).open) for file, name in names.items()]
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:

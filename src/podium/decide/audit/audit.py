@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
-from podium.data.columns import Columns
-from podium.data.frames import Origin, kind_of
+from podium.data.opened import NAMED
 from podium.decide.audit import (
     checks_candidates,
     checks_run,
@@ -103,7 +102,7 @@ def audit(
     ['future-of-user']
     """
     stated = Protocol.of(protocol, **fields)
-    read = {"measures", "min_relevance", *Columns._fields}
+    read = {"measures", "min_relevance", *NAMED}
     unread = {name for name in stated.changed() if name not in read}
     warn_of_unread(stated, *sorted(unread), reader="audits")
     no_runs: dict[str, Any] = {}
@@ -132,7 +131,7 @@ def audit(
             "candidates": candidates,
             "n_negatives": n_negatives,
         },
-        Origin(kind_of(test, train, *(runs or {}).values())),
+        tables.origin,
     )
 
 

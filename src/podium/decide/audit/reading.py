@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium.data.build import columns_of
-from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
+from podium.data.columns import EVENTS, RUN, TIMESTAMP, TRUTH, VALUE
 from podium.data.convert import Ids
+from podium.data.frames import Origin
 from podium.data.ids import share_all
-from podium.data.interactions import read_pairs, read_times
+from podium.data.interactions import read_pairs, times_of
+from podium.data.opened import Wanted, first_kind, open_together
 from podium.data.some_users import n_rows_on_disk, of_some_users
 from podium.data.storage import Storage
-from podium.data.tables import with_shared_names
 from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
@@ -25,7 +25,6 @@ from podium.metrics import parse_relevance
 from podium.protocol import Protocol
 
 _CANDIDATES = ("uniform",)
-_PAIR = (USER, ITEM)
 _ROW_BYTES = 200  # bytes that the audit takes per row of its tables
 
 
@@ -57,27 +56,27 @@ def read_tables(
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
-    names = columns_of(protocol, (train, test, *runs.values()))
-    columns: dict[str, str | None] = {**names._asdict(), "timestamp": timestamp}
-    columns = with_shared_names(columns, (train, test), ("timestamp",))
+    wanted = [
+        Wanted(train, "training part", EVENTS),
+        Wanted(test, "truth", (*TRUTH, TIMESTAMP)),
+        *(Wanted(run, "run", RUN) for run in runs.values()),
+    ]
+    tables = open_together(protocol, wanted, timestamp=timestamp)
     storage = Storage(memory)
-    one_in = math.ceil(_ROW_BYTES * n_rows_on_disk([train, test, *runs.values()]) / storage.memory)
+    one_in = math.ceil(_ROW_BYTES * n_rows_on_disk(tables) / storage.memory)
     other_items: list[Ids] = [np.empty(0, np.int64), np.empty(0, np.int64)]
     if one_in > 1:
-        timed = (*_PAIR, TIMESTAMP)
-        train, other_items[0] = of_some_users(train, "training part", timed, columns, one_in)
-        test, other_items[1] = of_some_users(test, "truth", (*timed, RELEVANCE), columns, one_in)
-        runs = {
-            name: of_some_users(run, "run", (*_PAIR, SCORE, RANK), columns, one_in)[0]
-            for name, run in runs.items()
-        }
-    past, past_times = read_pairs(
-        train, "training part", **names.pair(), timestamp=columns["timestamp"]
-    )
-    truth = data.read_truth(test, **names.of_truth())
+        read_roles = [[role for role in table.roles if role is not VALUE] for table in wanted]
+        some = [of_some_users(*table, one_in) for table in zip(tables, read_roles, strict=True)]
+        tables = [table for table, _ in some]
+        other_items = [items for _, items in some[:2]]
+    train, test, *of_runs = tables
+    origin = Origin(first_kind([test, train, *of_runs]))
+    past, past_times = read_pairs(train)
+    truth = data.read_truth(test)
     is_timed = not isinstance(test, data.Truth) and past_times is not None
-    times = read_times(test, "test part", timestamp=columns["timestamp"]) if is_timed else None
-    listed = {name: data.read_run(run, **names.of_run()) for name, run in runs.items()}
+    times = times_of(test) if is_timed else None
+    listed = {name: data.read_run(run) for name, run in zip(runs, of_runs, strict=True)}
     read = (past, truth, *listed.values())
     users, items = (
         share_all([*ids, *others], [kind in table.whole for table in read])
@@ -109,4 +108,5 @@ def read_tables(
         request,
         (items.columns[-2], items.columns[-1]),
         None if both is None else both[0].medians_with(both[1]),
+        origin,
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.frames import NO_FRAMES, Origin
 from podium.data.ids import distinct
 from podium.metrics import Measure
 from podium.types import Mask
@@ -117,6 +118,7 @@ class Tables:
         Codes of all items of the training part and of the test part, if not all users are audited.
     median_times : pair of float, or None
         The median time of the training part and of the test part, if their times are numbers.
+    origin : Origin
     """
 
     train: Part
@@ -127,6 +129,7 @@ class Tables:
     request: Request
     other_items: tuple[Ints, Ints] = (_NO_CODES, _NO_CODES)
     median_times: tuple[float, float] | None = None
+    origin: Origin = NO_FRAMES
     _lists: dict[str, Part] = field(default_factory=dict[str, Part])
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, ClassVar, Unpack
 
 from podium import presets
@@ -119,24 +118,25 @@ def explain(
     >>> explain(truth, run, "ndcg@10", value="0.855").search.matches[0].changes
     ({'gain': 'exp2'},)
     """
-    from podium import data
-    from podium.data.build import columns_of, threshold_of
+    from podium.data.build import threshold_of
+    from podium.data.opened import Tables
+    from podium.data.runs import read_run, read_truth
 
     like = fields.pop("like", None)
     stated = Protocol.of(protocol, **fields)
     measure = parse_relevance(stated.required_measures()[0])
     parsed, conventions = stated.measure(measure), stated.conventions(measure)
-    names = columns_of(stated, (truth, run, other_truth, other_run))
-    read_truth = partial(data.read_truth, **names.of_truth())
-    read_run = partial(data.read_run, **names.of_run())
-    truth_table, run_table = read_truth(truth), read_run(run)
-    origin = truth_table.origin.completed([run])
+    pairs = [(truth, {"": run}), (other_truth, {"": other_run})]
+    ours, theirs = Tables.open_splits(stated, pairs)
+    truth_table, runs = ours.read()
+    run_table = runs[""]
+    origin = Origin(ours.kind, truth_table.origin.user)
     common: dict[str, Any] = {"origin": origin, "protocol": stated}
     compared: list[Differences] = []
     if other_truth is not None:
-        compared.append(differences(truth_table, read_truth(other_truth)))
+        compared.append(differences(truth_table, read_truth(theirs.truth)))
     if other_run is not None:
-        compared.append(differences(run_table, read_run(other_run)))
+        compared.append(differences(run_table, read_run(theirs.runs[""])))
     if compared and value is None and like is None:
         join = Join.of(truth_table, run_table, "zero", ids_ordered=False)
         join.check(truth_table, run_table, "zero")

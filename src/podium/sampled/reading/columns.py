@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.columns import SCORE as USUAL_SCORE
-from podium.data.columns import USER, Role, resolve
+from podium.data.columns import USER, Kind, Role
 from podium.data.convert import Ids, finite, to_ids, to_numbers, to_scores
-from podium.data.source import Kind, Source
+from podium.data.source import Source
 from podium.data.tables import fetch, open_table
 from podium.sampled.design import Floats
 
@@ -44,8 +44,8 @@ class Columns:
         cls, source: Any, noun: str, roles: tuple[Role, ...], columns: Mapping[str, str] | None
     ) -> Columns:
         """Read the columns that a table has; `columns` are names that are not the usual ones."""
-        table = open_table(source, noun, roles)
-        names = resolve(table.names, roles, columns or {}, table.name)
+        table = open_table(source, noun, roles, columns)
+        names = table.resolve(roles)
         kinds: dict[str, Kind] = {role.name: _KINDS[role.name] for role in roles}
         return cls(table, names, fetch(table, names, kinds))
 

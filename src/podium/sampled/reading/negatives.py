@@ -14,7 +14,7 @@ from podium import _check
 from podium._ties import label_keys
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
-from podium.data.files import check_file, read_bytes
+from podium.data.files import File
 from podium.errors import DataError, arg
 from podium.groups import find, row_offsets
 from podium.sampled.candidates import Candidates, repeats
@@ -50,9 +50,8 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
         is drawn twice without replacement, or if there are more items than n_items. If a check of
         `Seen.candidates` or `Seen.sizes` fails.
     """
-    check_file(file, "negatives")
     drops_own = reader.own_target == "drop"
-    lines = read_bytes(file).splitlines()
+    lines = File.of(file, "negatives").content().splitlines()
     if not lines:
         raise DataError(f"{file} has no lines. Pass a file with candidates.")
     targets_of_users: list[tuple[int, int]] = []

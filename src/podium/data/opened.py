@@ -1,0 +1,125 @@
+"""The tables of one call: each is opened once, and knows the columns that the caller names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from podium.data.columns import EVENTS, ITEM, RUN, TRUTH, USER, Role
+from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.source import Source
+from podium.data.tables import open_table
+from podium.protocol import Protocol
+
+NAMED = ("user", "item", "relevance", "score", "rank")
+"""The roles of columns that a protocol names."""
+
+
+class Wanted(NamedTuple):
+    """A table to open: the source, the kind of the table in messages, and the roles that it has."""
+
+    source: Any
+    noun: str
+    roles: Sequence[Role]
+
+    def open(self) -> Any:
+        """Open the table; one that was already read, and None, are returned as they are."""
+        is_read = self.source is None or isinstance(self.source, Truth | Run)
+        return self.source if is_read else open_table(*self)
+
+
+def open_together(
+    protocol: Protocol, wanted: Sequence[Wanted], *, timestamp: str | None = None
+) -> list[Any]:
+    """Open tables that are read together, each once, with the columns that a protocol names.
+
+    A name of a column applies to the tables that have both its role and such a column; the others
+    are read by their usual names. A name that no table has applies to all with its role, so that
+    the first is refused. Tables that were already read, and None, are returned as they are.
+
+    Examples
+    --------
+    >>> truth, run = {"who": [1], "item": [5]}, {"user": [1], "item": [5], "score": [1]}
+    >>> wanted = [Wanted(truth, "truth", TRUTH), Wanted(run, "run", RUN)]
+    >>> [table.named for table in open_together(Protocol.of(user="who"), wanted)]
+    [{'user': 'who'}, {}]
+    """
+    names = {**protocol.column_names(*NAMED), "timestamp": timestamp}
+    distinct = {(id(table.source), table.noun): table for table in wanted}
+    opened = {key: table.open() for key, table in distinct.items()}
+    known = {n for table in opened.values() if isinstance(table, Source) for n in table.names}
+    for key, (_, noun, roles) in distinct.items():
+        if isinstance(table := opened[key], Source):
+            given = {role.name: names.get(role.name) for role in roles}
+            here = {r: n for r, n in given.items() if n in table.names or n not in known}
+            opened[key] = open_table(table, noun, roles, here)
+    return [opened[id(table.source), table.noun] for table in wanted]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of one call.
+
+    Attributes
+    ----------
+    truth : Source or Truth
+        The truth: open, or read.
+    runs : dict of str to Source or Run
+    users, catalogue, items : Source, optional
+        The tables of users, of past interactions and of items.
+    """
+
+    truth: Source | Truth
+    runs: dict[str, Source | Run]
+    users: Source | None = None
+    catalogue: Source | None = None
+    items: Source | None = None
+
+    @classmethod
+    def open(cls, protocol: Protocol, truth: Any, runs: Mapping[str, Any], **more: Any) -> Tables:
+        """Open the tables of a call; `more` are `users`, `catalogue` and `items`."""
+        return cls.open_splits(protocol, [(truth, runs)], **more)[0]
+
+    @classmethod
+    def open_splits(
+        cls,
+        protocol: Protocol,
+        splits: Sequence[tuple[Any, Mapping[str, Any]]],
+        users: Any = None,
+        catalogue: Any = None,
+        items: Any = None,
+    ) -> list[Tables]:
+        """Open the truth and the runs of several splits, and the tables that all of them read."""
+        wanted = [Wanted(truth, "truth", TRUTH) for truth, _ in splits]
+        wanted += [Wanted(run, "run", RUN) for _, runs in splits for run in runs.values()]
+        common = [
+            Wanted(users, "users table", (USER,)),
+            Wanted(catalogue, "catalogue", EVENTS),
+            Wanted(items, "items table", (ITEM,)),
+        ]
+        *opened, users, catalogue, items = open_together(protocol, [*wanted, *common])
+        of_runs = iter(opened[len(splits) :])
+        return [
+            cls(truth, {name: next(of_runs) for name in runs}, users, catalogue, items)
+            for truth, (_, runs) in zip(opened, splits, strict=False)
+        ]
+
+    @property
+    def kind(self) -> str:
+        """The package of the first frame among the truth and the runs; see `Origin`."""
+        return first_kind([self.truth, *self.runs.values()])
+
+    def read(self) -> tuple[Truth, dict[str, Run]]:
+        """Read the truth and the runs."""
+        return read_truth(self.truth), {name: read_run(run) for name, run in self.runs.items()}
+
+    def in_memory(self) -> Tables:
+        """Return the tables with a truth and runs that are read, and are not read again."""
+        truth, runs = self.read()
+        return replace(self, truth=truth, runs=runs)
+
+
+def first_kind(tables: Iterable[Source | Truth | Run]) -> str:
+    """Return the package of the first frame among tables; see `Origin`."""
+    return next((table.kind for table in tables if table.kind), "")
