@@ -117,6 +117,11 @@ class Groups:
         """The group number of each row, in the caller's row order."""
         return self.scatter(np.repeat(np.arange(self.n_groups), self.sizes))
 
+    def rows_of(self, group: int) -> NDArray[np.int64]:
+        """Return the rows of a group, given its number."""
+        rows = np.arange(self.offsets[group], self.offsets[group + 1])
+        return rows if self.order is None else self.order[rows]
+
     def gather(self, values: NDArray[A]) -> NDArray[A]:
         """Return values in group order, without a copy if it is the caller's row order."""
         return values if self.order is None else values[self.order]
@@ -185,3 +190,15 @@ def find(labels: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
 def row_offsets(sizes: Counts) -> Offsets:
     """Return the start of each group, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def rows_between(starts: NDArray[np.int64], sizes: Counts) -> tuple[Offsets, NDArray[np.int64]]:
+    """Return the offsets of groups of consecutive rows, one after the other, and these rows.
+
+    Examples
+    --------
+    >>> rows_between(np.array([7, 2]), np.array([1, 2]))
+    (array([0, 1, 3]), array([7, 2, 3]))
+    """
+    offsets = row_offsets(sizes)
+    return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)

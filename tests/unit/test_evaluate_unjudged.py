@@ -15,9 +15,8 @@ import podium
 from podium import data
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation import difference_bounds, judgement_bounds, labels_to_settle, measure
-from podium.evaluation.shown import shown_values
 from podium.evaluation.stats import clustered_mean
-from podium.metrics import gini, parse, parse_all
+from podium.metrics import gini, parse
 from podium.metrics.shown import gini_values
 from podium.ranking import Ranking
 
@@ -122,15 +121,16 @@ def test_features_have_cosine_distances() -> None:
     users, items = lists_of(0)
     run = {"user": users, "item": items, "score": -np.arange(users.size)}
     table = {"item": list(range(30)), **{f"f{j}": vectors[:, j] for j in range(3)}}
+    truth = {"user": range(N_USERS), "item": [0] * N_USERS}
     with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that the run shows"):
-        found = shown_values({"": run}, parse_all("diversity@4"), np.arange(N_USERS), items=table)
+        found = measure(truth, run, "diversity@4", missing="zero", items=table).values
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)
     values: list[float] = []
     for user in range(N_USERS):
         known = [unit[i] for i in items[users == user][:4] if i not in (4, 5)]
         distances = [1 - a @ b for a, b in itertools.combinations(known, 2)]
         values.append(float(np.mean(distances)) if distances else math.nan)
-    np.testing.assert_allclose(found[""]["diversity@4"], values, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found["diversity@4"], values, rtol=1e-10, atol=1e-12)
 
 
 def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:

@@ -11,7 +11,8 @@ from tests.raised import raises
 import podium
 from podium import presets
 from podium.data import ranking, read_run, read_truth
-from podium.decide.explain.lists import Lists
+from podium.data.join import Join
+from podium.decide.explain.lists import ListsByChoice
 from podium.errors import ArgumentError, DataError
 from podium.protocol import Conventions
 
@@ -122,7 +123,8 @@ def test_lists_are_whole_as_in_ranking(
     run = {"user": users, "item": items, "score": 0.5 + np.arange(users.size)}
     rules: dict[str, Any] = {"unjudged": unjudged, "min_relevance": min_relevance}
     expected = ranking(truth, run, missing="zero", **rules)
-    found = Lists.of(read_truth(truth), read_run(run), Conventions()).ranking(rules)
+    join = Join.of(read_truth(truth), read_run(run))
+    found = ListsByChoice(join, Conventions()).ranking(rules)
     assert found.n_items.tolist() == expected.n_items.tolist()
 
 

@@ -29,7 +29,7 @@ from podium.data.bucket_rows import (
 from podium.data.columns import RUN, TRUTH
 from podium.data.convert import Ids
 from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
-from podium.data.join import Whole
+from podium.data.lists import Whole
 from podium.data.opened import Tables
 from podium.data.parts import Block, stored_table
 from podium.data.runs import read_run, read_truth
@@ -67,7 +67,7 @@ class Buckets:
     @property
     def whole(self) -> Whole:
         """The facts of the whole tables that the join of a bucket depends on."""
-        return Whole(self.grades.lowest)
+        return Whole(self.grades.lowest, grades=self.grades.distinct)
 
     @property
     def user_name(self) -> str:

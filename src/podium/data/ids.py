@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium._ties import label_keys, text_order
 from podium.data.convert import Ids, as_integers, one_chunk
 from podium.data.source import POLARS
 
@@ -40,12 +42,46 @@ class Shared:
         """Return the ids of codes, as an array of integers or strings."""
         return codes if self.names is None else as_text(self.names.gather(codes))
 
-    def by_value(self) -> Shared:
-        """Return codes in numeric order, if every id is a plain integer; else the same codes."""
-        numbers = None if self.names is None else as_integers(self.names)
-        if not isinstance(numbers, np.ndarray):
-            return self
-        return Shared(numbers[self.left], numbers[self.right], None)
+    def ids(self, codes: NDArray[np.int64]) -> Ids:
+        """Return the ids of codes, in the form of a column."""
+        return codes if self.names is None else self.names.gather(codes)
+
+    def drawn_keys(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return bits that the ids determine, given their codes; 7 and '7' have the same bits."""
+        names = self.names
+        return codes if names is None else label_keys(names.to_numpy())[codes].view(np.int64)
+
+    def text_keys(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers that increase with the text of ids, given their codes; 10 precedes 9."""
+        return text_order(codes) if self.names is None else self._text_places[codes]
+
+    @cached_property
+    def _text_places(self) -> NDArray[np.int64]:
+        POLARS.enter()
+        names: Any = self.names
+        return _places(names.arg_sort())
+
+    def value_keys(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers that increase with ids, given their codes: 9 precedes 10, then text.
+
+        The order of two ids does not depend on the others.
+        """
+        if self.names is None:
+            return codes
+        POLARS.enter()
+        texts = self.names.str.strip_suffix(".0")
+        numbers = texts.cast(pl.Int64, strict=False)
+        numbers = numbers.set(numbers.cast(pl.String) != texts, None)
+        ids = pl.DataFrame({"number": numbers, "text": self.names})
+        order = ids.select(pl.arg_sort_by("number", "text", nulls_last=True)).to_series()
+        return _places(order)[codes]
+
+
+def _places(order: pl.Series) -> NDArray[np.int64]:
+    """Return the place of each code in an order of all codes."""
+    places = np.empty(len(order), np.int64)
+    places[order.to_numpy()] = np.arange(places.size)
+    return places
 
 
 def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
@@ -75,10 +111,9 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     if not ordered:
         return Shared(first, second, names)
     POLARS.enter()
-    order = names.arg_sort().to_numpy()
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
-    return Shared(rank[first], rank[second], names.gather(order))
+    order = names.arg_sort()
+    places = _places(order)
+    return Shared(places[first], places[second], names.gather(order))
 
 
 def as_written(ids: Ids, is_whole: bool, *others: Ids) -> Ids:
@@ -113,10 +148,12 @@ def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids,
     kind : {"user", "item"}
     """
     first, second = (table.user if kind == "user" else table.item for table in (left, right))
-    return (
-        as_written(first, kind in left.whole, second),
-        as_written(second, kind in right.whole, first),
-    )
+    return both_written((first, second), (kind in left.whole, kind in right.whole))
+
+
+def both_written(ids: tuple[Ids, Ids], whole: tuple[bool, bool]) -> tuple[Ids, Ids]:
+    """Return the ids of two columns as they are compared; see `as_written`."""
+    return as_written(ids[0], whole[0], ids[1]), as_written(ids[1], whole[1], ids[0])
 
 
 def as_labels(ids: Ids, labels: Ids) -> Ids:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list
 from podium.data.convert import Ids, holds_numbers, one_chunk
-from podium.data.ids import as_written, compared, share
-from podium.data.overlap import Side, check_common, refuse_repeated
+from podium.data.ids import compared, share
+from podium.data.lists import Listed
+from podium.data.overlap import refuse_repeated
 from podium.data.role_columns import RoleColumns
-from podium.data.runs import Run
 from podium.data.source import POLARS
 from podium.data.tables import open_table
 from podium.errors import DataError, arg
@@ -50,27 +50,22 @@ class ItemTable:
     columns: dict[str, pl.Series]
     whole: tuple[str, ...] = ()
 
-    def positions(self, run: Run, every: Ids | None = None) -> NDArray[np.int64]:
-        """Return the row of each item of a run, -1 if the table lacks it.
+    def positions(self, listed: Listed, every: Listed) -> NDArray[np.int64]:
+        """Return the row of each listed item, -1 if the table lacks it.
 
         Parameters
         ----------
-        run : Run
-        every : Ids, optional
-            All items of the run as it was read, if `run` has only some of its rows.
+        listed : Listed
+        every : Listed
+            All items of the same run as it was read.
 
         Raises
         ------
         DataError
             If the table has none of the items of the run as it was read.
         """
-        listed, items = compared(run, self, "item")
-        shared = checked = share(listed, items)
-        if every is not None:
-            listed = as_written(every, "item" in run.whole, self.item)
-            checked = share(listed, as_written(self.item, "item" in self.whole, every))
-        sides = Side("the run", run.name, listed), Side(str(arg.items()), self.name, items)
-        check_common(checked, "item", *sides, min_share=0.0)
+        every.check_items(self, str(arg.items()), self.name, least=0.0)
+        shared = share(*compared(listed, self, "item"))
         order = np.argsort(shared.right, kind="stable")
         position = find(shared.right[order], shared.left)
         return np.where(position < 0, -1, order[position])

@@ -15,7 +15,7 @@ from podium.data.convert import Ids
 from podium.data.ids import Shared, distinct, first_repeated, strings
 from podium.errors import DataError, warn
 
-_MIN_SHARE = 0.05
+MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
 
 
@@ -79,7 +79,7 @@ def refuse_repeated(shared: Shared, noun: str, name: str) -> None:
 
 
 def check_common(
-    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = _MIN_SHARE
+    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = MIN_SHARE
 ) -> CommonIds:
     """Raise if two columns have no id in common; warn if they have few in common.
 
@@ -124,7 +124,7 @@ def report_common(
     right: Side,
     *,
     n_more: int = 0,
-    min_share: float = _MIN_SHARE,
+    min_share: float = MIN_SHARE,
 ) -> None:
     """Raise or warn as `check_common` does; `n_more` further ids are in both columns."""
     respelled = _respelled(shared, common)

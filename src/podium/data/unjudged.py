@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.build import joined, prepared, ranking_of_rows, threshold_of
-from podium.data.convert import Ids
 from podium.data.ids import Shared, compared, share
-from podium.data.join import refuse_tied
-from podium.data.listed import in_rank_order
+from podium.data.lists import Listed, Lists
 from podium.data.opened import Tables
-from podium.data.runs import Run, Truth
 from podium.data.source import POLARS
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
-from podium.groups import row_offsets
-from podium.protocol import Conventions, Protocol, ProtocolFields
+from podium.groups import row_offsets, rows_between
+from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
-from podium.ranking import Ranking, kept_offsets
+from podium.ranking import Ranking
 from podium.types import Counts, Labels, Offsets
 
 
@@ -120,20 +116,18 @@ def pool_unjudged(
     stated = Protocol.of(protocol, **fields)
     _check.choice(stated.unjudged or "bounds", "unjudged", ("bounds",))
     conventions = stated.replace(unjudged="bounds", measures=()).conventions()
-    tables = Tables.open(stated, truth, {"base": base, "candidate": candidate})
-    judged, runs = tables.read()
+    judged, runs = Tables.open(stated, truth, {"base": base, "candidate": candidate}).read()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
-        first, second = (_unjudged_of(judged, run, conventions) for run in runs.values())
-    base_users, candidate_users = (part.ranking.groups.labels for part in (first, second))
-    users = _common(base_users, candidate_users) if labels is None else labels
-    base_group, candidate_group = (
-        _positions(users, of_run) for of_run in (base_users, candidate_users)
-    )
+        lists = [Lists.of(judged, run, conventions, with_items=True) for run in runs.values()]
+    every = np.intersect1d(lists[0].labels, lists[1].labels)
+    users = every if labels is None else labels
+    groups = [_positions(users, of_run.labels) for of_run in lists]
+    (first, base_ranks), (second, candidate_ranks) = (of_run.unjudged() for of_run in lists)
     items = share(*compared(first, second, "item"), ordered=False)
     POLARS.enter()
-    of_base = _rows_of(base_group, first, items.left)
-    of_candidate = _rows_of(candidate_group, second, items.right)
+    of_base = _rows_of(groups[0], first, items.left, base_ranks)
+    of_candidate = _rows_of(groups[1], second, items.right, candidate_ranks)
     pairs = ["user", "item"]
     # The items of the base come first.
     rows = of_base.join(of_candidate, pairs, "full", coalesce=True, maintain_order="left_right")
@@ -141,10 +135,10 @@ def pool_unjudged(
     user, codes, base_rank, candidate_rank = (column.to_numpy() for column in rows)
     return UnjudgedPool(
         labels=users,
-        base=first.ranking,
-        candidate=second.ranking,
-        base_group=base_group,
-        candidate_group=candidate_group,
+        base=lists[0].ranking,
+        candidate=lists[1].ranking,
+        base_group=groups[0],
+        candidate_group=groups[1],
         offsets=row_offsets(np.bincount(user, minlength=users.size)),
         base_rank=base_rank,
         candidate_rank=candidate_rank,
@@ -154,48 +148,14 @@ def pool_unjudged(
     )
 
 
-class _Unjudged(NamedTuple):
-    """The ranking of one run, and its unjudged rows in rank order."""
-
-    ranking: Ranking
-    offsets: Offsets
-    item: Ids
-    rank: NDArray[np.int64]
-    whole: tuple[str, ...]
-
-
-def _unjudged_of(truth: Truth, run: Run, conventions: Conventions) -> _Unjudged:
-    positive = threshold_of(truth, conventions)
-    run = prepared(run, conventions)
-    join = joined(truth, run, conventions)
-    join.check(truth, run, conventions.missing)
-    rows = join.look_up(truth, run, positive, "bounds", with_items=True)
-    item = in_rank_order(join, rows, conventions)  # before relevance, a tie key, is reordered
-    refuse_tied(rows, join.labels, conventions.ties)
-    ranking = ranking_of_rows(join, rows, positive, conventions)
-    is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
-    unjudged_rows = np.flatnonzero(is_unjudged)
-    offsets = kept_offsets(is_unjudged, rows.offsets)
-    rank = unjudged_rows + 1 - np.repeat(rows.offsets[:-1], np.diff(offsets))
-    codes = item[unjudged_rows]
-    names = join.items.names
-    items = codes if names is None else names.gather(codes)
-    return _Unjudged(ranking, offsets, items, rank, run.whole)
-
-
-def _rows_of(group: NDArray[np.int64], of_run: _Unjudged, codes: NDArray[np.int64]) -> pl.DataFrame:
+def _rows_of(
+    group: NDArray[np.int64], listed: Listed, codes: NDArray[np.int64], rank: NDArray[np.int64]
+) -> pl.DataFrame:
     """Return the rows of the groups of some users, one user after the other."""
-    sizes = np.diff(of_run.offsets)[group]
+    sizes = listed.groups.sizes[group]
+    _, rows = rows_between(listed.groups.offsets[group], sizes)
     user = np.repeat(np.arange(group.size), sizes)
-    rows = np.arange(user.size) + np.repeat(of_run.offsets[group] - np.cumsum(sizes) + sizes, sizes)
-    return pl.DataFrame({"user": user, "item": codes[rows], "rank": of_run.rank[rows]})
-
-
-def _common(first: Labels, second: Labels) -> Labels:
-    """Return the users of both runs; as text if their ids are integers in one of them only."""
-    if first.dtype.kind != second.dtype.kind:
-        first, second = first.astype(np.str_), second.astype(np.str_)
-    return np.intersect1d(first, second)
+    return pl.DataFrame({"user": user, "item": codes[rows], "rank": rank[rows]})
 
 
 def _positions(users: Labels, labels: Labels) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ _MOST_GRADES = 100
 _LARGEST_EXPONENT = 1000.0  # sums of 2 ** grade stay finite, as in `metrics.ndcg`
 
 
-class Lists(NamedTuple):
+class RunValues(NamedTuple):
     """The lists of one run: the list and value of each user, and the rank of each unjudged item."""
 
     ranking: Ranking
@@ -50,7 +50,7 @@ class Search:
     measure: Measure
     levels: NDArray[np.float64]
     offsets: Offsets
-    lists: Lists
+    lists: RunValues
 
     @property
     def n_ranks(self) -> int | None:
@@ -60,7 +60,9 @@ class Search:
     def options(self) -> dict[str, Any]:
         return {**self.measure.metric.options, **dict(self.measure.options)}
 
-    def minima(self, base: Lists | None, candidate: Lists | None, *, every: bool = False) -> Minima:
+    def minima(
+        self, base: RunValues | None, candidate: RunValues | None, *, every: bool = False
+    ) -> Minima:
         """Minimise candidate - base for each user; a run that is None has the value 0."""
         n_users, n_items = self.offsets.size - 1, int(self.offsets[-1])
         bounds_at = self.offsets + np.arange(n_users + 1) if every else np.arange(n_users + 1)
@@ -86,7 +88,7 @@ class Search:
         return result
 
     def _minimise_precision(
-        self, items: kernels.Items, base: Lists | None, candidate: Lists | None, out: PerRow
+        self, items: kernels.Items, base: RunValues | None, candidate: RunValues | None, out: PerRow
     ) -> None:
         of_hits, divisors = self.options["norm"] == "retrieved", self._divisors
         n_pos = self._counts[:, 0]
@@ -96,7 +98,7 @@ class Search:
             items, *sums, one_list, ap_kernels.Divisors(of_hits, n_pos, divisors), out
         )
 
-    def _sums(self, run: Lists | None, of_hits: bool, divisor: PerGroup) -> ap_kernels.Sums:
+    def _sums(self, run: RunValues | None, of_hits: bool, divisor: PerGroup) -> ap_kernels.Sums:
         n_users, n_items = self.offsets.size - 1, int(self.offsets[-1])
         single, n_hits = np.zeros(n_items), np.zeros(n_users, np.int64)
         if run is None:
@@ -110,7 +112,7 @@ class Search:
         start = run.value * (np.maximum(n_hits, 1) if of_hits else divisor)
         return ap_kernels.Sums(self._by_rank(run, self._reciprocals), single, start, n_hits)
 
-    def _by_rank(self, run: Lists | None, weigh: Any) -> PerRow:
+    def _by_rank(self, run: RunValues | None, weigh: Any) -> PerRow:
         """Return the weight of each item's rank; 0 below the cutoff or without a rank."""
         if run is None:
             return np.zeros(int(self.offsets[-1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -15,12 +15,16 @@ from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
+from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
 from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 from podium.types import Labels, PerGroup
+
+if TYPE_CHECKING:
+    from podium.data.lists import Lists
 
 
 def evaluate(
@@ -164,6 +168,16 @@ def evaluate_ranking(
         weights={name: w for name, w in weights.items() if w is not None},
         n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
     )
+
+
+def evaluate_lists(lists: Lists, task: Task) -> Evaluation:
+    """Return the values of the users of lists, and their ranges if judgements are left open."""
+    ranking, measures = lists.ranking, task.measures
+    result = evaluate_ranking(ranking, measures, open_ties=task.conventions.open_ties)
+    if lists.grades is None:
+        return result
+    bounds = {str(m): judgement_bounds(ranking, m, lists.grades) for m in measures}
+    return replace(result, bounds=bounds)
 
 
 def refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-import numpy as np
-
 from podium.errors import arg, warn
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import (
     Relevances,
-    evaluate_ranking,
+    evaluate_lists,
     finished,
     refuse_undefined,
 )
@@ -21,8 +19,7 @@ from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.kept import KeptTables
 from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import cluster_and_weight, divide
-from podium.evaluation.shown import check_tables, shown_values
-from podium.evaluation.unjudged import judgement_bounds
+from podium.evaluation.shown import check_tables, shown_values, top_of
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from podium.data import Run, Truth
     from podium.data.convert import Ids
     from podium.data.frames import Origin
-    from podium.data.join import Whole
+    from podium.data.lists import Listed, Whole
     from podium.data.opened import Tables
     from podium.data.storage import Storage
 
@@ -176,8 +173,10 @@ def measure_runs(
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     todo = protocol.tasks(m for m in measures if m.metric.reads == "relevance")
     of_lists = protocol.conventions(of_shown[0] if of_shown else None)
+    depth = max((m.k or 1 for m in of_shown), default=None)
+    shown = None if depth is None else (of_lists, depth)
     measured = _measured(
-        *(tables, protocol, todo, of_shown),
+        *(tables, protocol, todo, shown),
         keep_lists=keep_lists,
         storage=Storage() if storage is None else storage,
     )
@@ -191,25 +190,25 @@ def measure_runs(
     of_users: dict[str, Any] = {}
     if with_users and tables.users is not None:
         of_users = cluster_and_weight(tables.users, protocol, labels)
-    values_of_shown = shown_values(
-        measured.runs,
+    shown_by_run = shown_values(
+        measured.tops,
         [protocol.measure(m) for m in of_shown],
         labels,
+        measured.items,
         clusters=of_users.get("cluster"),
         catalogue=tables.catalogue,
         items=tables.items,
-        items_of_runs=measured.items,
-        truth=measured.truth if measured.facts is None else None,
-        conventions=of_lists,
     )
     if of_lists.undefined == "error":
-        for values in values_of_shown.values():
+        for values in shown_by_run.values():
             refuse_undefined(values, labels)
     used = {str(m): (m, task.conventions) for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
-            values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
+            values={
+                str(m): (evaluation.values | shown_by_run.get(name, {}))[str(m)] for m in measures
+            },
             **of_users,
             origin=measured.origin,
             tables=measured.tables(name, used, of_lists) if keep_lists else None,
@@ -228,14 +227,14 @@ def _joined(tasks: Sequence[Evaluation]) -> Evaluation:
 
 
 class _Measured(NamedTuple):
-    """The evaluations of runs by task, the tables that further measures read, and all tables.
+    """The evaluations of runs by task, the items that they show, all their items, and all tables.
 
     `facts` are those of tables that were measured in parts; `truth` and `lists` are then open.
     """
 
     by_task: list[dict[str, Evaluation]]
-    runs: Mapping[str, Any]
-    items: dict[str, Ids]
+    tops: Mapping[str, Listed]
+    items: Mapping[str, Ids]
     origin: Origin
     truth: Any
     lists: Mapping[str, Any]
@@ -252,7 +251,7 @@ def _measured(
     tables: Tables,
     protocol: Protocol,
     todo: Sequence[Task],
-    of_shown: Sequence[Measure],
+    shown: tuple[Conventions, int] | None,
     *,
     keep_lists: bool,
     storage: Storage,
@@ -264,20 +263,12 @@ def _measured(
 
     with in_buckets(tables, storage) as buckets:
         if buckets is not None:
-            depth = max((m.k or 1 for m in of_shown), default=None)
-            result = measure_buckets(buckets, protocol, todo, depth=depth)
-            return _Measured(
-                result.evaluations,
-                result.best or tables.runs,
-                result.items,
-                Origin(tables.kind, buckets.user_name),
-                tables.truth,
-                tables.runs,
-                buckets.whole,
-            )
+            result = measure_buckets(buckets, protocol, todo, shown=shown)
+            origin = Origin(tables.kind, buckets.user_name)
+            return _Measured(*result, origin, tables.truth, tables.runs, buckets.whole)
     judged = read_truth(tables.truth)
     runs: Mapping[str, Any] = tables.runs
-    if of_shown or keep_lists or len(todo) > 1:  # they are used again
+    if shown is not None or keep_lists or len(todo) > 1:  # they are used again
         runs = {name: read_run(run) for name, run in runs.items()}
     by_task = [
         {
@@ -287,19 +278,17 @@ def _measured(
         for task in todo
     ]
     origin = Origin(tables.kind, judged.origin.user)
-    return _Measured(by_task, runs, {}, origin, judged, runs)
+    if shown is None:
+        return _Measured(by_task, {}, {}, origin, judged, runs)
+    read = {name: read_run(run) for name, run in runs.items()}
+    tops = {name: top_of(judged, run, *shown) for name, run in read.items()}
+    items = {name: run.item for name, run in read.items()}
+    return _Measured(by_task, tops, items, origin, judged, runs)
 
 
 def _measure_relevance(truth: Truth, run: Run, protocol: Protocol, task: Task) -> Evaluation:
     """Measure one run by measures of relevance; there may be none."""
-    from podium.data.build import ranked, reads_judged
+    from podium.data.lists import Lists
 
-    measures, conventions = task
-    ranking = ranked(truth, run, conventions, mark_judged=reads_judged(measures))
-    result = evaluate_ranking(ranking, measures, open_ties=conventions.open_ties)
-    result = finished(result, Relevances.of(ranking), task, protocol)
-    if conventions.unjudged == "bounds":
-        grades = np.unique(truth.relevance)
-        bounds = {str(m): judgement_bounds(ranking, m, grades) for m in measures}
-        result = replace(result, bounds=bounds)
-    return result
+    lists = Lists.of(truth, run, task.conventions, measures=task.measures)
+    return finished(evaluate_lists(lists, task), Relevances.of(lists.ranking), task, protocol)

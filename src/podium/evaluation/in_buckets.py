@@ -7,18 +7,16 @@ users, hints) is collected from the buckets and checked at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
-from podium.evaluation.unjudged import judgement_bounds
-from podium.metrics import Measure
+from podium.evaluation.from_rankings import Relevances, evaluate_lists, finished
+from podium.evaluation.shown import top_of
 from podium.protocol import Conventions, Protocol
 from podium.protocol.conventions import Task
 
@@ -27,38 +25,35 @@ if TYPE_CHECKING:
     from podium.data.bucket_rows import BucketRows
     from podium.data.buckets import Buckets
     from podium.data.convert import Ids
-    from podium.data.join import Whole
+    from podium.data.lists import Listed, Whole
     from podium.data.sample_signs import SampleSigns
 
 _NO_IDS = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The results of all buckets.
+class Measured(NamedTuple):
+    """The values of runs, and what they show.
 
     Attributes
     ----------
-    evaluations : list of dict of str to Evaluation
+    by_task : list of dict of str to Evaluation
         The evaluations of each task by run.
-    best : dict of str to Run
-        The best items of the truth's users by run, with all items of the last one's score; empty
-        unless a depth was given.
-    items : dict of str to ids
+    tops : mapping of str to Listed
+        The items that each run shows; empty unless they were asked for.
+    items : mapping of str to ids
         All items of each run.
     """
 
-    evaluations: list[dict[str, Evaluation]]
-    best: dict[str, Run]
-    items: dict[str, Ids]
+    by_task: list[dict[str, Evaluation]]
+    tops: Mapping[str, Listed]
+    items: Mapping[str, Ids]
 
 
 @dataclass(frozen=True)
 class _Job:
-    """Measures and conventions that are applied to each bucket of a run."""
+    """A task for each bucket of a run."""
 
-    measures: list[Measure]
-    conventions: Conventions
+    task: Task
     run: str
 
 
@@ -75,13 +70,13 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Bucket:
-    """The results of a bucket: a part per job, the best items by run, and its ids.
+    """The results of a bucket: a part per job, the items shown by run, and its ids.
 
     `users` has the distinct users of each table if a user could be in several buckets.
     """
 
     parts: list[_Part]
-    best: dict[str, Run]
+    tops: dict[str, Listed]
     common: dict[str, _CommonUsers]
     users: list[Ids]
     items: list[Ids]
@@ -103,10 +98,7 @@ class _CommonUsers:
 
         shared = share(truth, run)
         common = common_ids(shared)
-        if shared.names is None:
-            return cls(common.both.size, common.left, common.right)
-        names = shared.names
-        return cls(common.both.size, names.gather(common.left), names.gather(common.right))
+        return cls(common.both.size, shared.ids(common.left), shared.ids(common.right))
 
 
 def measure_buckets(
@@ -114,7 +106,7 @@ def measure_buckets(
     protocol: Protocol,
     todo: Sequence[Task],
     *,
-    depth: int | None,
+    shown: tuple[Conventions, int] | None,
 ) -> Measured:
     """Measure all runs by measures of relevance, as `measure` does with whole tables.
 
@@ -123,8 +115,8 @@ def measure_buckets(
     buckets : Buckets
     protocol : Protocol
     todo : sequence of Task
-    depth : int, optional
-        The number of best items of each list to return. Default: none.
+    shown : (Conventions, int), optional
+        The conventions and the length of the lists of items shown to return. Default: none.
 
     Raises
     ------
@@ -132,14 +124,14 @@ def measure_buckets(
         If measuring whole tables raises. Rows that contradict each other are then named by user
         and item only.
     """
-    from podium.data.best import joined_runs
+    from podium.data.lists import Listed
 
-    jobs = [[_Job(task.measures, task.conventions, run) for run in buckets.runs] for task in todo]
-    work = _Work(buckets, [job for of_task in jobs for job in of_task], depth)
+    jobs = [[_Job(task, run) for run in buckets.runs] for task in todo]
+    work = _Work(buckets, [job for of_runs in jobs for job in of_runs], shown)
     work.measure()
-    evaluations = [{job.run: work.finished(job, protocol) for job in of_task} for of_task in jobs]
-    best = {name: joined_runs(runs) for name, runs in work.best.items() if runs}
-    return Measured(evaluations, best, dict(zip(buckets.runs, work.items[1:], strict=True)))
+    evaluations = [{job.run: work.finished(job, protocol) for job in of_runs} for of_runs in jobs]
+    tops = {name: Listed.joined(parts) for name, parts in work.tops.items() if parts}
+    return Measured(evaluations, tops, dict(zip(buckets.runs, work.items[1:], strict=True)))
 
 
 @dataclass(frozen=True)
@@ -148,42 +140,32 @@ class _Plan:
 
     rows: BucketRows
     facts: Whole
-    grades: NDArray[np.float64]
     jobs: list[_Job]
-    depth: int | None
+    shown: tuple[Conventions, int] | None
     with_users: bool
 
     def measured(self, bucket: int) -> _Bucket:
         """Return the results of a bucket."""
-        from podium.data.best import best_rows, judged_rows
-        from podium.data.ids import as_written, distinct_ids
+        from podium.data.ids import both_written, distinct_ids
 
         truth, runs = self.rows.read(bucket)
         tables = [truth, *runs.values()]
-        whole = [side.whole for side in self.rows.sides]
+        whole = ["user" in side.whole for side in self.rows.sides]
         parts: list[_Part] = []
-        best: dict[str, Run] = {}
+        tops: dict[str, Listed] = {}
         if truth is not None:
             parts = [self.part(truth, runs[job.run], self.facts, job) for job in self.jobs]
-        if truth is not None and self.depth is not None:
-            if self.jobs[0].conventions.unjudged == "skip":
-                runs = {n: judged_rows(run, truth) for n, run in runs.items()}
-            best = {
-                n: best_rows(run, as_written(truth.user, "user" in whole[0], run.user), self.depth)
-                for n, run in runs.items()
-            }
+        if truth is not None and self.shown is not None:
+            tops = {name: top_of(truth, run, *self.shown) for name, run in runs.items()}
         ids: list[tuple[Ids, Ids]] = [
             (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
         ]
         of_truth, *of_runs = [distinct_ids(users) for users, _ in ids]
         return _Bucket(
             parts,
-            best,
+            tops,
             {
-                n: _CommonUsers.of(
-                    as_written(of_truth, "user" in whole[0], users),
-                    as_written(users, "user" in of_run, of_truth),
-                )
+                n: _CommonUsers.of(*both_written((of_truth, users), (whole[0], of_run)))
                 for n, users, of_run in zip(runs, of_runs, whole[1:], strict=True)
             },
             [of_truth, *of_runs] if self.with_users else [],
@@ -192,20 +174,17 @@ class _Plan:
         )
 
     def part(self, truth: Truth, run: Run, facts: Whole, job: _Job) -> _Part:
-        from podium.data.build import ranking_of_some, reads_judged
+        from podium.data.lists import Lists
         from podium.data.sample_signs import SampleSigns
 
         # The whole tables are checked at the end.
-        conventions, mark_judged = job.conventions.with_absent(), reads_judged(job.measures)
-        ranking = ranking_of_some(truth, run, facts, conventions, mark_judged=mark_judged)
-        evaluation = evaluate_ranking(ranking, job.measures, open_ties=conventions.open_ties)
-        if conventions.unjudged == "bounds":
-            bounds = {str(m): judgement_bounds(ranking, m, self.grades) for m in job.measures}
-            evaluation = replace(evaluation, bounds=bounds)
+        conventions, measures = job.task.conventions.with_absent(), job.task.measures
+        lists = Lists.of(truth, run, conventions, facts, measures=measures)
+        ranking = lists.ranking
         nobody = np.zeros(ranking.n_groups, np.bool_)
         is_absent = nobody if ranking.absent is None else ranking.absent
         return _Part(
-            evaluation,
+            evaluate_lists(lists, job.task),
             Relevances.of(ranking),
             SampleSigns.of(ranking),
             bool((ranking.n_items[~is_absent] >= 0).all()),
@@ -216,22 +195,18 @@ class _Plan:
 class _Work:
     """The jobs of all buckets, and their results."""
 
-    def __init__(self, buckets: Buckets, jobs: Sequence[_Job], depth: int | None) -> None:
+    def __init__(
+        self, buckets: Buckets, jobs: list[_Job], shown: tuple[Conventions, int] | None
+    ) -> None:
         self._buckets, self._jobs = buckets, jobs
-        self._plan = _Plan(
-            buckets.rows,
-            buckets.whole,
-            buckets.grades.distinct,
-            list(jobs),
-            depth,
-            buckets.storage.grouped,
-        )
+        is_grouped = buckets.storage.grouped
+        self._plan = _Plan(buckets.rows, buckets.whole, jobs, shown, is_grouped)
         self._sides = [buckets.truth, *buckets.runs.values()]
         self._common: dict[str, list[_CommonUsers]] = {name: [] for name in buckets.runs}
         self._users: list[list[Ids]] = [[] for _ in self._sides]
         self.items: list[Ids] = [_NO_IDS for _ in self._sides]
         self._parts: list[dict[int, _Part]] = [{} for _ in jobs]
-        self.best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
+        self.tops: dict[str, list[Listed]] = {name: [] for name in buckets.runs}
 
     def measure(self) -> None:
         """Measure all buckets, several at a time."""
@@ -245,8 +220,8 @@ class _Work:
         for bucket, result in enumerate(results):
             for parts, part in zip(self._parts, result.parts, strict=False):
                 parts[bucket] = part
-            for name, run in result.best.items():
-                self.best[name].append(run)
+            for name, top in result.tops.items():
+                self.tops[name].append(top)
             for name, common in result.common.items():
                 self._common[name].append(common)
             for users, of_side in zip(result.users, self._users, strict=False):
@@ -287,39 +262,36 @@ class _Work:
         del parts  # so that the parts of each bucket are freed when they are merged
         of_job = self._parts[self._jobs.index(job)]
         merged = merge(of_job.pop(bucket).evaluation for bucket in sorted(of_job))
-        return finished(merged, relevances, Task(job.measures, job.conventions), protocol)
+        return finished(merged, relevances, job.task, protocol)
 
     def _check(self, job: _Job) -> int:
         """Check the ids of the whole tables, and return the number of items of the run."""
-        from podium.data.ids import as_written, joined_ids, share, strings
+        from podium.data.ids import both_written, joined_ids, share, strings
         from podium.data.join import missing_users
         from podium.data.overlap import Side, check_common, common_ids, report_common
 
         number = list(self._buckets.runs).index(job.run) + 1
+        truth, run = self._sides[0], self._sides[number]
         parts = self._common[job.run]
         n_both = sum(part.n_both for part in parts)
         left = joined_ids([part.truth_only for part in parts])
         right = joined_ids([part.run_only for part in parts])
         if self._buckets.rows.is_text:
             left, right = strings(left), strings(right)
-        names = self._sides[0].name, self._sides[number].name
 
         def sides(of_truth: Ids, of_run: Ids) -> tuple[Side, Side]:
             return (
-                Side("the truth", names[0], of_truth, has_rows=False),
-                Side("the run", names[1], of_run, has_rows=False),
+                Side("the truth", truth.name, of_truth, has_rows=False),
+                Side("the run", run.name, of_run, has_rows=False),
             )
 
         users = share(left, right)
         report_common(users, common_ids(users), "user", *sides(left, right), n_more=n_both)
-        if job.conventions.missing == "error" and len(left):
+        if job.task.conventions.missing == "error" and len(left):
             first = users.label(users.left.min())
-            raise missing_users(names[1], len(left), n_both + len(left), first)
-        whole = ["item" in self._sides[i].whole for i in (0, number)]
-        items = (
-            as_written(self.items[0], whole[0], self.items[number]),
-            as_written(self.items[number], whole[1], self.items[0]),
-        )
+            raise missing_users(run.name, len(left), n_both + len(left), first)
+        of_items, whole = (self.items[0], self.items[number]), (truth.whole, run.whole)
+        items = both_written(of_items, ("item" in whole[0], "item" in whole[1]))
         return check_common(share(*items), "item", *sides(*items)).n_right
 
 

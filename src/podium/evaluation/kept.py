@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from podium.metrics import Measure
 from podium.protocol import Conventions
 from podium.types import Labels
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
-    from podium.data.join import Whole
-    from podium.ranking import Ranking
+    from podium.data import Truth
+    from podium.data.lists import Lists, Whole
 
 _SAMPLED_USERS = 10_000
 """The users of curves if the tables are on disk, at equal distances in the order of ids."""
@@ -55,26 +56,23 @@ class KeptTables:
 
         return self.truth if self.facts is None else truth_of_users(self.truth, labels)
 
-    def run_of(self, labels: Labels) -> Run | None:
-        """Return a run with all rows of these users; None if there are none."""
-        from podium.data.some_users import run_of_users
-
-        return self.run if self.facts is None else run_of_users(self.run, labels)
-
     def sampled(self, labels: Labels) -> Labels:
         """Return the users whose lists give a curve: all of them, or some of tables on disk."""
         return labels if self.facts is None else labels[:: labels.size // _SAMPLED_USERS + 1]
 
-    def ranker(self, truth: Truth | None, labels: Labels) -> Callable[..., Ranking] | None:
-        """Return a function from conventions to the lists of users; None without lists.
+    def lists(self, truth: Truth | None, labels: Labels) -> Callable[..., Lists] | None:
+        """Return a function from conventions to the lists of users; None without a truth.
 
-        `truth` is that of these users, from `truth_of`.
+        `truth` is that of these users, from `truth_of`. Tables in memory have further users.
         """
-        from podium.data.build import ranked, ranking_of_some
+        from podium.data import Run
+        from podium.data.lists import Lists, Whole
+        from podium.data.some_users import run_of_users
 
-        if self.facts is None:
-            return None if truth is None else partial(ranked, truth, self.run)
-        run = self.run_of(labels)
-        if truth is None or run is None:
+        if truth is None:
             return None
-        return partial(ranking_of_some, truth, run, self.facts)
+        run = self.run if self.facts is None else run_of_users(self.run, labels)
+        if run is None:
+            run = Run(truth.user[:0], truth.item[:0], np.empty(0))
+        facts = self.facts or Whole(float(truth.relevance.min()))
+        return partial(Lists.of, truth, run, whole=facts)

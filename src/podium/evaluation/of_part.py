@@ -17,7 +17,7 @@ from podium.ranking import Ranking
 
 if TYPE_CHECKING:
     from podium.data import Truth
-    from podium.data.join import Whole
+    from podium.data.lists import Whole
 
 
 def measure_part(
@@ -71,7 +71,7 @@ def measure_part(
     >>> measure_part(truth, run, "rr", lowest=1, missing="zero").values["rr"].tolist()
     [0.0, 1.0]
     """
-    from podium.data.build import ranking_of_some, reads_judged
+    from podium.data.lists import Lists
     from podium.data.opened import Tables
     from podium.data.runs import read_run, read_truth
 
@@ -87,8 +87,7 @@ def measure_part(
     judged = read_truth(_can_be_empty(tables.truth))
     listed = read_run(_can_be_empty(tables.runs[""]))
     facts = _facts(judged, lowest, lists_whole, conventions)
-    mark_judged = reads_judged(measures)
-    ranking = ranking_of_some(judged, listed, facts, conventions, mark_judged=mark_judged)
+    ranking = Lists.of(judged, listed, conventions, facts, measures=measures).ranking
     if facts.lists_whole:
         _refuse_short(ranking)
     result = evaluate_ranking(ranking, measures)
@@ -107,8 +106,7 @@ def _facts(
     truth: Truth, lowest: float, lists_whole: bool | None, conventions: Conventions
 ) -> Whole:
     """Return the facts of the whole tables, or raise if one is missing that matters."""
-    from podium.data.build import threshold_of
-    from podium.data.join import Whole
+    from podium.data.lists import Whole, threshold_of
 
     lowest = _check.number(lowest, "lowest", low=0.0)
     lowest_here = truth.relevance.min(initial=np.inf)

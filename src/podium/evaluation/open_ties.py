@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from podium.errors import arg, warn
 from podium.evaluation.stats.intervals import defined, mean
-from podium.groups import Groups, row_offsets
+from podium.groups import Groups, rows_between
 from podium.metrics import Measure
 from podium.ranking import Ranking
-from podium.types import Mask, Offsets, PerGroup
+from podium.types import Mask, PerGroup
 
 if TYPE_CHECKING:
     from podium.evaluation.evaluation import Evaluation
@@ -89,8 +89,9 @@ def _groups_with_ties(ranking: Ranking) -> NDArray[np.int64]:
 
 def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
     """Return some of the lists, with the items of each score in the opposite order."""
-    offsets, rows = _rows_of(ranking.groups.offsets, groups)
-    ideal_offsets, ideal_rows = _rows_of(ranking.ideal_offsets, groups)
+    sizes, n_ideal = ranking.groups.sizes[groups], ranking.n_relevant[groups]
+    offsets, rows = rows_between(ranking.groups.offsets[groups], sizes)
+    ideal_offsets, ideal_rows = rows_between(ranking.ideal_offsets[groups], n_ideal)
     # The rows of each score lie side by side: the last one takes the place of the first one.
     ends_before = np.append(True, ~ranking.tied[rows][:-1])
     starts = np.flatnonzero(ends_before)
@@ -112,14 +113,6 @@ def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
         n_judged=None if n_judged is None else n_judged[groups],
         of_truth=None,  # no metric reads it
     )
-
-
-def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
-    """Return the offsets of some of the groups, and their rows."""
-    sizes = offsets[groups + 1] - offsets[groups]
-    new = row_offsets(sizes)
-    rows = np.arange(int(new[-1])) + np.repeat(offsets[groups] - new[:-1], sizes)
-    return new, rows
 
 
 def differs(one: PerGroup, other: PerGroup) -> Mask:

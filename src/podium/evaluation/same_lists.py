@@ -29,7 +29,7 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
         The limits of memory and disk.
     """
     from podium.data.buckets import in_buckets
-    from podium.data.same_lists import have_same_lists
+    from podium.data.lists import same_lists
 
     wanted = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
     with in_buckets(tables, storage) as buckets:
@@ -39,7 +39,7 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
         else:
             parts = map(buckets.rows.read, range(buckets.n_buckets))
         return all(
-            have_same_lists(truth, (runs["base"], runs["candidate"]), depth, conventions)
+            same_lists(truth, (runs["base"], runs["candidate"]), conventions, depth)
             for truth, runs in parts
             if truth is not None
             for depth, conventions in wanted
@@ -49,9 +49,7 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
 def _depth(task: Task) -> int | None:
     """Return the number of items that determine the values of a list; None for the whole list."""
     depths = [_depth_of(measure) for measure in task.measures]
-    known = [depth for depth in depths if depth is not None]
-    is_cut = task.conventions.unretrieved == "count" and len(known) == len(depths)
-    return max(known, default=0) if is_cut else None
+    return None if None in depths else max(filter(None, depths), default=0)
 
 
 def _depth_of(measure: Measure) -> int | None:

@@ -21,7 +21,7 @@ from podium._ties import TIES
 from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
-from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
+from podium.evaluation._judgements import Minima, RunValues, Search, distinct_levels
 from podium.evaluation.evaluation import Evaluation
 from podium.metrics import ByMeasure, Measure, parse, parse_all
 from podium.protocol import Protocol
@@ -184,7 +184,7 @@ def judgement_bounds(
     rows = np.flatnonzero(~ranking.judged)
     offsets = kept_offsets(~ranking.judged, ranking.groups.offsets)
     rank = rows + 1 - np.repeat(ranking.groups.offsets[:-1], np.diff(offsets))
-    lists = Lists(ranking, np.arange(ranking.n_groups), value, rank)
+    lists = RunValues(ranking, np.arange(ranking.n_groups), value, rank)
     search = Search(parsed, distinct_levels(parsed, ranking, grades), offsets, lists)
     low, high = search.minima(None, lists).values, 0.0 - search.minima(lists, None).values
     return np.minimum(low, value), np.maximum(high, value)
@@ -369,11 +369,11 @@ def check_supported(measures: Sequence[Measure]) -> None:
         )
 
 
-def _of_pool(pool: UnjudgedPool, measure: Measure) -> tuple[Lists, Lists, Search]:
+def _of_pool(pool: UnjudgedPool, measure: Measure) -> tuple[RunValues, RunValues, Search]:
     """Return the lists of base and candidate, and the search."""
     check_supported([measure])
     base, candidate = (
-        Lists(ranking, group, measure(ranking)[group], rank)
+        RunValues(ranking, group, measure(ranking)[group], rank)
         for ranking, group, rank in (
             (pool.base, pool.base_group, pool.base_rank),
             (pool.candidate, pool.candidate_group, pool.candidate_rank),

@@ -44,11 +44,9 @@ class Shown:
     Attributes
     ----------
     groups : Groups
-        The lists; the label of a list is the position of its user.
+        The lists, one per user; the list of a user can be empty.
     items : int64, (n_rows,)
         The code of each item shown, in the order of `groups`.
-    n_users : int
-        The number of users, with a list or not.
     n_items : int
         The number of items of the catalogue.
     past : int64, (n_interactions,)
@@ -62,22 +60,14 @@ class Shown:
 
     groups: Groups
     items: NDArray[np.int64]
-    n_users: int
     n_items: int
     past: NDArray[np.int64]
     clusters: Labels | None
     features: Callable[[str], tuple[NDArray[np.int64], Features]]
 
-    @property
-    def users(self) -> NDArray[np.int64]:
-        """The position of the user of each item shown, (n_rows,)."""
-        return self.groups.labels[self.groups.index]
-
-    def of_users(self, values: PerGroup) -> PerGroup:
-        """Return the values of lists for all users, nan for users without a list."""
-        result = np.full(self.n_users, np.nan)
-        result[self.groups.labels] = values
-        return result
+    def means(self, values: NDArray[Any]) -> PerGroup:
+        """Return the mean of the values of the items of each list, nan for an empty list."""
+        return _list_means(values, self.groups)
 
 
 def coverage(items: ArrayLike, n_items: int) -> float:
@@ -479,12 +469,14 @@ def gini_values(
     is_mean=False,
 )
 def _coverage(shown: Shown, *, k: int) -> PerGroup:
-    return coverage_values(shown.users, shown.items, shown.n_users, shown.n_items, shown.clusters)
+    groups = shown.groups
+    lists = groups.index, shown.items, groups.n_groups
+    return coverage_values(*lists, shown.n_items, shown.clusters)
 
 
 @register_shown("novelty", reads="catalogue", bounds=_UNBOUNDED)
 def _novelty(shown: Shown, *, k: int) -> PerGroup:
-    return shown.of_users(novelty(shown.items, shown.groups, shown.past))
+    return novelty(shown.items, shown.groups, shown.past)
 
 
 @register_shown(
@@ -495,7 +487,7 @@ def _novelty(shown: Shown, *, k: int) -> PerGroup:
     higher_is_better=False,
 )
 def _gini(shown: Shown, *, k: int) -> PerGroup:
-    return gini_values(shown.users, shown.items, shown.n_users, shown.n_items)
+    return gini_values(shown.groups.index, shown.items, shown.groups.n_groups, shown.n_items)
 
 
 @register_shown(
@@ -506,7 +498,7 @@ def _gini(shown: Shown, *, k: int) -> PerGroup:
     higher_is_better=False,
 )
 def _popularity(shown: Shown, *, k: int) -> PerGroup:
-    return shown.of_users(popularity(shown.items, shown.groups, shown.past))
+    return popularity(shown.items, shown.groups, shown.past)
 
 
 @register_shown(
@@ -517,4 +509,4 @@ def _popularity(shown: Shown, *, k: int) -> PerGroup:
 )
 def _diversity(shown: Shown, *, k: int, column: str = "") -> PerGroup:
     rows, features = shown.features(column)
-    return shown.of_users(diversity(rows, shown.groups, features))
+    return diversity(rows, shown.groups, features)

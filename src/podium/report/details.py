@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from podium._json import plain
 from podium.data import Truth
-from podium.data.build import reads_judged
 from podium.data.users import user_positions
 from podium.errors import PodiumError
 from podium.evaluation import BUILT_IN, Comparison, Evaluation, fill, stats
@@ -115,13 +114,14 @@ def _run_curves(
     result: dict[str, dict[int, float | None]] = {name: {} for name in measures}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each was given with the values
-        if (rank := tables.ranker(truth, users)) is None:
+        every = [tables.measured[text][0] for text in measures.values()]
+        if (lists := tables.lists(truth, users)) is None:
             return result
-        ranked = cache(rank)
+        lists_of = cache(partial(lists, measures=every))
         for name, text in measures.items():
             measure, conventions = tables.measured[text]
             rule = evaluation.undefined_rule(text)
-            ranking = ranked(conventions, mark_judged=reads_judged([measure]))
+            ranking = lists_of(conventions).ranking
             is_included = user_positions(ranking.groups.labels, users) >= 0
             result[name] = {
                 k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, rule)

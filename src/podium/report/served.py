@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium._json import plain
-from podium.data import Run
 from podium.data.items import item_titles
-from podium.data.listed import Listed, listed_items
+from podium.data.users import user_positions
 from podium.evaluation import Evaluation
-from podium.evaluation.kept import KeptTables
 from podium.metrics import parse
 from podium.types import Labels
 
@@ -49,83 +47,85 @@ def worst_served(
     metric, values = parse(measure).metric, evaluation.values[measure]
     order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
     worst = [int(row) for row in order if not np.isnan(values[row])]
-    rows, n_without_list = _with_lists(evaluations, measure, worst, evaluation.labels)
-    lists = _Lists(evaluations, measure, evaluation.labels[rows])
-    title_of = _titles(titles, lists.ids(), evaluation)
+    worst_lists, n_without_list = _with_lists(evaluations, measure, worst, evaluation.labels)
+    every = {item for lists in worst_lists for item in lists.every()}
+    title_of = _titles(titles, every, evaluation)
     users = [
         {
-            "user": str(evaluation.labels[row]),
-            "n_pos": int(evaluation.n_pos[row]),
-            "values": [(name, plain(e.values[measure][row])) for name, e in evaluations.items()],
-            **lists.of_user(place, title_of),
+            "user": str(evaluation.labels[lists.row]),
+            "n_pos": int(evaluation.n_pos[lists.row]),
+            "values": [
+                (name, plain(e.values[measure][lists.row])) for name, e in evaluations.items()
+            ],
+            **lists.as_dict(title_of),
         }
-        for place, row in enumerate(rows)
+        for lists in worst_lists
     ]
     start = {"measure": measure, "run": run, "higher_is_better": metric.higher_is_better}
     return {**start, "users": users, "n_without_list": n_without_list}
 
 
-def _with_lists(
-    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
-) -> tuple[list[int], int]:
-    """Return the first rows of users with a list, and the number of users before without any."""
-    with_list: list[int] = []
-    n_without = 0
-    for start in range(0, min(len(rows), _MOST_SEARCHED), _SEARCHED_TOGETHER):
-        searched = rows[start : start + _SEARCHED_TOGETHER]
-        lists = _Lists(evaluations, measure, labels[searched])
-        for place, row in enumerate(searched):
-            if len(with_list) == _N_USERS:
-                return with_list, n_without
-            has_list = any(shown[place] for shown in lists.shown.values())
-            with_list += [row] * has_list
-            n_without += not has_list
-    return with_list, n_without
+class _User(NamedTuple):
+    """The best items of a user in each run, and the positives that count in some run, as text."""
 
+    row: int
+    shown: dict[str, list[str]]
+    relevant: list[str]
 
-class _Lists:
-    """The best items of some users in each run, and their relevant items, as text."""
+    def every(self) -> set[str]:
+        """Return all items that may be shown."""
+        return {item for items in (*self.shown.values(), self.relevant) for item in items}
 
-    def __init__(self, evaluations: Mapping[str, Evaluation], measure: str, labels: Labels) -> None:
-        tables = {run: e.tables for run, e in evaluations.items() if e.tables}
-        n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
-        lists = {run: _lists(t, measure, labels) for run, t in tables.items()}
-        self.shown = {run: [user.items[:n_items] for user in users] for run, users in lists.items()}
-        # Positives that count in some run, in the order of the truth.
-        self.relevant = [
-            list(dict.fromkeys(item for user in users for item in user.positives))
-            for users in zip(*lists.values(), strict=True)
-        ]
-
-    def ids(self) -> set[str]:
-        """Return the ids of all items that may be shown."""
-        lists = [*(items for run in self.shown.values() for items in run), *self.relevant]
-        return {item for items in lists for item in items}
-
-    def of_user(self, place: int, title_of: Mapping[str, str]) -> dict[str, Any]:
-        """Return the lists of a user, and the relevant items that no list shows."""
-        relevant = self.relevant[place]
-        listed = {item for run in self.shown.values() for item in run[place]}
-        missed = [item for item in relevant if item not in listed]
+    def as_dict(self, title_of: Mapping[str, str]) -> dict[str, Any]:
+        """Return the lists, and the relevant items that no list shows."""
+        listed = {item for items in self.shown.values() for item in items}
+        missed = [item for item in self.relevant if item not in listed]
 
         def shown(item: str) -> dict[str, Any]:
-            return {"text": title_of.get(item, item), "relevant": item in relevant}
+            return {"text": title_of.get(item, item), "relevant": item in self.relevant}
 
         return {
-            "lists": [(run, [*map(shown, lists[place])]) for run, lists in self.shown.items()],
+            "lists": [(run, [*map(shown, items)]) for run, items in self.shown.items()],
             "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
             "n_missed": len(missed),
         }
 
 
-def _lists(tables: KeptTables, measure: str, labels: Labels) -> list[Listed]:
-    """Return the lists of some users as they were measured."""
-    truth, run = tables.truth_of(labels), tables.run_of(labels)
-    if truth is None:
-        return [Listed([], []) for _ in labels]
-    if run is None:
-        run = Run(truth.user[:0], truth.item[:0], np.empty(0))
-    return listed_items(truth, run, labels, tables.conventions_of(measure))
+def _with_lists(
+    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
+) -> tuple[list[_User], int]:
+    """Return the first users with a list, and the number of users before without any."""
+    with_list: list[_User] = []
+    n_without = 0
+    for start in range(0, min(len(rows), _MOST_SEARCHED), _SEARCHED_TOGETHER):
+        searched = rows[start : start + _SEARCHED_TOGETHER]
+        for user in _users(evaluations, measure, searched, labels):
+            if len(with_list) == _N_USERS:
+                return with_list, n_without
+            has_list = any(user.shown.values())
+            with_list += [user] * has_list
+            n_without += not has_list
+    return with_list, n_without
+
+
+def _users(
+    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
+) -> list[_User]:
+    """Return the lists of some users, as they were measured."""
+    labels = labels[rows]
+    users = [_User(row, {run: [] for run in evaluations}, []) for row in rows]
+    n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
+    for run, evaluation in evaluations.items():
+        tables: Any = evaluation.tables
+        if (lists_of := tables.lists(tables.truth_of(labels), labels)) is None:
+            continue
+        lists = lists_of(tables.conventions_of(measure).with_absent(), with_items=True)
+        for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
+            if group >= 0:
+                user.shown[run] = [*map(str, lists.items(group)[:n_items])]
+                positives = map(str, lists.positives(group))
+                user.relevant.extend(item for item in positives if item not in user.relevant)
+    return users
 
 
 def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:

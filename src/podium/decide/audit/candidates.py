@@ -16,7 +16,7 @@ from podium.types import Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class Candidates:
     """The lists of the test users: which rows are positives, and the number of rows per user."""
 
     rows: Part
@@ -29,14 +29,14 @@ class Lists:
         return self.rows.rows(~self.is_positive)
 
 
-def lists_of(price: Pricing, name: str) -> Lists:
+def lists_of(price: Pricing, name: str) -> Candidates:
     """Return the lists of the users with positives."""
     tables = price.tables
     run = tables.list_of(name)
     run = run.rows(present(tables.positives.user, tables.n_users)[run.user])
     sizes = np.bincount(run.user, minlength=tables.n_users)
     users = np.flatnonzero(sizes)
-    return Lists(run, price.is_positive_row(run), users, sizes[users])
+    return Candidates(run, price.is_positive_row(run), users, sizes[users])
 
 
 def catalogue_size(price: Pricing) -> int:
@@ -44,7 +44,7 @@ def catalogue_size(price: Pricing) -> int:
     return int(price.tables.in_train[1].sum())
 
 
-def effect_of_sampling(price: Pricing, name: str, lists: Lists) -> tuple[Effect, ...]:
+def effect_of_sampling(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
     """Return the effect of sampling, if each user has one target; estimated from its ranks."""
     from podium import sampled
 
@@ -75,7 +75,7 @@ def effect_of_sampling(price: Pricing, name: str, lists: Lists) -> tuple[Effect,
     return (Effect(name, text, base.mean, estimate.means[text], base.std_error),)
 
 
-def effect_of_popularity(price: Pricing, name: str, lists: Lists) -> tuple[Effect, ...]:
+def effect_of_popularity(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
     """Return the effect of uneven draws: negatives are drawn again with weights that even them.
 
     The weight of a listed item is the number of users who could have drawn it over the number of
@@ -111,7 +111,7 @@ def popularity_rank(price: Pricing) -> Floats:
     return np.where(price.tables.in_train[1], share[np.minimum(place, share.size - 1)], 0.0)
 
 
-def expected_rank(price: Pricing, lists: Lists, rank: Floats) -> float:
+def expected_rank(price: Pricing, lists: Candidates, rank: Floats) -> float:
     """Return the mean popularity rank of uniform draws from each user's unseen items."""
     tables = price.tables
     in_train = tables.in_train[1]
@@ -126,14 +126,14 @@ def expected_rank(price: Pricing, lists: Lists, rank: Floats) -> float:
     return float(mean[lists.negatives.user].mean())
 
 
-def expected_never(price: Pricing, lists: Lists) -> float:
+def expected_never(price: Pricing, lists: Candidates) -> float:
     """Return the expected number of items that uniform draws of unseen items never draw."""
     n_drawers = _n_drawers(price, lists)[price.tables.in_train[1]]
     mean_draws = lists.negatives.n_rows * n_drawers / max(int(n_drawers.sum()), 1)
     return float(np.exp(-mean_draws).sum())
 
 
-def _n_drawers(price: Pricing, lists: Lists) -> Ints:
+def _n_drawers(price: Pricing, lists: Candidates) -> Ints:
     """Return the number of users who don't own each item, so that it could be drawn for them."""
     tables = price.tables
     excluded = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.decide.audit.candidates import (
-    Lists,
+    Candidates,
     catalogue_size,
     effect_of_popularity,
     effect_of_sampling,
@@ -200,7 +200,7 @@ def _is_uneven(difference: float, rank: Floats, n_negatives: int) -> bool:
     return abs(difference) >= max(_UNEVEN, _SURE * error)
 
 
-def _looks_uniform(price: Pricing, lists: Lists) -> bool:
+def _looks_uniform(price: Pricing, lists: Candidates) -> bool:
     """Return whether the negatives may be uniform draws of unseen items, which can be corrected."""
     rank, negatives = popularity_rank(price), lists.negatives
     if not negatives.n_rows:
@@ -210,7 +210,7 @@ def _looks_uniform(price: Pricing, lists: Lists) -> bool:
     return not (is_uneven or price.tables.is_seen(negatives).any())
 
 
-def _looks_sampled(price: Pricing, lists: Lists) -> bool:
+def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
     if lists.users.size < _LEAST_USERS:
         return False
     counts = np.bincount(lists.sizes)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from podium._numbers import measured
+from podium.data.best import top_rows
 from podium.data.ids import distinct
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import Ints, Part, present
+from podium.decide.audit.tables import Part, present
+from podium.groups import Groups
 
 # A list that is worse than its reverse by this many standard errors is in the wrong order: chance
 # does that to one in 30,000 lists without any information.
@@ -136,7 +138,7 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
 def same_lists(price: Pricing, name: str) -> Finding | None:
     """A run that lists the same best item for almost every user."""
     run = price.tables.list_of(name)
-    best = _best_items(run, price.tables.n_users)
+    best = run.item[top_rows(Groups.from_qid(run.user), run.values, run.item, 1)[1]]
     if best.size < 2:
         return None
     share = np.bincount(best).max() / best.size
@@ -154,16 +156,6 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
         noun="users",
         examples=price.tables.item_examples(best[best == np.bincount(best).argmax()]),
     )
-
-
-def _best_items(run: Part, n_users: int) -> Ints:
-    """Return the first item of each list; of equal scores, the lower id."""
-    best = np.full(n_users, -np.inf)
-    np.maximum.at(best, run.user, run.values)
-    is_best = run.values == best[run.user]
-    item = np.full(n_users, np.iinfo(np.int64).max)
-    np.minimum.at(item, run.user[is_best], run.item[is_best])
-    return item[np.isfinite(best)]
 
 
 CHECKS = (tied_scores, saturated_scores, reversed_scores, below_popularity, same_lists)

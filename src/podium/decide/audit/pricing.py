@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
 
+from podium.data import Run, Truth
 from podium.data.ids import distinct
+from podium.data.lists import Lists, Whole
 from podium.decide.audit.finding import Effect
 from podium.decide.audit.lists import popularity_before, popularity_list, random_list
 from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among, present
-from podium.errors import PodiumError, PodiumWarning
-from podium.evaluation import measure
+from podium.errors import PodiumError
 from podium.evaluation.stats import Summary, summarize
+from podium.protocol import Conventions
 from podium.types import Mask
 
 POPULARITY = "a popularity list"
@@ -88,24 +90,16 @@ class Pricing:
             return values
         if not run.n_rows or not self._share_ids(truth, run):
             return self._worst(truth)
-        from podium import data
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PodiumWarning)
-            try:
-                evaluation = measure(
-                    data.Truth(truth.user, truth.item, truth.values),
-                    data.Run(run.user, run.item, run.values),
-                    [self.request.measure],
-                    missing="zero",
-                    ties=ties,  # pyright: ignore[reportArgumentType]
-                    min_relevance=self.request.given_threshold,
-                )
-            except PodiumError:  # such as lists that are too short for pap@k
-                return values
-        values[np.searchsorted(users, evaluation.labels)] = evaluation.values[
-            str(self.request.measure)
-        ]
+        rules = {"missing": "zero", "ties": ties, "min_relevance": self.request.given_threshold}
+        lists = Lists.of(
+            Truth(truth.user, truth.item, truth.values),
+            Run(run.user, run.item, run.values),
+            Conventions.of(rules),
+            Whole(float(truth.values.min())),
+            measures=[self.request.measure],
+        )
+        with suppress(PodiumError):  # such as lists that are too short for pap@k
+            values[np.searchsorted(users, lists.labels)] = self.request.measure(lists.ranking)
         return values
 
     def summary(self, values: Floats) -> Summary:

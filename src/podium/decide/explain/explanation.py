@@ -118,7 +118,7 @@ def explain(
     >>> explain(truth, run, "ndcg@10", value="0.855").search.matches[0].changes
     ({'gain': 'exp2'},)
     """
-    from podium.data.build import threshold_of
+    from podium.data.lists import threshold_of
     from podium.data.opened import Tables
     from podium.data.runs import read_run, read_truth
 
@@ -137,13 +137,14 @@ def explain(
         compared.append(differences(truth_table, read_truth(theirs.truth)))
     if other_run is not None:
         compared.append(differences(run_table, read_run(theirs.runs[""])))
-    if compared and value is None and like is None:
-        join = Join.of(truth_table, run_table, "zero", ids_ordered=False)
-        join.check(truth_table, run_table, "zero")
-        absent = join.run_group < 0
-        return _explanation(parsed, absent, differences=tuple(compared), **common)
-    threshold_of(truth_table, conventions)  # or raise
-    table = ValueTable(truth_table, run_table, parsed, conventions)
+    only_tables = bool(compared) and value is None and like is None
+    if not only_tables:
+        threshold_of(truth_table, conventions)  # or raise
+    join = Join.of(truth_table, run_table)
+    join.check(all_users=False)
+    if only_tables:
+        return _explanation(parsed, join.is_absent, differences=tuple(compared), **common)
+    table = ValueTable(join, parsed, conventions)
     return _explanation(
         parsed,
         table.lists.absent,

@@ -1,34 +1,35 @@
-"""The lists of a run under any conventions of lists, built as `podium.data.ranking` builds them."""
+"""The lists of a run under any conventions of lists, each made once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from podium._kernels import rank_rows, read_only
-from podium.data import Run, Truth
-from podium.data.build import prepared, ranking_of_rows, rows_of, to_single
-from podium.data.join import Join, Rows
+from podium.data.best import top_rows
+from podium.data.join import Join
+from podium.data.lists import Rows, in_precision, to_single
+from podium.groups import Groups
 from podium.protocol import Conventions
 from podium.ranking import Ranking
-from podium.types import Labels, Mask, PerRow
+from podium.types import Mask
 
 _CHOSEN = (
     *("ties", "single_precision", "unjudged", "unretrieved", "score_above", "min_relevance"),
 )
+_MOST_KNOWN = 4096  # conventions
 _MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
 
 
-class Lists:
-    """The lists of a run for users of a truth.
+class ListsByChoice:
+    """The lists of a run for users of a truth, under any choice of conventions.
 
     Parameters
     ----------
-    truth : Truth
-    run : Run
     join : Join
         The users of both tables.
     given : Conventions
@@ -37,51 +38,23 @@ class Lists:
         The number of ranks that are needed. By default, all of them.
     """
 
-    def __init__(
-        self,
-        truth: Truth,
-        run: Run,
-        join: Join,
-        given: Conventions,
-        depth: int | None = None,
-    ) -> None:
-        self._truth, self._run, self._join, self._depth = truth, run, join, depth
-        self._given = given
-        self._known: dict[tuple[Any, ...], Conventions] = {}
+    def __init__(self, join: Join, given: Conventions, depth: int | None = None) -> None:
+        self._join, self._given, self._depth = join, given, depth
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
         self._top: dict[tuple[Any, ...], Rows] = {}
-
-    @classmethod
-    def of(cls, truth: Truth, run: Run, given: Conventions) -> Lists:
-        """Join a run with its truth."""
-        join = Join.of(truth, run, "zero", ids_ordered=True)
-        join.check(truth, run, "zero")
-        return cls(truth, run, join, given)
-
-    @property
-    def labels(self) -> Labels:
-        """The users, (n_users,)."""
-        return self._join.labels
 
     @property
     def absent(self) -> Mask:
         """Whether the run lacks each user, (n_users,)."""
-        return self._join.run_group < 0
+        return self._join.is_absent
 
-    def top(self, k: int) -> Lists:
+    def top(self, k: int) -> ListsByChoice:
         """Return the lists to rank k, with all rows that a tie could move there."""
-        return Lists(self._truth, self._run, self._join, self._given, k)
+        return ListsByChoice(self._join, self._given, k)
 
-    def users(self, mask: Mask) -> Lists:
+    def users(self, mask: Mask) -> ListsByChoice:
         """Return the lists of some users whom the run has."""
-        join = self._join
-        some = replace(
-            join,
-            run_group=join.run_group[mask],
-            truth_group=join.truth_group[mask],
-            labels=join.labels[mask],
-        )
-        return Lists(self._truth, self._run, some, self._given, self._depth)
+        return ListsByChoice(self._join.of_users(mask), self._given, self._depth)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults.
@@ -93,11 +66,11 @@ class Lists:
         """
         rules = self._rules(choice)
         positive: float = rules.min_relevance or 1.0
-        key = replace(rules, min_relevance=None), self._has_negatives(positive)
+        key = _without_threshold(rules), self._has_negatives(positive)
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
-            self._ranked[key] = ranking_of_rows(self._join, self._rows(rules), positive, rules)
+            self._ranked[key] = self._rows(rules).ranking(rules)
         ranking = replace(self._ranked[key], min_relevance=positive)
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
@@ -106,7 +79,7 @@ class Lists:
         if self._depth is None:
             return self._looked_up(rules)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = replace(rules, ties="worst", min_relevance=None), self._has_negatives(positive)
+        key = replace(_without_threshold(rules), ties="worst"), self._has_negatives(positive)
         if key not in self._top:
             rows = self._looked_up(rules, with_items=True)
             self._top[key] = rows.kept(_near_top(rows, self._depth))
@@ -115,28 +88,17 @@ class Lists:
 
     def _rules(self, choice: Mapping[str, Any]) -> Conventions:
         """Return the conventions of lists in a choice; users without a list are kept."""
-        chosen = {name: choice[name] for name in _CHOSEN if name in choice}
-        key = (*chosen.items(),)
-        if key not in self._known:
-            self._known[key] = self._complete(chosen)
-        return self._known[key]
-
-    def _complete(self, chosen: dict[str, Any]) -> Conventions:
-        n_items = None if chosen.get("unretrieved") == "drop" else self._given.n_items
-        given = {"min_relevance": 1.0, "n_items": n_items, "ties_seed": self._given.ties_seed}
-        fields: dict[str, Any] = {**given, **chosen, "missing": "zero"}
-        return Conventions(**fields)
+        chosen = tuple((name, choice[name]) for name in _CHOSEN if name in choice)
+        return _complete(chosen, self._given.n_items, self._given.ties_seed)
 
     def _looked_up(self, rules: Conventions, *, with_items: bool = False) -> Rows:
         """Return the rows, with the judged ones marked."""
-        run = prepared(self._run, rules)
-        return rows_of(
-            *(self._join, self._truth, run, rules), with_items=with_items, mark_judged=True
-        )
+        join = replace(self._join, run=in_precision(self._join.run, rules))
+        return Rows.of(join, rules, with_items=with_items, mark_judged=True)
 
     def _has_negatives(self, positive: float) -> bool:
         """Return whether the truth contains negatives, without which no list is known as whole."""
-        return bool(self._truth.relevance.min() < positive)
+        return bool(self._join.truth.relevance.min() < positive)
 
     def tied(self, *, with_equal: bool) -> Mask:
         """Return the users whose list can depend on the order of equal float32 scores, (n_users,).
@@ -144,13 +106,12 @@ class Lists:
         Ties of items of equal relevance that are both judged, or both not, have no effect. They
         count `with_equal`.
         """
-        result = np.zeros(self.labels.size, np.bool_)
+        result = np.zeros(self._join.labels.size, np.bool_)
         for unjudged in ("negative", "skip"):
             rows = self._rows(self._rules({"unjudged": unjudged}))
             single = to_single(rows.score)
-            kind = (
-                rows.relevance if rows.judged is None else np.where(rows.judged, rows.relevance, -1)
-            )
+            judged: Any = rows.judged
+            kind = np.where(judged, rows.relevance, -1)
             users = np.repeat(np.arange(result.size), np.diff(rows.offsets))
             kinds, is_tied = kind.copy(), np.zeros(kind.size, np.bool_)
             rank_rows(rows.offsets, read_only(single), kind, 1.0, kinds, is_tied)
@@ -165,33 +126,39 @@ class Lists:
         """Return the conventions of lists whose values give the same lists."""
         rows = self._rows(self._rules({}))
         listed = self._rows(self._rules({"unretrieved": "drop"}))
+        whole_lists: Any = self._looked_up(self._rules({}))
         is_tied = self.tied(with_equal=with_equal).any()
         differs = {
             "ties": is_tied,
             "single_precision": is_tied,
-            "unjudged": rows.judged is None or not self._all_judged(),
+            "unjudged": not np.all(whole_lists.judged),
             "unretrieved": rows.ideal[1].size != listed.ideal[1].size
             or (rows.n_whole != listed.n_whole).any()
             or (rows.n_judged != listed.n_judged).any(),
-            "score_above": (to_single(self._run.score) <= 0).any(),
+            "score_above": (to_single(self._join.run.score) <= 0).any(),
             "low_grades": (rows.ideal[1] != 1.0).any(),
         }
         without = {name for name, has_effect in differs.items() if not has_effect}
-        return {*without, "score_above", "single_precision"} if self._run.is_order else without
+        return {*without, "score_above", "single_precision"} if self._join.run.is_order else without
 
-    def _all_judged(self) -> bool:
-        """Return whether the whole lists contain judged items only."""
-        rows = Lists(self._truth, self._run, self._join, self._given)._rows(self._rules({}))
-        return rows.judged is None or bool(rows.judged.all())
+
+@lru_cache(_MOST_KNOWN)
+def _complete(
+    chosen: tuple[tuple[str, Any], ...], n_items: int | None, ties_seed: int
+) -> Conventions:
+    fields: dict[str, Any] = {"min_relevance": 1.0, "ties_seed": ties_seed, **dict(chosen)}
+    n_items = None if fields.get("unretrieved") == "drop" else n_items
+    return Conventions(**fields, missing="zero", n_items=n_items)
+
+
+@lru_cache(_MOST_KNOWN)
+def _without_threshold(rules: Conventions) -> Conventions:
+    return replace(rules, min_relevance=None)
 
 
 def _near_top(rows: Rows, k: int) -> Mask:
     """Return which rows have the k best scores of their list in single precision."""
-    single, no_rows = to_single(rows.score), np.empty(0)
-    ordered: PerRow = single.copy()
-    rank_rows(rows.offsets, read_only(single), no_rows, 1.0, ordered, np.empty(0, np.bool_))
-    sizes = np.diff(rows.offsets)
-    least = np.full(sizes.size, np.inf)
-    has_rows = sizes > 0
-    least[has_rows] = ordered[(rows.offsets[:-1] + np.minimum(sizes, k) - 1)[has_rows]]
-    return single >= np.repeat(least, sizes)
+    single, groups = to_single(rows.score), Groups(rows.join.labels, rows.offsets)
+    offsets, best = top_rows(groups, single, np.zeros(single.size, np.int64), k)
+    least = np.append(single[best], np.inf)[offsets[1:] - 1]  # any number for an empty list
+    return single >= np.repeat(least, groups.sizes)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.data import Run, Truth
+from podium.data.join import Join
 from podium.decide.explain.grid import (
     Choice,
     Sums,
@@ -18,7 +18,7 @@ from podium.decide.explain.grid import (
     pooled_mean,
     with_options,
 )
-from podium.decide.explain.lists import Lists
+from podium.decide.explain.lists import ListsByChoice
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.protocol import Conventions
@@ -33,15 +33,15 @@ class ValueTable:
 
     Parameters
     ----------
-    truth : Truth
-    run : Run
+    join : Join
+        The users of truth and run.
     measure : Measure
-    given : Conventions, optional
-        The conventions of podium's value; its defaults if they are not passed.
+    given : Conventions
+        The conventions of podium's value.
 
     Attributes
     ----------
-    lists : Lists
+    lists : ListsByChoice
     measure : Measure
     has_threshold : bool
         Whether min_relevance was passed.
@@ -49,21 +49,18 @@ class ValueTable:
         All conventions of the measure; the first value of each is the default.
     """
 
-    def __init__(
-        self, truth: Truth, run: Run, measure: Measure, given: Conventions | None = None
-    ) -> None:
-        given = Conventions() if given is None else given
+    def __init__(self, join: Join, measure: Measure, given: Conventions) -> None:
         self.measure = measure
         self.has_threshold = given.min_relevance is not None
-        grades = np.unique(truth.relevance[truth.relevance > 0])
-        self.conventions = conventions(measure, grades.tolist(), given)
-        self.lists = self._shortened(Lists.of(truth, run, given))
+        grades = np.unique(join.truth.relevance)
+        self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
+        self.lists = self._shortened(ListsByChoice(join, given))
         self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
         self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}
         self._sums: dict[tuple[int, str], Sums] = {}  # by the id of known values
 
-    def _shortened(self, lists: Lists) -> Lists:
+    def _shortened(self, lists: ListsByChoice) -> ListsByChoice:
         """Return the lists to rank k if the measure reads no further."""
         if self.measure.k is None or self.measure.metric.needs:
             return lists
