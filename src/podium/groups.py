@@ -119,7 +119,7 @@ class Groups:
 
     def rows_of(self, group: int) -> NDArray[np.int64]:
         """Return the rows of a group, given its number."""
-        rows = np.arange(self.offsets[group], self.offsets[group + 1])
+        rows = np.arange(int(self.offsets[group]), int(self.offsets[group + 1]))
         return rows if self.order is None else self.order[rows]
 
     def gather(self, values: NDArray[A]) -> NDArray[A]:
@@ -201,4 +201,4 @@ def rows_between(starts: NDArray[np.int64], sizes: Counts) -> tuple[Offsets, NDA
     (array([0, 1, 3]), array([7, 2, 3]))
     """
     offsets = row_offsets(sizes)
-    return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    return offsets, np.arange(int(offsets[-1])) + np.repeat(starts - offsets[:-1], sizes)

@@ -16,17 +16,18 @@ from scipy import stats as scipy_stats
 from podium.errors import ArgumentError
 from podium.evaluation import stats
 from podium.evaluation.stats import ClusteredMean, clustered_mean, crossed_mean, letters
+from podium.evaluation.stats.means import INTERVAL_METHODS, IntervalMethod
 
 NAN = float("nan")
 
 
-@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
+@pytest.mark.parametrize("method", INTERVAL_METHODS)
 @pytest.mark.parametrize(
     ("values", "mean", "end"),
     [([], NAN, NAN), ([NAN], NAN, NAN), ([0.4], 0.4, NAN), ([0.5] * 7, 0.5, 0.5)],
 )
 def test_summary_of_few_or_constant_values(
-    values: list[float], mean: float, end: float, method: stats.IntervalMethod
+    values: list[float], mean: float, end: float, method: IntervalMethod
 ) -> None:
     found = stats.summarize(values, method=method, bounds=(0, 1))
     np.testing.assert_array_equal([found.mean, *found.interval], [mean, end, end])

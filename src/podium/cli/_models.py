@@ -27,7 +27,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         If the model or loss is unknown, or if an option has no effect with this model.
     """
     from podium import _check
-    from podium.metrics import parse_relevance
+    from podium.metrics.measures import parse_relevance
 
     if model.k is not None:
         _check.cutoff(model.k, name="-k")

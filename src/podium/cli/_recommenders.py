@@ -70,7 +70,7 @@ def _of_fit(job: Job) -> dict[str, Any]:
     """
     from podium import recommenders
     from podium.errors import ArgumentError
-    from podium.metrics import parse_relevance
+    from podium.metrics.measures import parse_relevance
 
     validation, name = job.validation, job.model.model
     if validation.eval_metric is not None:

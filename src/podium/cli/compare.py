@@ -57,8 +57,9 @@ def compare(
     from podium._files import Named, refuse_same
     from podium.cli import _render
     from podium.errors import ArgumentError
-    from podium.evaluation import PAIRS, per_user_columns
     from podium.evaluation import compare as compare_runs
+    from podium.evaluation.comparison import PAIRS
+    from podium.evaluation.evaluation import per_user_columns
     from podium.results import renderer_of
 
     if len(runs) < 2:

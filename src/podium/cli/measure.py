@@ -47,7 +47,7 @@ def measure(
     large.check()
     from podium.cli import _render
     from podium.evaluation import measure as measure_run
-    from podium.evaluation import per_user_columns
+    from podium.evaluation.evaluation import per_user_columns
     from podium.report.evaluations import EvaluationRenderer
 
     protocol = scoring.in_force(columns, DEFAULT_MEASURES)
@@ -80,7 +80,7 @@ def check_segments(protocol: Protocol, users: Path | None) -> None:
     """Refuse segments without what they need, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
-    from podium.evaluation import BUILT_IN
+    from podium.evaluation.segments import BUILT_IN
 
     if "engagement" in protocol.by and all(measure.k is None for measure in protocol.measures):
         raise ArgumentError("--by engagement needs a measure with a cutoff, such as pap@10.")

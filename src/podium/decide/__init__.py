@@ -1,8 +1,9 @@
 """Decisions on rankings: replacing a model, faults of evaluations, and differences of numbers."""
 
-from podium.decide.audit import Audit, Effect, Finding, audit
+from podium.decide.audit.audit import audit
+from podium.decide.audit.finding import Audit, Effect, Finding
 from podium.decide.claims import Claim
-from podium.decide.explain import Explanation, explain
+from podium.decide.explain.explanation import Explanation, explain
 from podium.decide.gate import gate
 from podium.decide.result import Gate
 from podium.decide.rules import read_guards

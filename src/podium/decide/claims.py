@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from podium._json import plain
 from podium._numbers import measured
-from podium.evaluation import BUILT_IN, UnjudgedRange
+from podium.evaluation import UnjudgedRange
+from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.stats import Interval
 
 Verdict: TypeAlias = Literal["superior", "equal", "non-inferior", "inferior", "cannot tell"]

@@ -18,9 +18,10 @@ from podium.decide.state import State
 from podium.decide.ties import ties_of
 from podium.decide.unjudged import Unjudged
 from podium.errors import ArgumentError, arg
-from podium.evaluation import BUILT_IN, divide
+from podium.evaluation import divide
 from podium.evaluation.from_runs import measure_runs, open_tables
 from podium.evaluation.same_lists import read_same_lists
+from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields, toml
 from podium.protocol.protocol import Measures

@@ -15,9 +15,9 @@ from podium.evaluation.stats import (
     Interval,
     betting_interval,
     repeated_interval,
-    running_means,
     spending_boundaries,
 )
+from podium.evaluation.stats.clustered import running_means
 from podium.metrics import Measure
 from podium.types import PerGroup
 

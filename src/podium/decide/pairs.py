@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from podium.evaluation import Evaluation
 from podium.evaluation.open_ties import differs
-from podium.evaluation.stats import ClusteredMean, clustered_mean, differences, weighted_mean
+from podium.evaluation.stats import ClusteredMean, clustered_mean, differences
+from podium.evaluation.stats.intervals import weighted_mean
 from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup
 

@@ -7,12 +7,12 @@ values over groups are here, so metrics only return values per group.
 from typing import TYPE_CHECKING
 
 from podium.evaluation.alignment import merge
-from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
-from podium.evaluation.evaluation import Evaluation, fill, per_user_columns
+from podium.evaluation.comparison import Comparison, Difference, compare_evaluations
+from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import measure
 from podium.evaluation.of_part import measure_part
-from podium.evaluation.segments import BUILT_IN, Segment, divide
+from podium.evaluation.segments import Segment, divide
 from podium.evaluation.several_runs import compare
 from podium.evaluation.unjudged import (
     DifferenceBounds,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from podium.evaluation.scorer import make_scorer
 
 __all__ = [
-    "BUILT_IN",
-    "PAIRS",
     "Comparison",
     "Difference",
     "DifferenceBounds",
@@ -39,14 +37,12 @@ __all__ = [
     "difference_bounds",
     "divide",
     "evaluate",
-    "fill",
     "judgement_bounds",
     "labels_to_settle",
     "make_scorer",
     "measure",
     "measure_part",
     "merge",
-    "per_user_columns",
 ]
 
 

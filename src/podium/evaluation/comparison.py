@@ -20,7 +20,8 @@ from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
-from podium.metrics import ByMeasure, Measure, parse
+from podium.metrics import Measure, parse
+from podium.metrics.measures import ByMeasure
 from podium.results import Result
 from podium.types import Labels
 

@@ -18,7 +18,8 @@ from podium.evaluation.kept import KeptTables
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import Summary
-from podium.metrics import ByMeasure, Measure, parse
+from podium.metrics import Measure, parse
+from podium.metrics.measures import ByMeasure
 from podium.protocol import Protocol
 from podium.protocol.protocol import NO_PROTOCOL, OF_TABLES
 from podium.results import Result

@@ -15,7 +15,8 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation.evaluation import fill
 from podium.evaluation.from_rankings import refuse_undefined
 from podium.evaluation.from_runs import warn_of_unread
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.ranking import Ranking
 

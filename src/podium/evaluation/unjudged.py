@@ -23,7 +23,8 @@ from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Minima, RunValues, Search, distinct_levels
 from podium.evaluation.evaluation import Evaluation
-from podium.metrics import ByMeasure, Measure, parse, parse_all
+from podium.metrics import Measure, parse, parse_all
+from podium.metrics.measures import ByMeasure
 from podium.protocol import Protocol
 from podium.protocol.conventions import WITH_RANGES, has_range
 from podium.ranking import Ranking, kept_offsets

@@ -22,14 +22,7 @@ from podium.metrics._registry import (
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, f1, hit_rate, precision, r_precision, rbp, recall, rr
 from podium.metrics.judgements import bpref, judged
-from podium.metrics.measures import (
-    ByMeasure,
-    Measure,
-    get,
-    parse,
-    parse_all,
-    parse_relevance,
-)
+from podium.metrics.measures import Measure, get, parse, parse_all
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import (
     Categories,
@@ -45,7 +38,6 @@ from podium.metrics.two_way import pauc2
 __all__ = [
     "REGISTRY",
     "SHOWN",
-    "ByMeasure",
     "Categories",
     "Measure",
     "Metric",
@@ -70,7 +62,6 @@ __all__ = [
     "pap",
     "parse",
     "parse_all",
-    "parse_relevance",
     "pauc",
     "pauc2",
     "popularity",

@@ -19,7 +19,8 @@ from podium._arrays import check_arrays
 from podium.errors import ArgumentError, arg, warn
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
-from podium.metrics import Measure, parse, parse_relevance
+from podium.metrics import Measure, parse
+from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.objective import Parameters, times

@@ -17,7 +17,8 @@ from podium.rankers import fitting
 from podium.rankers.estimator import FitData, LinearScores
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import LinearObjective, times
-from podium.rankers.solvers import KEEP, SOLVERS, Solution, Validate
+from podium.rankers.solvers import SOLVERS, Solution
+from podium.rankers.solvers._common import KEEP, Validate
 from podium.types import Progress
 
 

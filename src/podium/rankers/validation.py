@@ -8,7 +8,8 @@ import numpy as np
 
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.rankers.objective import defined_mean
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow

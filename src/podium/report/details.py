@@ -18,8 +18,9 @@ from podium._json import plain
 from podium.data import Truth
 from podium.data.users import user_positions
 from podium.errors import PodiumError
-from podium.evaluation import BUILT_IN, Comparison, Evaluation, fill, stats
-from podium.evaluation.segments import by_quantile
+from podium.evaluation import Comparison, Evaluation, stats
+from podium.evaluation.evaluation import fill
+from podium.evaluation.segments import BUILT_IN, by_quantile
 from podium.metrics import Measure, parse
 from podium.report.figures import bin_values
 from podium.types import Labels, PerGroup, Undefined

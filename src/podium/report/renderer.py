@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from podium import _check
 from podium.data.frames import as_frame
 from podium.errors import ArgumentError, arg
-from podium.metrics import ByMeasure
+from podium.metrics.measures import ByMeasure
 from podium.report import figures, pages
 from podium.report._page import write
 from podium.report._types import Figure, Provenance, Report, Table

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from podium import _check, metrics
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure, parse, parse_relevance
-from podium.metrics.measures import listed_measures
+from podium.metrics import Measure, parse
+from podium.metrics.measures import listed_measures, parse_relevance
 from podium.results import renderer_of
 from podium.sampled.design import Floats, Ints
 

@@ -10,7 +10,8 @@ from podium import _check
 from podium._json import plain
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
-from podium.metrics import ByMeasure, Measure
+from podium.metrics import Measure
+from podium.metrics.measures import ByMeasure
 from podium.results import Result
 from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measure

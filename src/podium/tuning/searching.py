@@ -12,7 +12,8 @@ from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError, arg
 from podium.executors import Executor
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import Recommender
 from podium.tuning import fitting

@@ -10,7 +10,8 @@ from typing import Any
 
 from podium.errors import arg
 from podium.losses.pap import PApLoss, PApTarget
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.rankers import fitting, inputs
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.objective import Parameters, times

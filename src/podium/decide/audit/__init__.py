@@ -4,8 +4,3 @@ The tables are read into common codes (`reading`, `tables`), ids in two spelling
 (`vocabulary`), and each check returns a Finding or None. `Pricing` measures lists with and without
 a fault. A new check is one function in the CHECKS of its module.
 """
-
-from podium.decide.audit.audit import audit
-from podium.decide.audit.finding import Audit, Effect, Finding
-
-__all__ = ["Audit", "Effect", "Finding", "audit"]

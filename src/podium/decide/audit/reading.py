@@ -21,7 +21,7 @@ from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError, arg
-from podium.metrics import parse_relevance
+from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol
 
 _CANDIDATES = ("uniform",)

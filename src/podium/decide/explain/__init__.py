@@ -1,8 +1,7 @@
 """Why two numbers differ: conventions of measures, and differences of tables."""
 
-from podium.decide.explain.explanation import Explanation, explain
 from podium.decide.explain.search import Match, Search
 from podium.decide.explain.tables import Differences, Line
 from podium.decide.explain.waterfall import Step, Waterfall
 
-__all__ = ["Differences", "Explanation", "Line", "Match", "Search", "Step", "Waterfall", "explain"]
+__all__ = ["Differences", "Line", "Match", "Search", "Step", "Waterfall"]

@@ -16,7 +16,8 @@ from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.results import Result

@@ -10,7 +10,7 @@ import numpy as np
 from podium import presets
 from podium.decide.explain.search import package_choices
 from podium.decide.explain.table import ValueTable, changes
-from podium.evaluation import fill
+from podium.evaluation.evaluation import fill
 from podium.types import PerGroup
 
 _TOLERANCE = 1e-12

@@ -5,25 +5,17 @@ arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSO
 """
 
 from podium.evaluation.stats.betting import betting_interval
-from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
+from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean
 from podium.evaluation.stats.comparing import PairedTest, holm, paired
 from podium.evaluation.stats.crossed import crossed_mean
-from podium.evaluation.stats.intervals import Interval, differences, weighted_mean
+from podium.evaluation.stats.intervals import Interval, differences
 from podium.evaluation.stats.lettering import letters
-from podium.evaluation.stats.means import (
-    INTERVAL_METHODS,
-    IntervalMethod,
-    Summary,
-    pooled,
-    summarize,
-)
+from podium.evaluation.stats.means import Summary, pooled, summarize
 from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
 
 __all__ = [
-    "INTERVAL_METHODS",
     "ClusteredMean",
     "Interval",
-    "IntervalMethod",
     "PairedTest",
     "Summary",
     "betting_interval",
@@ -35,8 +27,6 @@ __all__ = [
     "paired",
     "pooled",
     "repeated_interval",
-    "running_means",
     "spending_boundaries",
     "summarize",
-    "weighted_mean",
 ]

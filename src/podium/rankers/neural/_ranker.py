@@ -22,7 +22,8 @@ from podium.rankers.inputs import Rows
 from podium.rankers.neural import _training
 from podium.rankers.neural._network import ACTIVATIONS, Network, Standard, hidden_sizes
 from podium.rankers.objective import Labels, Parameters
-from podium.rankers.solvers import Solution, Validate
+from podium.rankers.solvers import Solution
+from podium.rankers.solvers._common import Validate
 from podium.types import PerRow, Progress, RowIndex
 
 

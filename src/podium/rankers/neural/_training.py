@@ -14,7 +14,8 @@ from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.neural._network import Network, Standard, blocks
 from podium.rankers.objective import Labels, Parameters, Point, dot, loss_at
-from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
+from podium.rankers.solvers import History, Settings, Solution
+from podium.rankers.solvers._common import StopReason, Validate
 from podium.types import PerRow, Progress, RowIndex
 
 _START = int.from_bytes(b"weights")  # separates the first weights from other draws of a seed

@@ -4,15 +4,7 @@ A solver is a function (objective, settings, validate, progress) -> Solution in 
 """
 
 from podium.rankers.solvers._bundle import Bundle
-from podium.rankers.solvers._common import (
-    KEEP,
-    History,
-    Settings,
-    Solution,
-    Solver,
-    StopReason,
-    Validate,
-)
+from podium.rankers.solvers._common import History, Settings, Solution, Solver
 from podium.rankers.solvers._descent import Stochastic, Subgradient
 from podium.rankers.solvers._lbfgs import LBFGS
 
@@ -24,14 +16,4 @@ SOLVERS: dict[str, Solver] = {
 }
 """Every solver by its name."""
 
-__all__ = [
-    "KEEP",
-    "LBFGS",
-    "SOLVERS",
-    "History",
-    "Settings",
-    "Solution",
-    "Solver",
-    "StopReason",
-    "Validate",
-]
+__all__ = ["LBFGS", "SOLVERS", "History", "Settings", "Solution", "Solver"]

@@ -17,7 +17,8 @@ from podium._arrays import Arrays
 from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.executors.local import or_threads
-from podium.metrics import Measure, parse_relevance
+from podium.metrics import Measure
+from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
 from podium.recommenders._base import Items, best_items
