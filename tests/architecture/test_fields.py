@@ -1,0 +1,86 @@
+"""Which modules read each field of a protocol."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.architecture.test_sources import TREES
+
+from podium._fields import FIELDS
+
+VALUES = ("Protocol", "Conventions")
+# The modules that declare, parse and print fields read all of them.
+DECLARING = ("_fields.py", "protocol/", "cli/", "testing/")
+READERS = {
+    "measures": "decide/pairs.py decide/rules.py evaluation/same_lists.py evaluation/unjudged.py",
+    "min_relevance": "data/lists.py decide/audit/reading.py decide/explain/grid.py "
+    "decide/explain/lists.py decide/explain/table.py",
+    "low_grades": "data/lists.py decide/explain/grid.py",
+    "ties": "data/lists.py decide/explain/grid.py",
+    "missing": "data/lists.py decide/explain/grid.py evaluation/in_buckets.py "
+    "evaluation/of_part.py",
+    "unjudged": "data/lists.py data/unjudged.py decide/explain/grid.py decide/gate.py "
+    "evaluation/of_part.py evaluation/several_runs.py",
+    "unretrieved": "data/lists.py decide/explain/grid.py",
+    "single_precision": "data/lists.py decide/explain/grid.py",
+    "score_above": "data/lists.py decide/explain/grid.py",
+    "n_items": "data/lists.py evaluation/of_part.py",
+    "ties_seed": "data/lists.py",
+    "undefined": "decide/explain/grid.py evaluation/evaluation.py evaluation/from_runs.py "
+    "evaluation/of_part.py evaluation/unjudged.py",
+    "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py",
+    "weight": "decide/gate.py evaluation/segments.py",
+    "cluster": "decide/gate.py evaluation/segments.py",
+    "level": "decide/claiming.py evaluation/evaluation.py",
+    "interval": "evaluation/evaluation.py evaluation/several_runs.py",
+    "bootstrap_seed": "evaluation/comparison.py evaluation/evaluation.py",
+    "n_permutations": "evaluation/comparison.py",
+}
+"""The modules of each field. A line should become shorter; a new module needs a reason."""
+
+
+def test_each_field_is_read_where_the_table_says() -> None:
+    readers: dict[str, set[str]] = defaultdict(set)
+    for module, tree in TREES.items():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and not module.startswith(DECLARING):
+                for field in _read(function):
+                    readers[field].add(module)
+    fields = {name for name, field in FIELDS.items() if field.stage != "tables"} - {"like"}
+    assert set(READERS) == fields
+    assert {field: " ".join(sorted(modules)) for field, modules in readers.items()} == READERS
+
+
+def _read(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the fields that a function reads from a Protocol or Conventions."""
+    arguments = (*function.args.args, *function.args.kwonlyargs)
+    values = {a.arg for a in arguments if a.annotation and ast.unparse(a.annotation) in VALUES}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_value(node.value, values):
+            values |= {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in READERS
+            and _is_value(node.value, values)
+        ):
+            yield node.attr
+
+
+def _is_value(node: ast.expr, values: set[str]) -> bool:
+    """Return whether an expression is a Protocol, a Conventions or a Task, by its form."""
+    if isinstance(node, ast.Name):
+        return node.id in values
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("protocol", "conventions")
+    if not isinstance(node, ast.Call):
+        return False
+    made = ast.unparse(node.func)
+    if made in (*VALUES, "Protocol.of", "Protocol.read", "Protocol.like"):
+        return True
+    if made == "replace":
+        return _is_value(node.args[0], values)
+    makers = (".conventions", ".replace", ".task", ".with_absent")
+    return made.endswith(makers) and _is_value(node.func.value, values)  # type: ignore[attr-defined]
