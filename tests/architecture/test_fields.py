@@ -31,8 +31,8 @@ READERS = {
     "undefined": "decide/explain/grid.py evaluation/evaluation.py evaluation/from_runs.py "
     "evaluation/of_part.py evaluation/unjudged.py",
     "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py",
-    "weight": "decide/gate.py evaluation/segments.py",
-    "cluster": "decide/gate.py evaluation/segments.py",
+    "weight": "decide/gate.py evaluation/users.py",
+    "cluster": "decide/gate.py evaluation/users.py",
     "level": "decide/claiming.py evaluation/evaluation.py",
     "interval": "evaluation/evaluation.py evaluation/several_runs.py",
     "bootstrap_seed": "evaluation/comparison.py evaluation/evaluation.py",

@@ -12,7 +12,7 @@ from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import measure
 from podium.evaluation.of_part import measure_part
-from podium.evaluation.segments import Segment, divide
+from podium.evaluation.segments import Segment
 from podium.evaluation.several_runs import compare
 from podium.evaluation.unjudged import (
     DifferenceBounds,
@@ -21,6 +21,7 @@ from podium.evaluation.unjudged import (
     judgement_bounds,
     labels_to_settle,
 )
+from podium.evaluation.users import divide
 
 if TYPE_CHECKING:
     from podium.evaluation.scorer import make_scorer

@@ -8,6 +8,7 @@ import numpy as np
 
 from podium._text import counted
 from podium.errors import arg, warn
+from podium.evaluation.evaluation import Evaluation
 from podium.metrics import Measure
 from podium.types import LowGrades, PerGroup
 
@@ -105,3 +106,33 @@ def warn_of_fractions(
 
 def _names_with_verb(measures: Sequence[Measure]) -> str:
     return f"{', '.join(map(str, measures))} {'is' if len(measures) == 1 else 'are'}"
+
+
+def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -> None:
+    """Warn if a mean depends on an order of equal scores that nobody chose.
+
+    Parameters
+    ----------
+    like : str, optional
+        The package whose conventions apply, but whose order is not defined.
+    evaluations : mapping of run to Evaluation
+    """
+    found = [
+        (f"{name} of {run}" if run else name, effect)
+        for run, evaluation in evaluations.items()
+        for name, effect in evaluation.open_ties()
+    ]
+    if not found:
+        return
+    name, effect = found[0]
+    more = [other for other, _ in found[1:]]
+    start = "The order of equal scores"
+    if like is not None:
+        start = f"{like} leaves the order of equal scores open, and it"
+    warn(
+        f"{start} decides the value of {effect.n_lists:,} of "
+        f"{effect.n_groups:,} lists. {name} is between {effect.last:.4f} (relevant items last, as "
+        f"reported) and {effect.first:.4f} (relevant items first)."
+        + (f" It also matters for {', '.join(more)}." if more else "")
+        + f" Break ties in the model, or pass {arg.ties()} to choose an order."
+    )

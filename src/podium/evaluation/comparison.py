@@ -16,7 +16,6 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, user_frame
-from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -206,7 +205,7 @@ class Comparison(Result):
         mask = None if segment is None else segment.mask
         is_all = self.pairs == "all"
         effects = {
-            run: {name: {"ties": plain(vars(effect))} for name, effect in open_ties(e, mask)}
+            run: {name: {"ties": plain(vars(effect))} for name, effect in e.open_ties(mask)}
             for run, e in self.evaluations.items()
         }
         return {

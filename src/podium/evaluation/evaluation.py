@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +15,10 @@ from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError, arg
 from podium.evaluation import stats
 from podium.evaluation.kept import KeptTables
-from podium.evaluation.open_ties import open_ties
+from podium.evaluation.open_ties import OpenTies, differs
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import Summary
+from podium.evaluation.stats.intervals import defined, mean
 from podium.metrics import Measure, parse
 from podium.metrics.measures import ByMeasure
 from podium.protocol import Protocol
@@ -248,6 +249,24 @@ class Evaluation(Result):
         """
         return user_frame({"": self})
 
+    def open_ties(self, mask: Mask | None = None) -> Iterator[tuple[str, OpenTies]]:
+        """Yield the measures whose mean depends on the order of equal scores, with the effect.
+
+        Means over few such lists are left out, and those that the order changes too little to be
+        seen. `mask` selects the groups; by default, all count.
+        """
+        rows: Any = slice(None) if mask is None else mask
+        for name, best in self.best.items():
+            if best is self.values[name]:  # no list has ties
+                continue
+            last, first = self.values[name][rows], best[rows]
+            changed = int(differs(last, first).sum())
+            if changed:
+                means = [mean(defined(self.filled(name, v))[0]) for v in (last, first)]
+                effect = OpenTies(changed, last.size, *means)
+                if effect.matters:
+                    yield name, effect
+
     def per_group(self) -> dict[str, PerGroup]:
         """Return the values of the measures that are means over groups."""
         return {n: values for n, values in self.values.items() if parse(n).metric.is_mean}
@@ -267,7 +286,7 @@ class Evaluation(Result):
         for name in self.bounds:
             low, high = self.bounds_of_mean(name, mask)
             result[name]["unjudged"] = {"low": plain(low), "high": plain(high)}
-        for name, effect in open_ties(self, mask):
+        for name, effect in self.open_ties(mask):
             result[name]["ties"] = plain(vars(effect))
         if pooled:
             for name in self.weights:

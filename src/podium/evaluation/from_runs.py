@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from podium.errors import arg, warn
+from podium.evaluation._hints import warn_of_open_ties
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import (
@@ -17,9 +18,8 @@ from podium.evaluation.from_rankings import (
 )
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.kept import KeptTables
-from podium.evaluation.open_ties import warn_of_open_ties
-from podium.evaluation.segments import cluster_and_weight, divide
 from podium.evaluation.shown import check_tables, shown_values, top_of
+from podium.evaluation.users import cluster_and_weight, divide
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task

@@ -6,22 +6,16 @@ lists only, so that lists without such ties cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import arg, warn
-from podium.evaluation.stats.intervals import defined, mean
 from podium.groups import Groups, rows_between
 from podium.metrics import Measure
 from podium.ranking import Ranking
 from podium.types import Mask, PerGroup
-
-if TYPE_CHECKING:
-    from podium.evaluation.evaluation import Evaluation
 
 _FEW = 0.01  # share of the lists up to which their order is not mentioned
 
@@ -118,51 +112,3 @@ def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
 def differs(one: PerGroup, other: PerGroup) -> Mask:
     """Return which values differ, beyond rounding."""
     return ~np.isclose(one, other, rtol=1e-12, atol=1e-12, equal_nan=True)
-
-
-def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tuple[str, OpenTies]]:
-    """Yield the measures whose mean depends on the order of equal scores, over all or some lists.
-
-    Means over few such lists are left out, and those that the order changes too little to be seen.
-    """
-    rows: Any = slice(None) if mask is None else mask
-    for name, best in evaluation.best.items():
-        if best is evaluation.values[name]:  # no list has ties
-            continue
-        last, first = evaluation.values[name][rows], best[rows]
-        changed = int(differs(last, first).sum())
-        if changed:
-            means = [mean(defined(evaluation.filled(name, v))[0]) for v in (last, first)]
-            effect = OpenTies(changed, last.size, *means)
-            if effect.matters:
-                yield name, effect
-
-
-def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -> None:
-    """Warn if a mean depends on an order of equal scores that nobody chose.
-
-    Parameters
-    ----------
-    like : str, optional
-        The package whose conventions apply, but whose order is not defined.
-    evaluations : mapping of run to Evaluation
-    """
-    found = [
-        (f"{name} of {run}" if run else name, effect)
-        for run, evaluation in evaluations.items()
-        for name, effect in open_ties(evaluation)
-    ]
-    if not found:
-        return
-    name, effect = found[0]
-    more = [other for other, _ in found[1:]]
-    start = "The order of equal scores"
-    if like is not None:
-        start = f"{like} leaves the order of equal scores open, and it"
-    warn(
-        f"{start} decides the value of {effect.n_lists:,} of "
-        f"{effect.n_groups:,} lists. {name} is between {effect.last:.4f} (relevant items last, as "
-        f"reported) and {effect.first:.4f} (relevant items first)."
-        + (f" It also matters for {', '.join(more)}." if more else "")
-        + f" Break ties in the model, or pass {arg.ties()} to choose an order."
-    )

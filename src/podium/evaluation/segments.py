@@ -1,21 +1,15 @@
-"""Segments of the groups, by their number of positives or a column of users, and other columns."""
+"""Segments of the groups, by their number of positives or a column of users."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from podium import _check
-from podium.errors import ArgumentError, arg
-from podium.protocol import Protocol
-from podium.types import Counts, Labels, Mask, PerGroup
-
-if TYPE_CHECKING:
-    from podium.evaluation.evaluation import Evaluation
+from podium.errors import ArgumentError
+from podium.types import Counts, Labels, Mask
 
 BUILT_IN = ("engagement", "n_pos")
 """The segments that need no table of users."""
@@ -78,109 +72,3 @@ def numbers_in_order(name: str) -> list[str | float]:
     """Return the key that sorts names by the numbers in them: n_pos 7-13 before n_pos 14-29."""
     parts = re.split(r"(\d+(?:\.\d+)?)", name)
     return [float(part) if i % 2 else part for i, part in enumerate(parts)]
-
-
-def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Evaluation:
-    """Add segments: built-in ones by name, all others by a column of `users`.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    by : sequence of str
-        The segments: "engagement", "n_pos", or columns of `users`. Repeated names have no effect.
-    users : path, frame or mapping of columns, optional
-        A table with a user column and the columns that `by` names.
-
-    Raises
-    ------
-    ArgumentError
-        If `users` is passed and `by` names none of its columns, or names one of them that is also
-        a built-in segment.
-    """
-    from podium.data.users import has_user_column, user_column
-
-    if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"{arg.by} must be a sequence of names of segments, got {by!r}.")
-    for name in BUILT_IN:
-        if users is not None and name in by and has_user_column(users, name):
-            raise ArgumentError(
-                f"{arg.by(name)} is a column of users and a division by the number of positives. "
-                "Rename the column."
-            )
-    if users is not None and all(name in BUILT_IN for name in by):
-        raise ArgumentError(
-            f"{arg.users} has no effect, because {arg.by} names none of its columns. Add a column "
-            f"of users to {arg.by}, or leave out {arg.users}."
-        )
-    labels = evaluation.labels if evaluation.users is None else evaluation.users
-    for name in dict.fromkeys(by):
-        has_no_column = users is None or name in BUILT_IN
-        key = None if has_no_column else user_column(users, name, labels)
-        evaluation = evaluation.segmented(name, key)
-    return evaluation
-
-
-def cluster_and_weight(users: Any, protocol: Protocol, labels: Labels) -> dict[str, Any]:
-    """Return the cluster and the weight of each user, from the columns that a protocol names.
-
-    Parameters
-    ----------
-    users : path, frame or mapping of columns
-        A table with a user column and these columns.
-    protocol : Protocol
-    labels : (n_groups,)
-        The users.
-
-    Returns
-    -------
-    dict
-        "cluster", str (n_groups,), and "weight", float64, (n_groups,); each is None if the protocol
-        names no column for it.
-
-    Raises
-    ------
-    ArgumentError
-        If a user has no value, or a weight that is not a finite number >= 0.
-    """
-    cluster, weight = (
-        None if column is None else _required(users, name, column, labels)
-        for name, column in (("cluster", protocol.cluster), ("weight", protocol.weight))
-    )
-    return {
-        "cluster": cluster,
-        "weight": None if weight is None else _numbers(weight, str(protocol.weight), labels),
-    }
-
-
-def _required(users: Any, name: str, column: str, labels: Labels) -> Labels:
-    """Return a column with a value for each user, or raise."""
-    from podium.data.users import user_values
-
-    values = user_values(users, column, labels)
-    is_unknown = values == ""
-    if is_unknown.any():
-        first = _check.label(labels[is_unknown.argmax()])
-        raise ArgumentError(
-            f"{arg.users} has no {column} for {int(is_unknown.sum())} of {labels.size} users, "
-            f"first {first}. {arg[name]} needs a value for each user."
-        )
-    return values
-
-
-def _numbers(texts: Labels, column: str, labels: Labels) -> PerGroup:
-    """Return weights, or raise if one is not a finite number >= 0."""
-    try:
-        weights = texts.astype(np.float64)
-    except ValueError:
-        raise ArgumentError(
-            f"{arg.weight} must be a column of numbers, but {column} has text."
-        ) from None
-    is_wrong = ~np.isfinite(weights) | (weights < 0)
-    if is_wrong.any():
-        first = is_wrong.argmax()
-        raise ArgumentError(
-            f"{arg.weight} must be >= 0 and finite for each user, but {column} is not for "
-            f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
-            f"({texts[first]})."
-        )
-    return weights

@@ -11,8 +11,8 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
 from podium.evaluation.from_runs import measure_runs, open_tables, warn_of_unread
-from podium.evaluation.segments import divide
 from podium.evaluation.unjudged import UnjudgedRanges
+from podium.evaluation.users import divide
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
