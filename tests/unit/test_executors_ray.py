@@ -184,6 +184,7 @@ def _tables(folder: Path) -> tuple[Path, Path]:
     return folder / "truth", folder / "run"
 
 
+@pytest.mark.long
 def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
     tables, executor = _tables(tmp_path), _ray(3)
     storages = [Storage(executor=e) for e in (None, executor)]
