@@ -18,7 +18,7 @@ def measure_all(folder: str) -> None:
     names = [
         name.removesuffix("@k") + ("" if entry.cutoff == "none" else "@10")
         for name, entry in metrics.REGISTRY.items()
-        if name != "auc"  # requires complete lists, and has the same kernel as pap
+        if name not in ("auc", "pauc2")  # require complete lists, and have the kernel of pap
     ]
     podium.measure(f"{folder}/truth.parquet", f"{folder}/run.parquet", names)
 

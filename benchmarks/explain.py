@@ -128,14 +128,17 @@ def _bought_before(user: Any, item: Any, n_users: int) -> Any:
 def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     """Return the shares of cases by what the search finds."""
     from podium.data import read_run, read_truth
+    from podium.data.join import Join
     from podium.decide.explain.search import distinct
     from podium.decide.explain.table import ValueTable
     from podium.metrics import parse
+    from podium.protocol import Conventions
 
     rng = np.random.default_rng(0)
     counts: Counter[str] = Counter()
+    join = Join.of(read_truth(truth), read_run(run))
     for text in MEASURES:
-        table = ValueTable(read_truth(truth), read_run(run), parse(text))
+        table = ValueTable(join, parse(text), Conventions())
         found = distinct(table)
         for _ in range(n_cases // len(MEASURES)):
             counts.update(_outcome(table, found, rng))

@@ -60,7 +60,7 @@ def test_error_has_two_parts(name: str, ranks: list[int], measure: str) -> None:
 def test_sample_of_everything_is_ranking_all(name: str, ranks: list[int], measure: str) -> None:
     result = planned(name, ranks, measure, 50, [MANY - 1], n_items=MANY)
     full_sample = next(design for design in result.designs if design.kind == "fixed")
-    assert full_sample.std_error == pytest.approx(result.everything.std_error, abs=1e-9)
+    assert full_sample.std_error == pytest.approx(result.everything.std_error, abs=1e-7)
     assert full_sample.bias == pytest.approx(0.0, abs=1e-9)
 
 
