@@ -197,9 +197,10 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
 def _population(user: Any, item: Any, split: Any) -> Any:
     """Return the values of item neighbours (base) and EASE (candidate) for every test user."""
     from podium import recommenders
-    from podium.data.columns import Columns
-    from podium.data.storage import Storage
-    from podium.decide.pairs import read_pairs
+    from podium.data.opened import Tables
+    from podium.decide.pairs import Pairs
+    from podium.evaluation import divide
+    from podium.evaluation.from_runs import measure_runs
     from podium.protocol import Protocol
 
     train = {"user": user[split.train], "item": item[split.train]}
@@ -207,17 +208,11 @@ def _population(user: Any, item: Any, split: Any) -> Any:
     keep = np.isin(truth["user"], train["user"]) & np.isin(truth["item"], train["item"])
     truth = {name: column[keep] for name, column in truth.items()}
     models = recommenders.get("item-knn"), recommenders.get("ease")
-    runs = [_run(model.fit(train), np.unique(truth["user"])) for model in models]
-    return read_pairs(
-        truth,
-        *runs,
-        protocol=Protocol.of(MEASURES, by="engagement"),
-        columns=Columns(),
-        users=None,
-        catalogue=None,
-        items=None,
-        storage=Storage(),
-    )
+    base, candidate = (_run(model.fit(train), np.unique(truth["user"])) for model in models)
+    protocol = Protocol.of(MEASURES)
+    tables = Tables.open(protocol, truth, {"base": base, "candidate": candidate})
+    measured = measure_runs(tables, protocol)
+    return Pairs.of(divide(measured["base"], ["engagement"]), measured["candidate"])
 
 
 def _run(model: Any, users: NDArray[Any]) -> dict[str, Any]:
@@ -273,17 +268,19 @@ def _claims(pairs: Any, looks: Any, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
     from podium.decide.gate import claims
     from podium.decide.rules import Rules
     from podium.decide.state import State
-    from podium.metrics import parse_all
+    from podium.protocol import Protocol
 
-    n, measures = pairs.n_users, tuple(parse_all(MEASURES[: len(limits)]))
+    n, protocol = pairs.n_users, Protocol.of(MEASURES[: len(limits)])
     sizes = (n,) if looks == "once" else tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS))
     horizon = n if looks == "until horizon" else None
-    rules = Rules(measures, tuple(limits), 0.95, looks, horizon)
+    rules = Rules(protocol, tuple(limits), looks, horizon)
     return [*claims(State(rules, pairs, sizes))]
 
 
 def _differences(pairs: Any, measure: str) -> NDArray[np.float64]:
-    return pairs.candidate[measure] - pairs.base[measure]
+    from podium.metrics import parse
+
+    return pairs.of_measure(parse(measure)).differences
 
 
 def _drawn(population: Any, size: int, rng: np.random.Generator) -> Any:
@@ -293,17 +290,19 @@ def _drawn(population: Any, size: int, rng: np.random.Generator) -> Any:
 def _exchanged(pairs: Any, share: float, rng: np.random.Generator) -> Any:
     """Return pairs in which base and candidate changed places for a share of the users."""
     is_exchanged = rng.random(pairs.n_users) < share
-    base, candidate = pairs.base, pairs.candidate
-    return replace(
-        pairs,
-        base={name: np.where(is_exchanged, candidate[name], base[name]) for name in base},
-        candidate={name: np.where(is_exchanged, base[name], candidate[name]) for name in base},
-    )
+    columns = dict(pairs.columns)
+    for name in (n for n in pairs.columns if n.startswith("base ")):
+        other = "candidate " + name.removeprefix("base ")
+        base, candidate = pairs.columns[name], pairs.columns[other]
+        columns[name] = np.where(is_exchanged, candidate, base)
+        columns[other] = np.where(is_exchanged, base, candidate)
+    return replace(pairs, columns=columns)
 
 
 def _undivided(pairs: Any) -> Any:
     """Return pairs without segments."""
-    return replace(pairs, segments={})
+    whole = {name: c for name, c in pairs.columns.items() if not name.startswith("segment ")}
+    return replace(pairs, columns=whole)
 
 
 def _share_exchanged(population: Any, size: int) -> float:
