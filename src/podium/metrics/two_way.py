@@ -72,7 +72,7 @@ def pauc2(ranking: Ranking, *, alpha: float = 0.5, beta: float = 0.5) -> PerGrou
     -----
     Ties: a tied pair counts 0 with ``ties="worst"``, and one half with ``ties="average"``.
     With alpha=0 and beta=1, the value is auc.
-    Cost: eight passes over the lists, each down to the last negative that counts.
+    Cost: up to seven passes over the lists, each down to the last negative that counts.
 
     References
     ----------
@@ -107,7 +107,9 @@ def _correct(ranking: Ranking, top_pos: PerGroup, top_neg: PerGroup) -> PerGroup
     """
     total = np.zeros(ranking.n_groups)
     for (n_pos, part_pos), (n_neg, part_neg) in itertools.product(_ends(top_pos), _ends(top_neg)):
-        total += part_pos * part_neg * _passes.ordered_pairs(ranking, n_pos, n_neg)[0]
+        weight = part_pos * part_neg
+        if weight.any():
+            total += weight * _passes.ordered_pairs(ranking, n_pos, n_neg)[0]
     return total
 
 
