@@ -98,7 +98,6 @@ def gate_any_time(lists: Lists) -> Callable[[], Values]:
                 "ndcg@10",
                 margin=0.002,
                 guards=GUARDS,
-                sequential=True,
                 state=Path(folder) / "state",
             )
         return {claim.measure: claim.difference for claim in result.claims}

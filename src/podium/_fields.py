@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from podium.types import (
 
 _PACKAGES: tuple[str, ...] = typing.get_args(Package)
 
-Stage: TypeAlias = Literal["tables", "lists", "values", "means"]
+Stage: TypeAlias = Literal["tables", "lists", "values", "means", "gate"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Field:
 
     Attributes
     ----------
-    stage : {"tables", "lists", "values", "means"}
-        The stage that reads it.
+    stage : {"tables", "lists", "values", "means", "gate"}
+        The stage that reads it. A file has the rules of the gate in its table [gate].
     text : str
         What it is, for the help, the documents and the comments of a file.
     metavar : str
@@ -105,6 +106,23 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
             "their names."
         )
     return names
+
+
+def _limits(value: Any, name: str) -> tuple[tuple[Any, float], ...]:
+    """Return measures with their limits, given a mapping, or texts such as "rr:-0.1"."""
+    given = cast("Any", [value] if isinstance(value, str) else value)
+    parts: Any = given.items() if isinstance(value, Mapping) else given
+    try:
+        pairs = [part.rpartition(":")[::2] if isinstance(part, str) else part for part in parts]
+        limits = [(measure, float(limit) + 0.0) for measure, limit in pairs]  # -0.0 becomes 0.0
+    except (TypeError, ValueError):
+        limits = [(None, math.nan)]
+    if not all(measure and math.isfinite(limit) for measure, limit in limits):
+        raise ArgumentError(
+            f"{arg[name]} must have measures with finite limits, such as {{'recall@50': -0.005}} "
+            f"or 'recall@50:-0.005', got {value!r}."
+        )
+    return tuple(limits)
 
 
 FIELDS: dict[str, Field] = {
@@ -245,5 +263,40 @@ FIELDS: dict[str, Field] = {
     "relevance": _column("Column of relevances in the truth.", "relevance, rating or label"),
     "score": _column("Column of scores in the run.", "score or prediction"),
     "rank": _column("Column of ranks in the run, 1 for the best.", "rank"),
+    "margin": Field(
+        "gate",
+        "Largest acceptable loss in the primary measure, in its units.",
+        "X",
+        "0",
+        partial(_check.number, low=0.0),
+    ),
+    "guards": Field(
+        "gate",
+        "Other measures, and the difference that each must stay above (below, if lower values are "
+        "better), such as recall@50:-0.005.",
+        "MEASURE:LIMIT",
+        "none",
+        _limits,
+        is_list=True,
+    ),
+    "sequential": Field(
+        "gate",
+        "Whether the gate is used again as more users arrive, with a state.",
+        "true|false",
+        "true if there is a state",
+        _check.flag,
+    ),
+    "horizon": Field(
+        "gate",
+        "Number of users at which the test ends. It makes the intervals shorter.",
+        "N",
+        "none",
+        _check.cutoff,
+    ),
 }
 """The fields of a protocol, by name."""
+
+OF_GATE = "gate"
+"""The table of a file, and the key of a JSON form, with the rules of the gate."""
+
+RULES_OF_GATE = tuple(name for name, field in FIELDS.items() if field.stage == "gate")

@@ -98,7 +98,7 @@ def test_out_has_the_format_of_its_suffix(podium: Run) -> None:
         assert Path(name).read_text() == podium("gate", *PASS, "--format", format).out
 
 
-SEQUENTIAL = ("--sequential", "--state", "s")
+SEQUENTIAL = ("--state", "s")
 
 
 def some(name: str, users: range) -> str:
@@ -150,8 +150,8 @@ REFUSED = """
 --users users.csv --by contry | contry country
 --users few.csv --weight w | --users '39 of 40' --weight
 --sequential | --sequential --state
---state s | --state --sequential
---sequential --state s --users users.csv --weight visits | --weight --sequential --horizon
+--no-sequential --state s | --state --sequential
+--sequential --state s --users users.csv --weight visits | --weight --state --horizon
 --sequential --state none/s | --state none/s
 --sequential --state old | old
 """

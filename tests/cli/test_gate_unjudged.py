@@ -56,7 +56,7 @@ REFUSED = """
 --unjudged bounds --labels l.txt | --labels .parquet
 --unjudged bounds --labels no/l.csv | --labels no/l.csv
 --unjudged bounds --labels l.csv --out l.csv | '--out l.csv' '--labels l.csv'
---unjudged bounds --sequential --state s | '--unjudged bounds' --sequential
+--unjudged bounds --state s | '--unjudged bounds' --state
 --unjudged bounds --guard pap@3:0 | '--unjudged bounds' pap@3
 """
 

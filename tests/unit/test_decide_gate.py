@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from tests.raised import raises
 from tests.unit.gate_tables import BASE, CANDIDATE, PAST, TRUTH, USERS, N, Table, with_text_ids
 
+from podium import measure
 from podium.data import pool_unjudged
-from podium.decide import Gate, gate, read_guards
+from podium.decide import Gate, gate
 from podium.decide.claims import Claim
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.evaluation import labels_to_settle
 from podium.evaluation.stats import Interval
+from podium.protocol import Protocol
 
 NAN = float("nan")
 
@@ -84,7 +86,7 @@ def test_ids_of_tables_may_be_numbers_or_text(is_text: tuple[bool, ...]) -> None
 
 
 SHOWN = {"coverage@2": -1.0, "novelty@2": -5.0}
-SEQUENTIAL = {"sequential": True, "state": "s"}
+SEQUENTIAL = {"state": "s"}
 BOUNDS = {"unjudged": "bounds"}
 
 
@@ -100,7 +102,6 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"guards": {"novelty": 0}}, ()),
     ({"margin": -0.1}, ("margin",)),
     ({"margin": "x"}, ("margin",)),
-    ({"guards": ["rr"]}, ("guards",)),
     ({"guards": {"rr": None}}, ("guards",)),
     ({"guards": {"rr": math.nan}}, ("guards",)),
     ({"guards": {"map@5": 0, "ap@5": 0}}, ("measures", "guards")),
@@ -120,16 +121,16 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (weights(rest=0.0), ("weight",)),
     ({"sequential": "false"}, ("sequential",)),
     ({"sequential": True}, ("sequential", "state")),
-    ({"state": "s"}, ("state", "sequential")),
-    ({"horizon": 9}, ("horizon", "sequential")),
+    ({"sequential": False, "state": "s"}, ("state", "sequential")),
+    ({"horizon": 9}, ("horizon", "state")),
     ({**SEQUENTIAL, "horizon": 0}, ("horizon",)),
-    ({**SEQUENTIAL, "by": "n_pos"}, ("by", "sequential")),
-    ({**SEQUENTIAL, "weight": "visits", "users": USERS}, ("weight", "sequential", "horizon")),
-    ({**SEQUENTIAL, "guards": SHOWN, "catalogue": PAST, "horizon": 99}, ("sequential",)),
-    ({**SEQUENTIAL, "guards": {"dcg@5": 0}}, ("sequential", "horizon")),
+    ({**SEQUENTIAL, "by": "n_pos"}, ("by", "state")),
+    ({**SEQUENTIAL, "weight": "visits", "users": USERS}, ("weight", "state", "horizon")),
+    ({**SEQUENTIAL, "guards": SHOWN, "catalogue": PAST, "horizon": 99}, ("state",)),
+    ({**SEQUENTIAL, "guards": {"dcg@5": 0}}, ("state", "horizon")),
     ({**SEQUENTIAL, "state": "none/s"}, ("state",)),
     ({**SEQUENTIAL, "state": "."}, ("state",)),
-    ({**SEQUENTIAL, **BOUNDS, "horizon": 9}, ("unjudged", "sequential")),
+    ({**SEQUENTIAL, **BOUNDS, "horizon": 9}, ("unjudged", "state")),
     ({**BOUNDS, "protocol": "pap@3"}, ("unjudged",)),
     ({**BOUNDS, "guards": {"hit_rate@1": -0.1}}, ("unjudged",)),
 ]
@@ -155,22 +156,25 @@ def test_a_cluster_can_have_any_name() -> None:
     assert means[0] == means[1]
 
 
-def test_guards_are_read_from_texts() -> None:
-    assert read_guards(["ap(norm=min)@10:-0.5", "rr:0", "topk_loss@3:1e-3"]) == {
-        "ap(norm=min)@10": -0.5,
-        "rr": 0.0,
-        "topk_loss@3": 0.001,
-    }
-    assert read_guards([]) == {}
+def test_guards_may_be_texts_and_rules_of_a_protocol() -> None:
+    texts = ["ap(norm=min)@10:-0.5", "rr:0", "topk_loss@3:1e-3"]
+    limits = {"ap(norm=min)@10": -0.5, "rr": 0.0, "topk_loss@3": 0.001}
+    protocol = Protocol.of("ndcg@5", guards=texts, margin=0.1)
+    assert protocol == Protocol.of("ndcg@5", guards=limits, margin=0.1)
+    assert protocol.replace(guards=()) == Protocol.of("ndcg@5", margin=0.1)
+    result = gate(TRUTH, BASE, CANDIDATE, protocol)
+    assert result.protocol["gate"] == {"margin": 0.1, "guards": limits}
+    assert [claim.limit for claim in result.claims] == [-0.1, *limits.values()]
+    with pytest.warns(PodiumWarning, match="margin"):
+        measure(TRUTH, BASE, protocol, margin=0.2)
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [["recall@50"], ["recall@50:"], [":-0.1"], ["rr:x"], ["rr:nan"], ["rr:inf"], ["rr:0", "rr:-1"]],
+    "texts", [["recall@50"], ["recall@50:"], [":-0.1"], ["rr:x"], ["rr:nan"], ["rr:inf"], 1]
 )
-def test_guards_of_another_form_are_refused(texts: list[str]) -> None:
-    with raises(ArgumentError, "guard"):
-        read_guards(texts)
+def test_guards_of_another_form_are_refused(texts: Any) -> None:
+    with raises(ArgumentError, "guards"):
+        Protocol.of(guards=texts)
 
 
 # Gains of an interval, the limit of the gain, and the verdict.

@@ -35,7 +35,7 @@ def of(users: set[int], table: Mapping[str, Any]) -> Table:
 
 def look(chosen: set[int], /, *, changed: Table | None = None, **options: Any) -> Gate:
     """Use the gate with the rows of some users, and the state s in the working folder."""
-    arguments: dict[str, Any] = {"guards": GUARDS, "sequential": True, "state": "s", **options}
+    arguments: dict[str, Any] = {"guards": GUARDS, "state": "s", **options}
     judged, base, candidate = (of(chosen, table) for table in (TRUTH, BASE, CANDIDATE))
     return gate(judged, base, changed or candidate, "ndcg@5", **arguments)
 
@@ -110,7 +110,7 @@ def test_rows_in_another_order_ids_as_text_and_other_names_of_measures_go_on() -
         for table in (TRUTH, BASE, CANDIDATE)
     )
     guards = {"R@5": -0.2, "TopK_Loss@3": 0.2}
-    second = gate(judged, base, candidate, "ndcg@5", guards=guards, sequential=True, state="s")
+    second = gate(judged, base, candidate, "ndcg@5", guards=guards, state="s")
     assert second.look == {"number": 2, "n_users": 45, "n_new": 25, "horizon": None}
     assert [claim.measure for claim in second.claims] == ["ndcg@5", *guards]
     third = look(THIRD, interval="bootstrap", bootstrap_seed=5)  # no value depends on them

@@ -33,6 +33,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "level": st.floats(1e-9, 0.999),
     "interval": st.from_type(types.IntervalMethod),
     **dict.fromkeys(NAMES, st.text()),
+    "margin": st.floats(0, 1),
+    "guards": st.dictionaries(st.sampled_from(all_measures()), st.floats(-1, 1), max_size=2),
+    "sequential": st.booleans(),
+    "horizon": st.integers(1, 9),
 }
 
 
@@ -50,7 +54,7 @@ PROTOCOLS = st.fixed_dictionaries({}, optional=VALUES).map(possible)
 @example(Protocol.of("ndcg", user="\x7f"))
 def test_text_is_read_as_an_equal_value_with_the_same_digest(protocol: Protocol) -> None:
     for fields in (tomllib.loads(protocol.to_toml()), protocol.as_json()):
-        assert Protocol.of(**fields) == protocol
+        assert Protocol.of_json(fields) == protocol
     changes: Any = {**dict.fromkeys(NAMES, "x"), "level": 0.5, "bootstrap_seed": 10}
     other = protocol.replace(interval="t", **changes)
     assert other.digest() == protocol.digest()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from podium._fields import FIELDS
+from podium._fields import FIELDS, OF_GATE
 from podium._grammar import word
 from podium.cli import _messages
 from podium.cli._options import MEASURE, ColumnNames, texts_by_name
@@ -101,7 +101,8 @@ class Given:
         """Say which protocol was in force, if it comes from a file or changes a package's."""
         if self.file is not None or (protocol.package and protocol.changed()):
             source = "" if self.file is None else f" of {self.file}"
-            _messages.say(f"the protocol{source} is {', '.join(_words(protocol.as_json()))}.")
+            stated = {n: v for n, v in protocol.as_json().items() if n != OF_GATE}
+            _messages.say(f"the protocol{source} is {', '.join(_words(stated))}.")
 
 
 def _words(stated: Mapping[str, Any]) -> list[str]:

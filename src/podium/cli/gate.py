@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -41,10 +40,8 @@ class Looks:
     ----------
     sequential
         Use the gate again as more users arrive. The probability of a false claim in any look is
-        then at most that of a single look. Requires --state. --no-sequential uses the gate once,
-        whatever a file states.
-    horizon : N
-        Number of users at which the test ends. It makes the intervals shorter.
+        then at most that of a single look. --state implies it, and is required.
+        --no-sequential uses the gate once, whatever a file states.
     state : FILE
         File that keeps the users of all looks. The first look creates it.
     """
@@ -63,7 +60,7 @@ def gate(
     candidate: Annotated[Path, typer.Argument()],
     measure: Annotated[list[str] | None, Sets("measures"), MEASURE] = None,
     margin: float | None = None,
-    guard: Annotated[list[str] | None, Sets("guards"), Sets("guard")] = None,
+    guard: Annotated[list[str] | None, Sets("guards")] = None,
     users: Path | None = None,
     by: list[str] | None = None,
     cluster: str | None = None,
@@ -92,8 +89,6 @@ def gate(
         Run of the model that may replace it.
     measure : MEASURE
         The primary measure. Default: ndcg@10.
-    margin : X
-        Largest acceptable loss in the primary measure, in its units. Default: 0.
     guard : MEASURE:LIMIT
         Another measure, and the difference that it must stay above, such as recall@50:-0.005 (stay
         below, if lower values are better). coverage, gini, novelty and popularity require
@@ -119,15 +114,19 @@ def gate(
 
     names = run_names([base, candidate])
     protocol = conventions.in_force(
-        columns, ["ndcg@10"], measures=_one(measure), by=by, cluster=cluster, weight=weight
+        *(columns, ["ndcg@10"]),
+        measures=_one(measure),
+        by=by,
+        cluster=cluster,
+        weight=weight,
+        margin=margin,
+        guards=guard,
+        sequential=looks.sequential,
+        horizon=looks.horizon,
     )
+    if looks.sequential is False and looks.horizon is None:
+        protocol = protocol.replace(horizon=None)  # that of the file is one of repeated looks
     check_labels(labels, protocol)
-    own = {
-        "margin": margin,
-        "guards": decide.read_guards(guard or []) or None,
-        "sequential": looks.sequential,
-        "horizon": looks.horizon,
-    }
     with large.storage("deciding") as storage:
         result = decide.gate(
             truth,
@@ -140,7 +139,6 @@ def gate(
             state=looks.state,
             names=(names[0], names[1]),
             storage=storage,
-            **_rules(conventions.file, own),
         )
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
@@ -151,18 +149,6 @@ def gate(
     _render.write_result(shown, format, out or [], markdown=shown.to_markdown, junit=junit)
     conventions.say(protocol)
     return _status(result, fail_on)
-
-
-def _rules(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rules of the gate: the options, or else those of the file of the protocol."""
-    from podium import _check
-    from podium.protocol import toml
-
-    rules = {} if file is None else toml.rules_of_gate(file)
-    _check.known_parameters(f"[{toml.OF_GATE}] of {file}", [*own], rules)
-    if own["sequential"] is False:
-        rules.pop("horizon", None)  # a single look has none
-    return rules | {name: value for name, value in own.items() if value is not None}
 
 
 def _one(measures: list[str] | None) -> list[str] | None:

@@ -6,7 +6,6 @@ from podium.decide.claims import Claim
 from podium.decide.explain.explanation import Explanation, explain
 from podium.decide.gate import gate
 from podium.decide.result import Gate
-from podium.decide.rules import read_guards
 
 __all__ = [
     "Audit",
@@ -18,5 +17,4 @@ __all__ = [
     "audit",
     "explain",
     "gate",
-    "read_guards",
 ]

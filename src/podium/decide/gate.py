@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -23,7 +22,7 @@ from podium.evaluation.from_runs import measure_runs, open_tables
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.unjudged import UnjudgedRanges
-from podium.protocol import Protocol, ProtocolFields, toml
+from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
@@ -36,13 +35,9 @@ def gate(
     candidate: Any,
     protocol: Protocol | Measures = "ndcg@10",
     *,
-    margin: float = 0.0,
-    guards: Mapping[str, float] | None = None,
     users: Any = None,
     catalogue: Any = None,
     items: Any = None,
-    sequential: bool = False,
-    horizon: int | None = None,
     state: str | os.PathLike[str] | None = None,
     names: tuple[str, str] = ("base", "candidate"),
     storage: Storage | None = None,
@@ -65,31 +60,31 @@ def gate(
     protocol : str, Measure or Protocol
         The primary measure, or a protocol, of which the first measure is the primary one. Its other
         measures need guards, or are not read.
-    margin : float
-        The largest acceptable loss, >= 0, in units of the measure.
-    guards : mapping of str to float, optional
-        Further measures, and the difference candidate - base that each must stay above (below, if
-        lower is better), such as {"recall@50": -0.005}. Measures of the items shown can be guards:
-        coverage, gini, novelty and popularity require `catalogue`, and diversity requires `items`.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that by, cluster and weight name.
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items.
     items : path, frame or mapping of columns, optional
         The table of items with their categories or features.
-    sequential : bool
-        Whether the gate is used again as more users arrive. The intervals of all looks then hold
-        together. `state` is required.
-    horizon : int, optional
-        The number of users at which the test ends. The interval of the last look is then almost
-        as short as that of a single look.
     state : path, optional
-        The file that keeps the users of all looks. It is created at the first look. Users in
-        the file are not counted again.
+        The file that keeps the users of all looks, if the gate is used again as more users arrive.
+        The intervals of all looks then hold together. The first look creates the file. Users in the
+        file are not counted again.
     names : (str, str)
         The names of base and candidate in texts.
     storage : Storage, optional
         The limits of memory and disk, and the executor, for tables that are measured in parts.
+    margin : float
+        The largest acceptable loss, >= 0, in units of the measure; 0 by default.
+    guards : mapping of str to float, or texts such as "recall@50:-0.005"
+        Further measures, and the difference candidate - base that each must stay above (below, if
+        lower is better), such as {"recall@50": -0.005}. Measures of the items shown can be guards:
+        coverage, gini, novelty and popularity require `catalogue`, and diversity requires `items`.
+    horizon : int, optional
+        The number of users at which the test ends. The interval of the last look is then almost
+        as short as that of a single look. `state` is required.
+    sequential : bool, optional
+        Whether `state` must be passed. By default, it may be.
     by : str or sequence of str
         The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
         `users`.
@@ -120,8 +115,8 @@ def gate(
     ------
     ArgumentError
         If an option is wrong, if the rules, values or users of a sequential gate contradict those
-        of an earlier look, or if unjudged="bounds" is passed with sequential=True, with a measure
-        of relevance that has no bounds (see `podium.evaluation.difference_bounds`), or with tables
+        of an earlier look, or if unjudged="bounds" is passed with `state`, with a measure of
+        relevance that has no bounds (see `podium.evaluation.difference_bounds`), or with tables
         that need more than `memory`.
     DataError
         If a file is wrong.
@@ -163,21 +158,16 @@ def gate(
 
     storage = Storage() if storage is None else storage
     given = Protocol.of(protocol, **fields)
-    rules = Rules.of(
-        given,
-        margin,
-        {} if guards is None else guards,
-        sequential=sequential,
-        horizon=horizon,
-    )
+    rules = Rules.of(given, has_state=state is not None)
     stated = rules.protocol
-    _check_request(rules, users, state)
+    _check_request(rules, users)
+    if state is not None:
+        check_target(Path(state), "state")
     has_bounds = stated.unjudged == "bounds"
     if has_bounds and rules.looks != "once":
         raise ArgumentError(
-            f"{arg.unjudged('bounds')} is not available with {arg.sequential(True)}, because the "
-            "state keeps no lists of earlier looks. Use the gate once, or use "
-            f"{arg.unjudged('negative')}."
+            f"{arg.unjudged('bounds')} is not available with {arg.state}, which keeps no lists of "
+            f"earlier looks. Use the gate once, or use {arg.unjudged('negative')}."
         )
     _check_names(names)
     runs = {"base": base, "candidate": candidate}
@@ -212,10 +202,8 @@ def gate(
     ties = None
     if not is_equal:
         ties = ties_of(result, pairs, pairs.with_relevant_first(*both), all_claims)
-    repeated = {**given.as_json(), toml.OF_GATE: rules.of_file()}
-    decided = Gate(
-        *(all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties, repeated)
-    )
+    made = all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties
+    decided = Gate(*made, given.as_json())
     if state is not None:
         result.write(state)
     return decided
@@ -255,19 +243,17 @@ def _check_names(names: Any) -> None:
         raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
 
 
-def _check_request(rules: Rules, users: Any, state: Any) -> None:
+def _check_request(rules: Rules, users: Any) -> None:
     """Refuse combinations that have no effect or no valid interval."""
     protocol = rules.protocol
-    _check_state(rules, state)
     if rules.looks != "once" and "n_pos" in protocol.by:
         raise ArgumentError(
-            f"{arg.by('n_pos')} divides all users again at each look, so {arg.sequential(True)} "
-            "can't use it. Use 'engagement' or a column of users."
+            f"{arg.by('n_pos')} divides all users again at each look, so it can't be combined with "
+            f"{arg.state}. Use 'engagement' or a column of users."
         )
     if rules.looks == "any time" and protocol.weight is not None:
         raise ArgumentError(
-            f"{arg.weight} has no valid interval with {arg.sequential(True)} alone. Pass "
-            f"{arg.horizon} too."
+            f"{arg.weight} has no valid interval with {arg.state} alone. Pass {arg.horizon} too."
         )
     of_users = [name for name in protocol.by if name not in BUILT_IN]
     columns = [*of_users, protocol.cluster, protocol.weight]
@@ -281,18 +267,3 @@ def _check_request(rules: Rules, users: Any, state: Any) -> None:
             raise ArgumentError(
                 f"{arg[name]} requires {arg.users}, a table with the column {column}."
             )
-
-
-def _check_state(rules: Rules, state: Any) -> None:
-    """Refuse a state without a use, or with a path that cannot be written."""
-    if rules.looks != "once" and state is None:
-        raise ArgumentError(
-            f"{arg.sequential(True)} requires {arg.state}, the file that keeps earlier users."
-        )
-    if state is None:
-        return
-    if rules.looks == "once":
-        raise ArgumentError(
-            f"{arg.state} requires {arg.sequential(True)}. Leave it out to use the gate once."
-        )
-    check_target(Path(state), "state")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
-from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure, parse
+from podium.metrics import Measure
 from podium.protocol import Protocol
 
 Looks: TypeAlias = Literal["once", "any time", "until horizon"]
@@ -42,22 +41,14 @@ class Rules:
         return self.protocol.measures
 
     @classmethod
-    def of(
-        cls,
-        protocol: Protocol,
-        margin: float,
-        guards: Mapping[str, float],
-        *,
-        sequential: bool,
-        horizon: int | None,
-    ) -> Rules:
-        """Check and return the rules.
+    def of(cls, protocol: Protocol, *, has_state: bool) -> Rules:
+        """Check and return the rules of a protocol, for a gate with or without a state.
 
         Raises
         ------
         ArgumentError
-            If a measure is unknown, is named twice or cannot be used with these looks, if margin is
-            negative, or if horizon is given without sequential.
+            If a measure is named twice or cannot be used with these looks, or if repeated looks
+            have no state, or a single look has a state or a horizon.
         """
         primary = protocol.required_measures()[0]
         if primary.metric.reads != "relevance":
@@ -65,20 +56,15 @@ class Rules:
                 f"{arg.measures} must begin with a measure of relevance, such as ndcg@10, got "
                 f"{primary}. It can be a guard."
             )
-        size = _check.number(margin, "margin", low=0.0)
-        sequential = _check.flag(sequential, "sequential")
-        first_limit = 0.0 - size if primary.metric.higher_is_better else size  # -size could be -0.0
-        guard_limits = _guard_limits(guards)
-        measures = (primary, *map(parse, guard_limits))
-        limits = (first_limit, *guard_limits.values())
+        margin, horizon = protocol.margin, protocol.horizon
+        limit = 0.0 - margin if primary.metric.higher_is_better else margin  # not -0.0
+        measures = (primary, *(measure for measure, _ in protocol.guards))
         _refuse_twice(measures)
-        looks = "once" if not sequential else "any time" if horizon is None else "until horizon"
-        n_users = None if horizon is None else _check.cutoff(horizon, name="horizon")
-        rules = cls(protocol.replace(measures=measures), limits, looks, n_users)
-        if horizon is not None and not sequential:
-            raise ArgumentError(
-                f"{arg.horizon} requires {arg.sequential(True)}. Leave it out to use the gate once."
-            )
+        looks: Looks = "once"
+        if _is_sequential(protocol, has_state=has_state):
+            looks = "any time" if horizon is None else "until horizon"
+        limits = (limit, *(limit for _, limit in protocol.guards))
+        rules = cls(protocol.replace(measures=measures), limits, looks, horizon)
         for gate_measure in measures:
             rules.check_looks(gate_measure)
         return rules
@@ -89,21 +75,14 @@ class Rules:
             return
         if not measure.metric.is_mean:
             raise ArgumentError(
-                f"{measure} is not a mean over users, so {arg.sequential(True)} has no interval "
-                "for it. Leave it out, or use the gate once."
+                f"{measure} is not a mean over users, so {arg.state} has no interval for it. Leave "
+                "it out, or use the gate once."
             )
         if self.looks == "any time" and math.isinf(width(measure)):
             raise ArgumentError(
-                f"{measure} has no bounds, which {arg.sequential(True)} requires. Pass "
-                f"{arg.horizon}, or leave the measure out."
+                f"{measure} has no bounds, which {arg.state} requires. Leave it out, or pass "
+                f"{arg.horizon}."
             )
-
-    def of_file(self) -> dict[str, Any]:
-        """Return the form in which the file of a protocol has the rules."""
-        guards = zip(map(str, self.measures[1:]), self.limits[1:], strict=True)
-        rules = {"margin": abs(self.limits[0]), "guards": dict(guards), "horizon": self.horizon}
-        rules["sequential"] = self.looks != "once"
-        return {name: value for name, value in rules.items() if value}
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules that no look may change, beside the conventions of values."""
@@ -127,61 +106,23 @@ def width(measure: Measure) -> float:
     return high - low if measure.metric.is_mean else math.inf
 
 
-def read_guards(texts: Sequence[str]) -> dict[str, float]:
-    """Return measures and limits from texts such as "recall@50:-0.005".
-
-    Raises
-    ------
-    ArgumentError
-        If a text has another form, a limit is not a finite number, or a measure is named twice.
-
-    Examples
-    --------
-    >>> read_guards(["recall@50:-0.005", "coverage@10:-0.01"])
-    {'recall@50': -0.005, 'coverage@10': -0.01}
-    """
-    guards: dict[str, float] = {}
-    for text in texts:
-        measure, _, limit = text.rpartition(":")
-        value = _finite(limit)
-        if not measure or value is None:
-            raise ArgumentError(
-                f"{arg.guard} must be MEASURE:LIMIT, such as recall@50:-0.005, got {text!r}."
-            )
-        if measure in guards:
-            raise ArgumentError(f"{arg.guard} names {measure} twice. Keep one limit.")
-        guards[measure] = value
-    return guards
-
-
-def _guard_limits(guards: Any) -> dict[str, float]:
-    """Return the limits as floats."""
-    if not isinstance(guards, Mapping):
+def _is_sequential(protocol: Protocol, *, has_state: bool) -> bool:
+    """Return whether looks are repeated; refuse rules that contradict this."""
+    if protocol.sequential and not has_state:
         raise ArgumentError(
-            f"{arg.guards} must be a mapping of measures to limits, such as {{'recall@50': "
-            f"-0.005}}, got {guards!r}."
+            f"{arg.sequential(True)} requires {arg.state}, the file that keeps earlier users."
         )
-    limits = cast("Mapping[Any, Any]", guards)
-    return {measure: _limit(measure, limit) for measure, limit in limits.items()}
-
-
-def _limit(measure: Any, value: Any) -> float:
-    limit = _finite(value)
-    if limit is None:
+    if has_state and protocol.sequential is False:
         raise ArgumentError(
-            f"{arg.guards} must have a number as the limit of {measure}, such as -0.005, got "
-            f"{value!r}."
+            f"{arg.state} has no effect if the gate is used once. Leave it out, or pass "
+            f"{arg.sequential(True)}."
         )
-    return limit + 0.0  # -0.0 becomes 0.0
-
-
-def _finite(value: Any) -> float | None:
-    """Return a finite number, or None if the value is not one."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+    if protocol.horizon is not None and not has_state:
+        raise ArgumentError(
+            f"{arg.horizon} requires {arg.state}, the file that keeps earlier users. Leave it out "
+            "to use the gate once."
+        )
+    return has_state
 
 
 def _refuse_twice(measures: Sequence[Measure]) -> None:

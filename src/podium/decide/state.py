@@ -134,8 +134,7 @@ class State:
         if split.any():
             raise ArgumentError(
                 f"cluster {_check.label(new.cluster[split.argmax()])} has users of an earlier look "
-                f"and new ones. With {arg.sequential(True)}, all users of a cluster must arrive "
-                "together."
+                f"and new ones. With {arg.state}, all users of a cluster must arrive together."
             )
 
 
@@ -147,7 +146,7 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
     then, now = header["rules"], rules.as_json()
     differing = next(
         ((name, then.get(name), value) for name, value in now.items() if then.get(name) != value),
-        Protocol.of(**header["protocol"]).differing(rules.protocol),
+        Protocol.of_json(header["protocol"]).differing(rules.protocol),
     )
     if differing is not None:
         name, begun, value = differing

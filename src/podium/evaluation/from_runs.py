@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from podium._fields import RULES_OF_GATE
 from podium.errors import arg, warn
 from podium.evaluation._hints import warn_of_open_ties
 from podium.evaluation.alignment import align
@@ -109,7 +110,7 @@ optional
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
     stated = Protocol.of(protocol, **fields)
-    warn_of_unread(stated, "weight", "cluster")
+    warn_of_unread(stated, "weight", "cluster", *{*RULES_OF_GATE} & fields.keys())
     (tables,) = open_tables(stated, [(truth, {"": run})], users, catalogue, items)
     result = measure_runs(tables, stated, keep_lists=keep_lists, storage=storage)[""]
     return divide(result, stated.by, tables.users)

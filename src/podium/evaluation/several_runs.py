@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _check
+from podium._fields import RULES_OF_GATE
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
@@ -126,7 +127,7 @@ def compare(
             f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
         )
     stated = Protocol.of(protocol, **fields)
-    warn_of_unread(stated, "weight", "cluster")
+    warn_of_unread(stated, "weight", "cluster", *{*RULES_OF_GATE} & fields.keys())
     storage = Storage() if storage is None else storage
     _check.choice(pairs, "pairs", PAIRS)
     all_splits = _splits(truth, runs, splits)

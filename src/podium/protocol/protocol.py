@@ -1,4 +1,4 @@
-"""A protocol: everything that defines a number, as one value."""
+"""A protocol: everything that defines a number or a decision, as one value."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import dataclasses
 import hashlib
 import json
 import os
-import typing
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
 from podium import _check, presets
-from podium._fields import FIELDS
+from podium._fields import FIELDS, OF_GATE, RULES_OF_GATE
 from podium.errors import ArgumentError, DataError, arg
-from podium.metrics import Measure, parse_all
+from podium.metrics import Measure, parse, parse_all
 from podium.protocol import toml
 from podium.protocol.conventions import Conventions, Task, refuse_excluded
 from podium.types import (
@@ -59,11 +58,17 @@ class ProtocolFields(TypedDict, total=False):
     relevance: str | None
     score: str | None
     rank: str | None
+    margin: float
+    guards: Mapping[Any, float] | Iterable[str]
+    sequential: bool | None
+    horizon: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
     """Everything that defines a number: measures, conventions, columns, users and intervals.
+
+    It also has the rules of a gate, which decides whether a model may replace another one.
 
     Made by `of` from keywords, by `like` from the conventions of a package, by `read` from a file,
     and by `replace` from another protocol.
@@ -94,6 +99,8 @@ class Protocol:
         patterns that a randomisation test draws.
     user, item, relevance, score, rank : str, optional
         The names of columns without a usual name.
+    margin, guards, sequential, horizon
+        The rules of a gate, see `podium.gate`.
 
     Raises
     ------
@@ -135,14 +142,20 @@ class Protocol:
     relevance: str | None = None
     score: str | None = None
     rank: str | None = None
+    margin: float = 0.0
+    guards: tuple[tuple[Measure, float], ...] = ()
+    sequential: bool | None = None
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         for name, field in FIELDS.items():
             value = self._value(name)
-            if value is not None:
-                object.__setattr__(self, _attribute(name), field.check(value, name))
+            checked = _DEFAULTS[name] if value is None else field.check(value, name)
+            object.__setattr__(self, _attribute(name), checked)
         if not _is_empty(self.measures):
             object.__setattr__(self, "measures", tuple(parse_all(self.measures)))
+        guards = tuple((parse(measure), limit) for measure, limit in self.guards)
+        object.__setattr__(self, "guards", guards)
         further = {"interval": self.interval, "like": self.package}
         for measures, conventions in self.tasks():
             refuse_excluded({**vars(conventions), **further}, measures)
@@ -177,11 +190,30 @@ class Protocol:
         DataError
             If the file can't be read, or a field is unknown or wrong.
         """
-        fields: Any = _known(toml.read(Path(path)), str(path))
         try:
-            return cls.of(**fields)
+            return cls.of_json(toml.read(Path(path)))
         except ArgumentError as error:
             raise DataError(f"{path}: {error}") from None
+
+    @classmethod
+    def of_json(cls, stated: Mapping[str, Any]) -> Protocol:
+        """Return the protocol of `as_json`, which a file in TOML has too.
+
+        Raises
+        ------
+        ArgumentError
+            If a field is unknown, wrong or in the wrong table.
+        """
+        others = dict(stated)
+        of_gate: Any = others.pop(OF_GATE, {})
+        if not isinstance(of_gate, dict):
+            raise ArgumentError(f"{OF_GATE} must be a table, [{OF_GATE}], got {of_gate!r}.")
+        rules = cast("dict[str, Any]", of_gate)
+        _check.known_parameters(f"[{OF_GATE}]", RULES_OF_GATE, rules)
+        for name in others.keys() & {*RULES_OF_GATE}:
+            raise ArgumentError(f"{name} is a rule of the gate. Put it into the table [{OF_GATE}].")
+        fields: Any = {**others, **rules}
+        return cls.of(**fields)
 
     def replace(self, **fields: Unpack[ProtocolFields]) -> Protocol:
         """Return a protocol with other values of these fields.
@@ -293,14 +325,15 @@ class Protocol:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields that are not defaults in the form of JSON, with which `read` begins."""
-        return {name: _plain(value) for name, value in self.stated().items()}
+        """Return the fields that are not defaults in the form of JSON, which `of_json` reads."""
+        stated = {name: _plain(value) for name, value in self.stated().items()}
+        of_gate = {name: stated.pop(name) for name in RULES_OF_GATE if name in stated}
+        return {**stated, OF_GATE: of_gate} if of_gate else stated
 
     def to_toml(self, notes: Mapping[str, str] | None = None) -> str:
         """Return a file that `read` reads again, with a comment, and a note, for each field."""
-        stated = self.as_json()
         used: Mapping[str, Any] = {} if self.package is None else presets.get(self.package).fields
-        return toml.write(FIELDS, stated, used, notes or {})
+        return toml.write(self.as_json(), used, notes or {})
 
     def column_names(self, *roles: str) -> dict[str, str | None]:
         """Return the given names of columns, by role."""
@@ -308,7 +341,7 @@ class Protocol:
 
     def __repr__(self) -> str:
         """Return the call that makes this protocol."""
-        stated = self.as_json()
+        stated = {name: _plain(value) for name, value in self.stated().items()}
         parts = [f"{name}={value!r}" for name, value in stated.items() if name != "measures"]
         measures = [str(stated["measures"])] if "measures" in stated else []
         return f"Protocol.of({', '.join([*measures, *parts])})"
@@ -344,9 +377,12 @@ def _known(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a value of a field as JSON and TOML have it."""
-    if isinstance(value, tuple):
-        return [str(part) for part in typing.cast("tuple[Any, ...]", value)]
-    return value
+    if not isinstance(value, tuple):
+        return value
+    parts = cast("tuple[Any, ...]", value)
+    if isinstance(parts[0], tuple):
+        return {str(measure): limit for measure, limit in parts}
+    return [str(part) for part in parts]
 
 
 def _is_empty(given: Any) -> bool:

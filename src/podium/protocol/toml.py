@@ -9,33 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from podium._fields import Field
+from podium._fields import FIELDS, OF_GATE, RULES_OF_GATE
 from podium.errors import DataError
 
 NAME = "podium.toml"
 """The file that the command line reads in the working folder."""
 
-OF_GATE = "gate"
-"""The table of a file with the rules of a gate."""
-
 _WIDTH = 96
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the fields of a protocol in a file, without the rules of a gate."""
-    return {name: value for name, value in content(path).items() if name != OF_GATE}
-
-
-def rules_of_gate(path: Path) -> dict[str, Any]:
-    """Return the rules of a gate in a file."""
-    rules = content(path).get(OF_GATE, {})
-    if not isinstance(rules, dict):
-        raise DataError(f"{path}: {OF_GATE} must be a table, [{OF_GATE}], got {rules!r}.")
-    return cast("dict[str, Any]", rules)
-
-
-def content(path: Path) -> dict[str, Any]:
-    """Return all keys of a file in TOML, or the protocol of a result in JSON.
+    """Return the content of a file in TOML, or the protocol of a result in JSON.
 
     Raises
     ------
@@ -61,37 +45,51 @@ def content(path: Path) -> dict[str, Any]:
 
 
 def write(
-    fields: Mapping[str, Field],
-    stated: Mapping[str, Any],
-    of_package: Mapping[str, Any],
-    notes: Mapping[str, str],
+    stated: Mapping[str, Any], of_package: Mapping[str, Any], notes: Mapping[str, str]
 ) -> str:
     """Return a protocol in TOML, with a comment for each field.
 
     Parameters
     ----------
-    fields : mapping of str to Field
-        The declarations of all fields.
     stated : mapping
-        The fields that the protocol states.
+        The JSON form of a protocol.
     of_package : mapping
         The conventions that hold because of `like`.
     notes : mapping
         A further sentence for the comments of some fields.
     """
+    rules = stated.get(OF_GATE, {})
     parts: list[str] = []
-    for name, field in fields.items():
+    for name, field in FIELDS.items():
+        if name == RULES_OF_GATE[0]:
+            parts += [f"[{OF_GATE}]" if rules else f"# [{OF_GATE}]", ""]
         held = of_package.get(name)
         default = field.default if held is None else f"{_value(held)}, as {stated['like']} has it"
         text = field.text.replace("--", "")
         comment = f"{text} Default: {default}. {notes.get(name, '')}".rstrip()
         parts += textwrap.wrap(comment, _WIDTH, initial_indent="# ", subsequent_indent="# ")
-        parts += [f"{name} = {_value(stated[name])}" if name in stated else f"# {name} =", ""]
+        values = rules if name in RULES_OF_GATE else stated
+        parts += [line(name, values[name]) if name in values else f"# {name} =", ""]
     return "\n".join(parts)
+
+
+def line(name: str, value: Any) -> str:
+    """Return the line of a field.
+
+    Examples
+    --------
+    >>> line("guards", {"recall@50": -0.005})
+    'guards = {"recall@50" = -0.005}'
+    """
+    return f"{name} = {_value(value)}"
 
 
 def _value(value: Any) -> str:
     """Return a value in TOML, whose texts and lists have the form of JSON."""
     if isinstance(value, float):
         return repr(value)
+    if isinstance(value, dict):
+        pairs = cast("dict[str, Any]", value).items()
+        parts = [f"{_value(name)} = {_value(part)}" for name, part in pairs]
+        return f"{{{', '.join(parts)}}}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
