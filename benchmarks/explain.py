@@ -132,7 +132,7 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     from podium.decide.explain.search import distinct
     from podium.decide.explain.table import ValueTable
     from podium.metrics import parse
-    from podium.protocol import Conventions
+    from podium.protocol import Conventions, Protocol
 
     rng = np.random.default_rng(0)
     counts: Counter[str] = Counter()
@@ -141,7 +141,7 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
         table = ValueTable(join, parse(text), Conventions())
         found = distinct(table)
         for _ in range(n_cases // len(MEASURES)):
-            counts.update(_outcome(table, found, rng))
+            counts.update(_outcome(table, Protocol.of(text), found, rng))
     n_visible = counts["visible"]
     n_identifiable = max(counts["identifiable"], 1)
     return (
@@ -154,7 +154,7 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     )
 
 
-def _outcome(table: Any, found: Any, rng: np.random.Generator) -> list[str]:
+def _outcome(table: Any, given: Any, found: Any, rng: np.random.Generator) -> list[str]:
     """Plant one or two conventions and search their value."""
     from podium.decide.explain.search import search
     from podium.decide.explain.table import changes
@@ -172,7 +172,7 @@ def _outcome(table: Any, found: Any, rng: np.random.Generator) -> list[str]:
     printed = f"{value:.{N_DIGITS}f}"
     if np.isnan(value) or printed == f"{table.mean(table.defaults):.{N_DIGITS}f}":
         return ["cases"]
-    matches = search(table, printed, found).matches
+    matches = search(table, printed, given, found).matches
     true = [match for match in matches if abs(match.value - value) < 1e-11]
     simple = [match for match in matches if match.n_changes <= 2]
     is_identifiable = len(simple) == 1 and simple[0].changes == (changes(choice, table.defaults),)

@@ -14,21 +14,17 @@ VALUES = ("Protocol", "Conventions")
 # The modules that declare, parse and print fields read all of them.
 DECLARING = ("_fields.py", "protocol/", "cli/", "testing/")
 READERS = {
-    "measures": "decide/pairs.py decide/rules.py evaluation/same_lists.py evaluation/unjudged.py",
-    "min_relevance": "data/lists.py decide/audit/reading.py decide/explain/grid.py "
-    "decide/explain/lists.py decide/explain/table.py",
-    "low_grades": "data/lists.py decide/explain/grid.py",
-    "ties": "data/lists.py decide/explain/grid.py",
-    "missing": "data/lists.py decide/explain/grid.py evaluation/in_buckets.py "
-    "evaluation/of_part.py",
-    "unjudged": "data/lists.py data/unjudged.py decide/explain/grid.py decide/gate.py "
-    "evaluation/of_part.py evaluation/several_runs.py",
-    "unretrieved": "data/lists.py decide/explain/grid.py",
-    "single_precision": "data/lists.py decide/explain/grid.py",
-    "score_above": "data/lists.py decide/explain/grid.py",
+    "measures": "decide/explain/table.py decide/pairs.py decide/rules.py evaluation/same_lists.py evaluation/unjudged.py",
+    "min_relevance": "data/lists.py decide/audit/reading.py",
+    **dict.fromkeys(
+        ("low_grades", "ties", "unretrieved", "single_precision", "score_above"), "data/lists.py"
+    ),
+    "missing": "data/lists.py evaluation/in_buckets.py evaluation/of_part.py",
+    "unjudged": "data/lists.py data/unjudged.py decide/gate.py evaluation/of_part.py "
+    "evaluation/several_runs.py",
     "n_items": "data/lists.py evaluation/of_part.py",
     "ties_seed": "data/lists.py",
-    "undefined": "decide/explain/grid.py evaluation/evaluation.py evaluation/from_runs.py "
+    "undefined": "evaluation/evaluation.py evaluation/from_runs.py "
     "evaluation/of_part.py evaluation/unjudged.py",
     "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py",
     "weight": "decide/gate.py evaluation/users.py",

@@ -55,9 +55,13 @@ def test_command_of_the_answer_gives_the_value(
             text = Path(f"{name}.csv").read_text(encoding="utf-8")
             Path(f"{name}.csv").write_text(text.replace("item", "thing"), encoding="utf-8")
     explained = podium("explain", "truth.csv", "run.csv", *options, "--value", value).out
-    (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
+    (command, lines) = re.findall(r"^Command: podium (.*)\n\n.*?\n(.*)", explained, re.M | re.S)[0]
     result = json.loads(podium(*shlex.split(command), "--format", "json").out)
-    (summary,) = result["measures"].values()
+    Path("podium.toml").write_text(lines, encoding="utf-8")
+    ((measure, summary),) = result["measures"].items()
+    options = ("-m", measure, *options[2:], "--format", "json")
+    of_file = json.loads(podium("measure", "truth.csv", "run.csv", *options).out)
+    assert of_file["measures"] == result["measures"]
     assert round(summary["mean"], len(value) - 2) == float(value)
     assert result["conventions"]["min_relevance"] == (0.5 if "--column" in options else 1.0)
 

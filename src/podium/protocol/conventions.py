@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -146,16 +146,29 @@ class Task(NamedTuple):
 
 def refuse_excluded(values: Mapping[str, Any], measures: Sequence[Measure] = ()) -> None:
     """Raise if two of the values, or a value and a measure, exclude each other."""
-    for first, second, reason in EXCLUSIONS:
-        if not _holds(first, values):
-            continue
-        wrong = [str(m) for m in measures if second in KINDS and KINDS[second](m)]
-        if wrong or _holds(second, values):
-            other = ", ".join(wrong) or _shown(second, values)
-            raise ArgumentError(
-                f"{_shown(first, values)} can't be combined with {other}, because {reason}. Leave "
-                "one of them out."
-            )
+    for (first, second, reason), wrong in _excluded(values, measures):
+        other = ", ".join(wrong) or _shown(second, values)
+        raise ArgumentError(
+            f"{_shown(first, values)} can't be combined with {other}, because {reason}. Leave "
+            "one of them out."
+        )
+
+
+def is_excluded(values: Mapping[str, Any], measure: Measure) -> bool:
+    """Return whether two of the values, or a value and a measure, exclude each other."""
+    return any(_excluded(values, [measure]))
+
+
+def _excluded(
+    values: Mapping[str, Any], measures: Sequence[Measure]
+) -> Iterator[tuple[Pair, list[str]]]:
+    """Yield the pairs of `EXCLUSIONS` that hold, with the measures of the second one."""
+    for pair in EXCLUSIONS:
+        if _holds(pair.first, values):
+            kind = KINDS.get(pair.second)
+            wrong = [str(m) for m in measures if kind is not None and kind(m)]
+            if wrong or _holds(pair.second, values):
+                yield pair, wrong
 
 
 def _holds(fact: str, values: Mapping[str, Any]) -> bool:

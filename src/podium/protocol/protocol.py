@@ -335,6 +335,20 @@ class Protocol:
         used: Mapping[str, Any] = {} if self.package is None else presets.get(self.package).fields
         return toml.write(self.as_json(), used, notes or {})
 
+    def changes_to(self, other: Protocol) -> str:
+        """Return the lines of a file that differ in another protocol, the rules of a gate left out.
+
+        Examples
+        --------
+        >>> given = Protocol.of("ndcg@10", missing="zero")
+        >>> print(given.changes_to(Protocol.of("ndcg@10", ties="best")))
+        ties = "best"
+        # missing =
+        """
+        before, after = self.as_json(), other.as_json()
+        differing = (name for name in FIELDS if before.get(name) != after.get(name))
+        return "\n".join(toml.line(name, after.get(name)) for name in differing)
+
     def column_names(self, *roles: str) -> dict[str, str | None]:
         """Return the given names of columns, by role."""
         return {role: self._value(role) for role in roles}

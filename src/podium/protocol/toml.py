@@ -69,19 +69,19 @@ def write(
         comment = f"{text} Default: {default}. {notes.get(name, '')}".rstrip()
         parts += textwrap.wrap(comment, _WIDTH, initial_indent="# ", subsequent_indent="# ")
         values = rules if name in RULES_OF_GATE else stated
-        parts += [line(name, values[name]) if name in values else f"# {name} =", ""]
+        parts += [line(name, values.get(name)), ""]
     return "\n".join(parts)
 
 
 def line(name: str, value: Any) -> str:
-    """Return the line of a field.
+    """Return the line of a field; that of None is a comment.
 
     Examples
     --------
-    >>> line("guards", {"recall@50": -0.005})
-    'guards = {"recall@50" = -0.005}'
+    >>> line("guards", {"recall@50": -0.005}), line("ties", None)
+    ('guards = {"recall@50" = -0.005}', '# ties =')
     """
-    return f"{name} = {_value(value)}"
+    return f"# {name} =" if value is None else f"{name} = {_value(value)}"
 
 
 def _value(value: Any) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from podium._fields import FIELDS
 from podium._grammar import word
 from podium.decide import Explanation
-from podium.metrics import get, parse
 from podium.report._types import Figure, Table
 from podium.report.cells import number
 from podium.report.conventions import as_option
@@ -23,10 +22,6 @@ _MOST_MATCHES = 10
 _MOST_EQUAL = 3
 _MISSING = (
     "podium measure refuses this by default. Here, podium's value is that with --missing zero."
-)
-_OPTIONS = (
-    *("ties", "undefined", "missing", "unjudged", "unretrieved", "single_precision"),
-    *("score_above", "min_relevance", "low_grades"),
 )
 
 
@@ -59,6 +54,7 @@ class ExplanationRenderer(Renderer[Explanation]):
             if search["matches"]:
                 yield Tables((matches_table(search),))
             yield Text(tuple(search_notes(result, self.files)))
+            yield from (_lines_to_change(match["toml"][0]) for match in search["matches"][:1])
 
     def table(self) -> Table:
         """Return one row per match, step to a package, and count of two tables."""
@@ -102,12 +98,18 @@ def _of_packages(packages: Sequence[Mapping[str, Any]]) -> Iterator[Text | Table
         yield Tables((waterfall_table(packages[0]),))
         if same := {s["convention"]: s["value"] for s in packages[0]["steps"] if not s["n_users"]}:
             yield Text((f"Without effect on these data: {conventions(same)}.",))
+        yield _lines_to_change(packages[0]["toml"])
     elif packages:
         yield Tables((packages_table(packages),))
     if names := [steps["like"] for steps in packages if steps["open_ties"] is not None]:
         leaves = "leaves" if len(names) == 1 else "leave"
         start = f"{', '.join(names)} {leaves} the order of equal scores open"
         yield Text((f"{start}: the value is in a range.",))
+
+
+def _lines_to_change(lines: str) -> Text:
+    """Return the lines of podium.toml to change; there are none if only --pooled differs."""
+    return Text(tuple(lines.splitlines()) or ("none",), "Lines to change in podium.toml")
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
@@ -183,37 +185,29 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     if search["matches"]:
-        missing = {"missing": "zero"} if result["n_missing"] else {}
-        stated = {n: v for n, v in result["protocol"].items() if n != "measures"}
-        changes = {**stated, **missing, **search["matches"][0]["changes"][0]}
-        yield f"Command: {command(search['measure'], changes, files)}"
+        match = search["matches"][0]
+        words = command(match["protocol"], files)
+        yield f"Command: {words}{' --pooled' if match['changes'][0].get('pooled') else ''}"
 
 
-def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the command that measures under conventions.
+def command(protocol: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the command that measures the first measure of a protocol, given its JSON form.
 
     Examples
     --------
-    >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
+    >>> protocol = {"measures": ["ndcg(gain=exp2)@10"], "undefined": "zero"}
+    >>> command(protocol, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    inside = {n: v for n, v in changes.items() if n not in FIELDS and n != "pooled"}
-    words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
-    words += ["--like", changes["like"]] if "like" in changes else []
-    for name in _OPTIONS:
-        value = changes.get(name)
-        words += [] if value is None or value is False else as_option(name, value)
-    for role in (name for name in changes if name in FIELDS and FIELDS[name].stage == "tables"):
-        words += ["--column", f"{role}={changes[role]}"]
-    return shlex.join([*words, *(["--pooled"] if changes.get("pooled") else [])])
-
-
-def _with_options(measure: str, options: Mapping[str, Any]) -> str:
-    """Return the text of a measure with other options, such as ndcg(gain=exp2)@10."""
-    if not options:
-        return measure
-    parsed = parse(measure)
-    return get(parsed.name, k=parsed.k, **{**dict(parsed.options), **options}).canonical
+    words = ["podium", "measure", *files, "-m", protocol["measures"][0]]
+    for name, value in protocol.items():
+        if name in FIELDS and FIELDS[name].stage == "tables":
+            words += ["--column", f"{name}={value}"]
+        elif name == "ties_seed":
+            words += ["--seed", str(value)]
+        elif name in FIELDS and (FIELDS[name].stage == "lists" or name == "undefined"):
+            words += as_option(name, value)
+    return shlex.join(words)
 
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Unpack
@@ -149,8 +148,8 @@ def explain(
     return _explanation(
         parsed,
         table.lists.absent,
-        search=None if value is None else search(table, str(value)),
-        packages=_packages(table, like) if like is not None or value is None else (),
+        search=None if value is None else search(table, str(value), stated),
+        packages=_packages(table, like, stated) if like is not None or value is None else (),
         differences=tuple(compared),
         **common,
     )
@@ -160,21 +159,17 @@ def _explanation(measure: Measure, absent: Mask, **parts: Any) -> Explanation:
     return Explanation(str(measure), absent.size, int(absent.sum()), **parts)
 
 
-def _packages(table: ValueTable, like: str | None) -> tuple[Waterfall, ...]:
-    return _all_packages(table) if like is None else (waterfall(table, like),)
-
-
-def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
+def _packages(table: ValueTable, like: str | None, given: Protocol) -> tuple[Waterfall, ...]:
+    if like is not None:
+        return (waterfall(table, like, given),)
     having = [name for name in presets.PACKAGES if package_choices(table, name)]
     if not having:
         raise ArgumentError(
             f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass {arg.value()} "
             "to search the conventions that give a number."
         )
-    return tuple(steps for name in having for steps in _steps(table, name))
-
-
-def _steps(table: ValueTable, like: str) -> Iterator[Waterfall]:
-    """Yield the steps to a package, unless the lists do not have what it needs."""
-    with suppress(ArgumentError):
-        yield waterfall(table, like)
+    packages: list[Waterfall] = []
+    for name in having:
+        with suppress(ArgumentError):  # the lists do not have what it needs
+            packages.append(waterfall(table, name, given))
+    return tuple(packages)

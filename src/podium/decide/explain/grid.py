@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -12,6 +12,8 @@ import numpy as np
 from podium.metrics import Measure
 from podium.metrics.measures import choices
 from podium.protocol import Conventions
+from podium.protocol.conventions import is_excluded
+from podium.ranking import relevance_rule
 from podium.types import PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]
@@ -19,13 +21,24 @@ Choice: TypeAlias = Mapping[str, Any]
 
 _MOST_GRADES = 5  # further thresholds are left out
 
+LISTS: dict[str, tuple[Any, ...]] = {
+    "ties": ("worst", "best", "id", "average", "threshold"),
+    "single_precision": (False, True),
+    "unjudged": ("negative", "skip"),
+    "unretrieved": ("count", "drop"),
+    "score_above": (None, 0.0),
+}
+"""The conventions of lists with a few values, which do not depend on the data."""
+
 MEANS: dict[str, tuple[Any, ...]] = {
     "missing": ("zero", "skip"),
     "undefined": ("skip", "zero", "one"),
     "pooled": (False, True),
 }
-"""The conventions of the mean over users, each with its values; the first is podium's default,
-or, for missing, one that has a value."""
+"""The conventions of the mean over users."""
+
+_NO_VALUE = ("error", "bounds")
+"""The rules under which a list, or the mean, has no single value."""
 
 SEPARATED_BY = {
     "ties": "items with equal scores, of which some are relevant",
@@ -76,60 +89,44 @@ def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -
     given : Conventions
         The conventions of podium's value, which are the defaults.
     """
-    of_lists = _of_lists(measure, grades, given)
-    return [*of_lists, *_of_metric(measure), *_of_mean(measure, given)]
-
-
-def _first(default: Any, *values: Any) -> tuple[Any, ...]:
-    """Return values, the default first."""
-    return (default, *(value for value in values if value != default))
-
-
-def _of_lists(
-    measure: Measure, grades: Sequence[float], given: Conventions
-) -> Iterator[Convention]:
-    metric = measure.metric
-    has_average = metric.linear or metric.half_pairs
-    ties = ("worst", "best", "id", *(["average"] if has_average else []))
-    orders = (*ties, *(["threshold"] if metric.thresholds else []))
-    yield Convention("ties", _first(given.ties, *orders), "list")
-    yield Convention("single_precision", _first(given.single_precision, False, True), "list")
-    unjudged = given.unjudged if given.unjudged == "skip" else "negative"
-    yield Convention("unjudged", _first(unjudged, "negative", "skip"), "list")
-    yield Convention("unretrieved", _first(given.unretrieved, "count", "drop"), "list")
-    yield Convention("score_above", _first(given.score_above, None, 0.0), "list")
-    min_relevance = given.min_relevance
-    threshold = 1.0 if min_relevance is None else min_relevance
-    others = [grade for grade in grades if grade != threshold][:_MOST_GRADES]
-    yield Convention("min_relevance", (threshold, *others), "list")
-    if metric.graded and min_relevance is not None:
-        usual, other = (None, "keep") if given.low_grades == "zero" else ("keep", "zero")
-        yield Convention("low_grades", (usual, other), "list")
-    elif metric.graded and grades and grades[0] < threshold:
-        yield Convention("low_grades", (None, "zero"), "list")
-
-
-def _of_metric(measure: Measure) -> Iterator[Convention]:
-    values_of_option = {**measure.metric.options, **dict(measure.options)}
-    for name, default in values_of_option.items():
+    used = vars(given)
+    axes = [_axis(name, values, measure, used, "list") for name, values in LISTS.items()]
+    threshold = used["min_relevance"]
+    others = [grade for grade in grades if grade != (threshold or 1.0)][:_MOST_GRADES]
+    axes.append(Convention("min_relevance", (threshold, *others), "list"))
+    if measure.metric.graded and (threshold is not None or (grades and grades[0] < 1)):
+        rule, (_, usual) = used["low_grades"], relevance_rule(threshold, None)
+        other = "keep" if rule == "zero" else "zero"
+        axes.append(Convention("low_grades", (None if rule == usual else rule, other), "list"))
+    for name, default in {**measure.metric.options, **dict(measure.options)}.items():
         values = (False, True) if isinstance(default, bool) else _choices(measure, name)
         if len(values) > 1:
-            others = (value for value in values if value != default)
-            yield Convention(name, (default, *others), "metric")
+            axes.append(Convention(name, _first(default, values), "metric"))
+    of_mean = {n: v for n, v in MEANS.items() if n != "pooled" or measure.metric.weights}
+    return [*axes, *(_axis(n, v, measure, used, "mean") for n, v in of_mean.items())]
+
+
+def _axis(
+    name: str,
+    values: tuple[Any, ...],
+    measure: Measure,
+    used: Mapping[str, Any],
+    level: Literal["list", "mean"],
+) -> Convention:
+    """Return a convention with the values that the measure allows, that of yours first."""
+    possible = [v for v in values if not is_excluded({name: v}, measure)]
+    default = used.get(name, values[0])
+    return Convention(name, _first(values[0] if default in _NO_VALUE else default, possible), level)
+
+
+def _first(default: Any, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return values, the default first."""
+    return (default, *(value for value in values if value != default))
 
 
 def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
     is_text = isinstance(measure.metric.options[option], str)
     return choices(measure.metric, option) if is_text else ()
-
-
-def _of_mean(measure: Measure, given: Conventions) -> Iterator[Convention]:
-    defaults = {"missing": given.missing, "undefined": given.undefined}
-    for name, values in MEANS.items():
-        if name != "pooled" or measure.metric.weights is not None:
-            default = defaults.get(name)
-            ordered = _first(default, *values) if default in values else values
-            yield Convention(name, ordered, "mean")
 
 
 def separated_by(convention: str) -> str:

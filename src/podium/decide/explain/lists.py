@@ -13,14 +13,13 @@ from podium._kernels import rank_rows, read_only
 from podium.data.best import top_rows
 from podium.data.join import Join
 from podium.data.lists import Rows, in_precision, to_single
+from podium.decide.explain.grid import LISTS
 from podium.groups import Groups
 from podium.protocol import Conventions
 from podium.ranking import Ranking
 from podium.types import Mask
 
-_CHOSEN = (
-    *("ties", "single_precision", "unjudged", "unretrieved", "score_above", "min_relevance"),
-)
+_CHOSEN = (*LISTS, "min_relevance")
 _MOST_KNOWN = 4096  # conventions
 _MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
 
@@ -65,21 +64,19 @@ class ListsByChoice:
             If the run has no lists under these conventions, such as ranks with score_above.
         """
         rules = self._rules(choice)
-        positive: float = rules.min_relevance or 1.0
-        key = _without_threshold(rules), self._has_negatives(positive)
+        key = _without_threshold(rules), self._has_negatives(rules.threshold)
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
             self._ranked[key] = self._rows(rules).ranking(rules)
-        ranking = replace(self._ranked[key], min_relevance=positive)
+        ranking = replace(self._ranked[key], min_relevance=rules.threshold)
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
     def _rows(self, rules: Conventions) -> Rows:
-        positive: float = rules.min_relevance or 1.0
         if self._depth is None:
             return self._looked_up(rules)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = replace(_without_threshold(rules), ties="worst"), self._has_negatives(positive)
+        key = replace(_without_threshold(rules), ties="worst"), self._has_negatives(rules.threshold)
         if key not in self._top:
             rows = self._looked_up(rules, with_items=True)
             self._top[key] = rows.kept(_near_top(rows, self._depth))
@@ -88,7 +85,7 @@ class ListsByChoice:
 
     def _rules(self, choice: Mapping[str, Any]) -> Conventions:
         """Return the conventions of lists in a choice; users without a list are kept."""
-        chosen = tuple((name, choice[name]) for name in _CHOSEN if name in choice)
+        chosen = tuple((n, choice[n]) for n in _CHOSEN if choice.get(n) is not None)
         return _complete(chosen, self._given.n_items, self._given.ties_seed)
 
     def _looked_up(self, rules: Conventions, *, with_items: bool = False) -> Rows:

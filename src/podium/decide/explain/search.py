@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from podium import presets
 from podium.decide.explain.grid import separated_by
 from podium.decide.explain.table import ValueTable, as_choice, changes
 from podium.errors import ArgumentError, arg
+from podium.protocol import Protocol
 
 _FEWEST_DIGITS = 3
 _SIMPLE = 2  # combinations of more conventions are named only if no simpler one fits
@@ -30,15 +32,27 @@ class Match:
         have this value, to 12 digits, each is a dictionary.
     packages : tuple of str
         The packages with these conventions.
+    toml : tuple of str
+        The lines of podium.toml to change, for each combination. No line stands for pooled.
+    protocol : dict
+        The stated fields of a protocol with the first combination.
     """
 
     value: float
     changes: tuple[dict[str, Any], ...]
     packages: tuple[str, ...] = ()
+    toml: tuple[str, ...] = ()
+    protocol: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def n_changes(self) -> int:
         return len(self.changes[0])
+
+    def in_protocol(self, given: Protocol, table: ValueTable) -> Match:
+        """Return the match with the changes as those of a protocol."""
+        protocols = [table.protocol(given, changed) for changed in self.changes]
+        lines = tuple(given.changes_to(protocol) for protocol in protocols)
+        return replace(self, toml=lines, protocol=protocols[0].as_json())
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,9 @@ class Search:
     without_effect: dict[str, str]
 
 
-def search(table: ValueTable, value: str, matches: list[Match] | None = None) -> Search:
+def search(
+    table: ValueTable, value: str, given: Protocol, matches: list[Match] | None = None
+) -> Search:
     """Search the conventions that give a value.
 
     Parameters
@@ -83,6 +99,8 @@ def search(table: ValueTable, value: str, matches: list[Match] | None = None) ->
     table : ValueTable
     value : str
         The value with the digits that were printed.
+    given : Protocol
+        The protocol of podium's value.
     matches : list of Match, optional
         The result of `distinct`, if several values are searched.
 
@@ -99,13 +117,14 @@ def search(table: ValueTable, value: str, matches: list[Match] | None = None) ->
     fewest = min((match.n_changes for match in fits), default=0)
     reported = [m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)]
     reported.sort(key=lambda match: (match.n_changes, not match.packages))
+    nearest = min(matches, key=lambda match: abs(match.value - target))
     return Search(
         str(table.measure),
         value,
         table.mean(table.defaults),
-        tuple(reported),
+        tuple(match.in_protocol(given, table) for match in reported),
         len(fits) - len(reported),
-        min(matches, key=lambda match: abs(match.value - target)),
+        nearest.in_protocol(given, table),
         table.size(),
         {name: separated_by(name) for name in sorted(table.never_effective)},
     )
@@ -186,6 +205,6 @@ def package_choices(table: ValueTable, like: str) -> list[dict[str, Any]]:
         return []
     orders = [rules["ties"]] if "ties" in rules else ["worst", "best"]
     rules = {**rules, "missing": "zero" if rules["missing"] == "error" else rules["missing"]}
-    if not table.has_threshold and rules["low_grades"] == "keep":
+    if table.defaults["min_relevance"] is None and rules["low_grades"] == "keep":
         del rules["low_grades"]  # the default
     return [as_choice({**rules, **options, "ties": ties}, table.defaults) for ties in orders]

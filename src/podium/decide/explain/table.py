@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from podium._fields import FIELDS
 from podium.data.join import Join
 from podium.decide.explain.grid import (
     Choice,
@@ -21,7 +22,8 @@ from podium.decide.explain.grid import (
 from podium.decide.explain.lists import ListsByChoice
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.protocol import Conventions
+from podium.protocol import Conventions, Protocol
+from podium.ranking import relevance_rule
 from podium.types import PerGroup
 
 
@@ -43,15 +45,12 @@ class ValueTable:
     ----------
     lists : ListsByChoice
     measure : Measure
-    has_threshold : bool
-        Whether min_relevance was passed.
     conventions : list of Convention
         All conventions of the measure; the first value of each is the default.
     """
 
     def __init__(self, join: Join, measure: Measure, given: Conventions) -> None:
         self.measure = measure
-        self.has_threshold = given.min_relevance is not None
         grades = np.unique(join.truth.relevance)
         self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
         self.lists = self._shortened(ListsByChoice(join, given))
@@ -72,6 +71,21 @@ class ValueTable:
     def defaults(self) -> dict[str, Any]:
         """The default of each convention."""
         return {axis.name: axis.values[0] for axis in self.conventions}
+
+    def protocol(self, given: Protocol, changed: Choice) -> Protocol:
+        """Return the protocol of changed conventions, given that of podium's value."""
+        choice, measure = {**self.defaults, **changed}, given.measures[0]
+        fields: dict[str, Any] = dict(changed)
+        if given.package is not None:  # it fixes conventions and options, so that all are stated
+            usual = {**vars(Conventions()), "low_grades": None}
+            fields = {n: None if v == usual.get(n) else v for n, v in choice.items()}
+            fields["like"] = None
+        elif self.lists.absent.any():
+            fields.setdefault("missing", choice["missing"])
+        fields = {name: value for name, value in fields.items() if name in FIELDS}
+        if given.package is not None or changed.keys() & self.measure.metric.options.keys():
+            measure = with_options(self.measure, choice)
+        return given.replace(**fields, measures=[measure, *given.measures[1:]])
 
     def values(self, choice: Choice) -> PerGroup:
         """Return the value of each user under a choice of all conventions, (n_users,).
@@ -96,11 +110,9 @@ class ValueTable:
         """
         if not measure.graded:
             return {**choice, "low_grades": "keep"}
-        is_passed = self.has_threshold or choice["min_relevance"] != 1.0
-        low_grades = choice.get("low_grades") or ("zero" if is_passed else "keep")
-        if low_grades == "keep":
-            return {**choice, "low_grades": "keep", "min_relevance": 1.0}
-        return {**choice, "low_grades": "zero"}
+        _, rule = relevance_rule(choice["min_relevance"], choice.get("low_grades"))
+        no_effect = {"min_relevance": None} if rule == "keep" else {}
+        return {**choice, "low_grades": rule, **no_effect}
 
     def _computed(self, measure: Measure, choice: Choice) -> PerGroup:
         """Compute the values; other orders of equal scores concern only users who have some."""

@@ -11,6 +11,7 @@ from podium import presets
 from podium.decide.explain.search import package_choices
 from podium.decide.explain.table import ValueTable, changes
 from podium.evaluation.evaluation import fill
+from podium.protocol import Protocol
 from podium.types import PerGroup
 
 _TOLERANCE = 1e-12
@@ -52,6 +53,8 @@ class Waterfall:
     open_ties : tuple of float, or None
         The lowest and highest value over the orders of equal scores, if the package leaves this
         order open and it matters.
+    toml : str
+        The lines of podium.toml to change.
     """
 
     measure: str
@@ -60,9 +63,10 @@ class Waterfall:
     end: float
     steps: tuple[Step, ...]
     open_ties: tuple[float, float] | None = None
+    toml: str = ""
 
 
-def waterfall(table: ValueTable, like: str) -> Waterfall:
+def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
     """Return the steps from podium's value of a measure to that of a package.
 
     Raises
@@ -91,6 +95,7 @@ def waterfall(table: ValueTable, like: str) -> Waterfall:
         value,
         tuple(steps),
         (ends[0], ends[-1]) if is_open else None,
+        given.changes_to(given.replace(like=like)),
     )
 
 
