@@ -6,7 +6,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +17,9 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 
 import podium
+from podium import presets
 from podium._fields import FIELDS
+from podium._grammar import word
 from podium.cli import COMMANDS, app
 from podium.protocol import EXCLUSIONS, NO_EFFECT
 
@@ -88,6 +90,13 @@ EXPLAINED = {
     "--undefined": "conventions.md#undefined-groups",
     "--unjudged": "conventions.md#unjudged-items",
     "--weight": "ship.md#clusters-and-weights",
+    **dict.fromkeys(("--single-precision", "--score-above"), "conventions.md#scores"),
+    "--level": "conventions.md#intervals",
+    "--measures": "choosing.md#a-measure",
+    "--ties-seed": "conventions.md#ties",
+    "--guards": "ship.md#guards",
+    "--horizon": "ship.md#repeated-looks",
+    "--unretrieved": "conventions.md#unretrieved-items",
 }
 """The places of the guides that explain an option."""
 
@@ -104,6 +113,18 @@ JOBS = {
 """The packages of each job."""
 
 EXTEND = "Types, errors and extensions"
+STAGES = {
+    "tables": "podium.data.opened",
+    "lists": "podium.data.lists",
+    "values": "podium.evaluation",
+    "means": "podium.evaluation",
+    "gate": "podium.decide",
+}
+"""The module or package of each stage."""
+
+BOOSTING = ("lightgbm", "xgboost")
+"""The packages that share a page."""
+
 FOLDER = Path(__file__).resolve().parents[1] / "_generated"
 WITHOUT_ALL = (
     *("podium.discounts", "podium.errors", "podium.groups", "podium.progress", "podium.ranking"),
@@ -282,6 +303,47 @@ def fields_table() -> str:
     return _table(["field", "stage", "what it is", "default"], rows)
 
 
+def conventions_table() -> str:
+    """Return the fields that decide numbers: where each is read, and the packages that set it."""
+    rows = [
+        [
+            f"[`{name}`]({EXPLAINED[option]})" if option in EXPLAINED else f"`{name}`",
+            f"{field.stage} (`{STAGES[field.stage]}`)",
+            ", ".join(f"`{rule}`" for rule in field.rules) or field.metavar.replace("|", ", "),
+            _with_options(field.default),
+            "; ".join(_of_packages(name)),
+        ]
+        for name, field in FIELDS.items()
+        if field.stage != "tables"
+        for option in [f"--{name.replace('_', '-')}"]
+    ]
+    return _table(["field", "stage", "values", "default", "set by packages"], rows)
+
+
+def _of_packages(name: str) -> Iterator[str]:
+    """Yield the rules of a field that packages have, each with its packages."""
+    by_rule: dict[str, list[str]] = {}
+    for package in (*presets.PACKAGES, *BOOSTING):
+        preset = presets.read(package)
+        link = f"[{package}](coming-from/{'boosting' if package in BOOSTING else package}.md)"
+        rules = dict.fromkeys(_rules_of(name, preset.fields, ()), link)
+        for form in preset.metrics.values():
+            if name in form.fields or name in form.open:
+                for rule in _rules_of(name, form.fields, form.open):
+                    rules.setdefault(rule, f"{link} (some metrics)")
+        for rule, text in rules.items():
+            by_rule.setdefault(rule, []).append(text)
+    yield from (f"{rule}: {', '.join(texts)}" for rule, texts in by_rule.items())
+
+
+def _rules_of(name: str, fields: Mapping[str, Any], is_open: Iterable[str]) -> Iterator[str]:
+    """Yield the rule of a field, or "open" if the package leaves the order of ties open."""
+    if name in fields:
+        yield f"`{word(fields[name])}`"
+    elif name == "ties" or name in is_open:
+        yield "open"
+
+
 def pairs_table(first: str, second: str, pairs: Iterable[tuple[str, str, str]]) -> str:
     """Return pairs of facts of a protocol, with the reasons."""
     rows = [[_fact(one), _fact(other), reason] for one, other, reason in pairs]
@@ -331,6 +393,7 @@ def pages() -> dict[str, str]:
             if not command.hidden
         },
         "protocol/fields.txt": fields_table(),
+        "protocol/conventions.txt": conventions_table(),
         "protocol/exclusions.txt": pairs_table("field", "can't be combined with", EXCLUSIONS),
         "protocol/no-effect.txt": pairs_table("field", "has no effect on values with", NO_EFFECT),
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",

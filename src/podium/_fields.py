@@ -80,6 +80,11 @@ def _rule(stage: Stage, text: str, values: Any, default: str, *, is_entry: bool 
     return Field(stage, text, "RULE", default, check, is_entry, rules=rules)
 
 
+def _flag(stage: Stage, text: str, default: str, *, is_entry: bool = False) -> Field:
+    """Return the declaration of a field that is true or false."""
+    return Field(stage, text, "true|false", default, _check.flag, is_entry)
+
+
 def _column(text: str, default: str) -> Field:
     """Return the declaration of the name of a column."""
     return Field("tables", text, "NAME", default, _text)
@@ -106,6 +111,10 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
             "their names."
         )
     return names
+
+
+def _loss(value: Any, name: str) -> float:
+    return _check.number(value, name, low=0.0)
 
 
 def _limits(value: Any, name: str) -> tuple[tuple[Any, float], ...]:
@@ -181,12 +190,10 @@ FIELDS: dict[str, Field] = {
         "count",
         is_entry=True,
     ),
-    "single_precision": Field(
+    "single_precision": _flag(
         "lists",
         "Whether scores are compared in single precision, so that nearly equal ones are ties.",
-        "true|false",
         "false",
-        _check.flag,
         is_entry=True,
     ),
     "score_above": Field(
@@ -264,11 +271,7 @@ FIELDS: dict[str, Field] = {
     "score": _column("Column of scores in the run.", "score or prediction"),
     "rank": _column("Column of ranks in the run, 1 for the best.", "rank"),
     "margin": Field(
-        "gate",
-        "Largest acceptable loss in the primary measure, in its units.",
-        "X",
-        "0",
-        partial(_check.number, low=0.0),
+        "gate", "Largest acceptable loss in the primary measure, in its units.", "X", "0", _loss
     ),
     "guards": Field(
         "gate",
@@ -279,20 +282,10 @@ FIELDS: dict[str, Field] = {
         _limits,
         is_list=True,
     ),
-    "sequential": Field(
-        "gate",
-        "Whether the gate is used again as more users arrive, with a state.",
-        "true|false",
-        "true if there is a state",
-        _check.flag,
+    "sequential": _flag(
+        "gate", "Whether the gate is used again as more users arrive.", "true if there is a state"
     ),
-    "horizon": Field(
-        "gate",
-        "Number of users at which the test ends. It makes the intervals shorter.",
-        "N",
-        "none",
-        _check.cutoff,
-    ),
+    "horizon": Field("gate", "Number of users at which the test ends.", "N", "none", _check.cutoff),
 }
 """The fields of a protocol, by name."""
 

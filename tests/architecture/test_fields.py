@@ -14,7 +14,8 @@ VALUES = ("Protocol", "Conventions")
 # The modules that declare, parse and print fields read all of them.
 DECLARING = ("_fields.py", "protocol/", "cli/", "testing/")
 READERS = {
-    "measures": "decide/explain/table.py decide/pairs.py decide/rules.py evaluation/same_lists.py evaluation/unjudged.py",
+    "measures": "decide/explain/table.py decide/pairs.py decide/rules.py "
+    "evaluation/same_lists.py evaluation/unjudged.py",
     "min_relevance": "data/lists.py decide/audit/reading.py",
     **dict.fromkeys(
         ("low_grades", "ties", "unretrieved", "single_precision", "score_above"), "data/lists.py"
@@ -26,8 +27,9 @@ READERS = {
     "ties_seed": "data/lists.py",
     "undefined": "evaluation/evaluation.py evaluation/from_runs.py "
     "evaluation/of_part.py evaluation/unjudged.py",
-    "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py",
-    "weight": "decide/gate.py evaluation/users.py",
+    "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py "
+    "evaluation/users.py",
+    "weight": "decide/rules.py evaluation/users.py",
     "cluster": "decide/gate.py evaluation/users.py",
     "level": "decide/claiming.py evaluation/evaluation.py",
     "interval": "evaluation/evaluation.py evaluation/several_runs.py",

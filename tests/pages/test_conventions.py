@@ -1,35 +1,22 @@
-"""The page of conventions names every rule, option and value that the code knows."""
+"""The page of conventions names every option and value of a metric."""
 
 from __future__ import annotations
 
 import re
-import typing
 
 import pytest
 from tests.pages.page import page
 
 from podium.metrics import REGISTRY, parse
 from podium.metrics.measures import choices
-from podium.protocol import Conventions
 
 PAGE = page("conventions.md")
-POLICIES = {
-    name: typing.get_args(hint)
-    for name, hint in typing.get_type_hints(Conventions).items()
-    if typing.get_origin(hint) is typing.Literal
-}
 
 
 def row(convention: str) -> str:
-    """The line of the first table that begins with a convention's name."""
+    """The line of the second table that begins with a convention's name."""
     (line,) = (x for x in PAGE.splitlines() if x.startswith("| [") and f"`{convention}`" in x)
     return line
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_every_value_of_a_policy_is_in_its_row(policy: str) -> None:
-    for value in POLICIES[policy]:
-        assert f"`{value}`" in row(policy)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))

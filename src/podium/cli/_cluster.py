@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from podium import _check
 from podium.cli._spelling import Sets
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.executors import Executor
@@ -32,9 +34,6 @@ class Cluster:
 
     def check(self) -> None:
         """Refuse a number of workers that is wrong or has no effect."""
-        from podium import _check
-        from podium.errors import ArgumentError
-
         if self.ray is None and self.workers is not None:
             raise ArgumentError("--workers needs --ray. Without Ray, all processors are used.")
         _check.cutoff(self.workers, name="--workers", required=False)
@@ -69,9 +68,6 @@ class Work(Cluster):
 
     def check(self) -> None:
         """Refuse options that exclude each other."""
-        from podium import _check
-        from podium.errors import ArgumentError
-
         if self.ray is not None and self.threads is not None:
             raise ArgumentError(
                 "--threads and --ray exclude each other, because --threads is for a fit in this "

@@ -6,10 +6,12 @@ import dataclasses
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
+from podium import _check
+from podium._check import is_sparse
 from podium.cli import _messages
 from podium.cli._options import texts_by_name
 from podium.cli._training import DEFAULT_K, Model, Solver
-from podium.errors import arg
+from podium.errors import ArgumentError, arg
 
 if TYPE_CHECKING:
     from podium.types import PerRow
@@ -26,7 +28,6 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     ArgumentError
         If the model or loss is unknown, or if an option has no effect with this model.
     """
-    from podium import _check
     from podium.metrics.measures import parse_relevance
 
     if model.k is not None:
@@ -59,7 +60,7 @@ def is_recommender(name: str) -> bool:
     ArgumentError
         If there is no such model.
     """
-    from podium import _check, rankers, recommenders
+    from podium import rankers, recommenders
 
     if name not in rankers.REGISTRY and name not in recommenders.REGISTRY:
         _check.choice(name, "--model", [*rankers.REGISTRY, *recommenders.REGISTRY])
@@ -75,7 +76,6 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
         If the model can't be saved, or does not have a parameter.
     """
     from podium import recommenders
-    from podium.errors import ArgumentError
 
     cls: Any = recommenders.REGISTRY[model.model]
     if not cls.can_be_saved():
@@ -106,7 +106,6 @@ def _known(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_both(by_option: dict[str, Any], set_parameters: dict[str, Any]) -> None:
-    from podium.errors import ArgumentError
 
     for name in set_parameters:
         if name in by_option:
@@ -152,7 +151,6 @@ def loss_of(model: Model, text: str) -> Any:
     precedence.
     """
     from podium import losses
-    from podium.errors import ArgumentError
 
     if _is_library_loss(model, text):
         if model.clip or model.min_relevance is not None:
@@ -188,7 +186,6 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 def _no_scale_parameter(model: Model, parameter_names: Any) -> dict[str, Any]:
     """Return the parameter that --no-scale sets; raise if the model is never scaled."""
-    from podium.errors import ArgumentError
     from podium.rankers.estimator import LinearScores
 
     if not model.no_scale or issubclass(_class(model.model), LinearScores):
@@ -210,7 +207,6 @@ def missing_allowed(estimator: Any) -> bool:
 
 def accepted(features: Any, estimator: Any) -> Any:
     """Return features as the estimator accepts them: dense if it does not accept sparse ones."""
-    from podium._check import is_sparse
     from podium.tuning.fitting import last_step
 
     takes_sparse = last_step(estimator).__sklearn_tags__().input_tags.sparse
@@ -252,7 +248,6 @@ def _is_library_loss(model: Model, text: str) -> bool:
 
 def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
-    from podium.errors import ArgumentError
     from podium.tuning.candidates import parse_values
 
     params: dict[str, Any] = {}
@@ -280,7 +275,6 @@ def decay_of(value: Any) -> Any:
 
 def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
     """Refuse parameters, given with their options, that have no effect with the solver in use."""
-    from podium.errors import ArgumentError
     from podium.rankers.fitting import READ_BY
 
     solver = estimator.solver_in_use()
@@ -297,9 +291,6 @@ def _made(cls: Any, model: str, params: dict[str, Any], names: list[str], seed: 
 
     The message lists those that it has: options, and the names for --set.
     """
-    from podium import _check
-    from podium.errors import ArgumentError
-
     for name in params:
         if name not in names:
             options = ", ".join(filter(None, map(_option_of, names)))

@@ -9,18 +9,18 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import typer
 from typer.models import ParameterInfo
 
+from podium import _check
 from podium._fields import FIELDS
+from podium._files import Named, check_writable, is_plain_stream, is_stream, refuse_same
 from podium.cli import _messages
 from podium.cli._help import described
 from podium.cli._spelling import Sets, metadata, option_name, spelling
-
-if TYPE_CHECKING:
-    from podium._files import Named
+from podium.errors import ArgumentError
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
@@ -43,11 +43,7 @@ WRITTEN = Written()
 
 
 _USUAL = {
-    "user": "user, user_id, qid, query_id or q_id",
-    "item": "item, item_id or doc_id",
-    "score": "score or prediction",
-    "rank": "rank, 1 for the best",
-    "relevance": "relevance, rating or label",
+    **{name: field.default for name, field in FIELDS.items() if field.stage == "tables"},
     "value": "the weight of a pair: value, rating, relevance or label",
     "timestamp": "timestamp or time",
     "group": "of --by group; by default that of users",
@@ -84,8 +80,6 @@ class ColumnNames:
 
     def names_by_role(self) -> dict[str, str]:
         """Return the given names, by role."""
-        from podium import _check
-
         names = texts_by_name(self.column, "--column", "ROLE=NAME")
         return {_check.choice(r, "the ROLE of --column", self.roles): n for r, n in names.items()}
 
@@ -95,8 +89,6 @@ class ColumnNames:
 
     def refuse(self, roles: Iterable[str], why: str) -> None:
         """Refuse names of columns that are not read."""
-        from podium.errors import ArgumentError
-
         for role in self.names_by_role().keys() & {*roles}:
             raise ArgumentError(f"--column {role}=NAME has no effect {why}. Leave it out.")
 
@@ -174,8 +166,6 @@ def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, An
     ArgumentError
         If a file to write is also read, or if two files to write are the same.
     """
-    from podium._files import Named, refuse_same
-
     read: list[Named] = []
     written: list[Named] = []
     for parameter in parameters:
@@ -190,7 +180,6 @@ def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, An
 
 
 def _beside(file: Named, mark: Written) -> Iterator[Named]:
-    from podium._files import Named, is_stream
 
     for suffix in mark.beside:
         if file.path.name and not is_stream(file.path):
@@ -218,8 +207,6 @@ def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, 
     ArgumentError
         If a text has no name or no value, a name is repeated, or there is another option for it.
     """
-    from podium.errors import ArgumentError
-
     values: dict[str, str] = {}
     for text in texts or ():
         name, _, value = (part.strip() for part in text.partition("="))
@@ -238,9 +225,6 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
     """
     if path is None:
         return
-    from podium import _check
-    from podium._files import is_plain_stream
-    from podium.errors import ArgumentError
 
     suffixes = suffixes or TABLES
     is_csv = ".csv" in suffixes and is_plain_stream(path)
@@ -253,8 +237,6 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
 
 def is_folder_target(path: Path | None) -> bool:
     """Return whether a path to write is that of a folder: it has no suffix and is no stream."""
-    from podium._files import is_stream
-
     return path is not None and not path.suffix and not is_stream(path)
 
 
@@ -262,7 +244,6 @@ def check_new_folder(path: Path | None, option: str) -> None:
     """Refuse a folder to write that exists, or that could not be created."""
     if path is None:
         return
-    from podium.errors import ArgumentError
 
     if path.exists():
         raise ArgumentError(f"{option} must be a new folder, but {path} exists.")
@@ -270,8 +251,6 @@ def check_new_folder(path: Path | None, option: str) -> None:
 
 
 def _refuse_unwritable(path: Path, option: str) -> None:
-    from podium._files import check_writable
-    from podium.errors import ArgumentError
 
     if not path.parent.is_dir():
         raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
@@ -289,8 +268,6 @@ def check_results(
     out: list[Path],
 ) -> None:
     """Refuse a wrong --fail-on, --format or --out of a decision, before anything is computed."""
-    from podium import _check
-
     _check.choice(fail_on, "--fail-on", severities)
     _check.choice(format, "--format", formats)
     for path in out:

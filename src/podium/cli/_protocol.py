@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from podium import _check
 from podium._fields import FIELDS, OF_GATE
 from podium._grammar import word
 from podium.cli import _messages
@@ -90,7 +91,6 @@ class Given:
         return Protocol.of(**fields)
 
     def _entries(self) -> dict[str, Any]:
-        from podium import _check
 
         texts = texts_by_name(self.further, "--set", "NAME=VALUE")
         for name in texts:

@@ -6,9 +6,11 @@ from typing import Any
 
 import typer
 
+from podium import _check
 from podium.cli._models import make_recommender
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
+from podium.errors import ArgumentError
 
 _OF_EVENTS = frozenset({"gain", "columns", "format", "resume", "threads", "ray", "workers"})
 _SHARED = frozenset(
@@ -23,9 +25,6 @@ _SHARED = frozenset(
 
 def train(job: Job) -> None:
     """Fit a recommender to a file of events."""
-    from podium import _check
-    from podium.errors import ArgumentError
-
     model = job.model
     refuse_options(job.context, model.model, recommender=True)
     _check.seed(job.search.seed)
@@ -47,8 +46,6 @@ def train(job: Job) -> None:
 
 def refuse_options(context: typer.Context, model: str, *, recommender: bool = False) -> None:
     """Refuse options that have no effect with a model, because it learns from other data."""
-    from podium.errors import ArgumentError
-
     for parameter in context.command.params:
         name = str(parameter.name)
         has_effect = name in _SHARED | _OF_EVENTS if recommender else name not in _OF_EVENTS
@@ -69,7 +66,6 @@ def _of_fit(job: Job) -> dict[str, Any]:
         If an option has no effect without another one, or with this model.
     """
     from podium import recommenders
-    from podium.errors import ArgumentError
     from podium.metrics.measures import parse_relevance
 
     validation, name = job.validation, job.model.model

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from podium._files import is_stream
 from podium._text import counted
 from podium.cli import _messages
 from podium.cli import _recommender_search as _search
@@ -162,8 +161,6 @@ def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
 
 def _checkpoint(out: Path, *, resume: bool) -> Path | None:
     """Return the path of the checkpoint, next to the output file; None for a device."""
-    from podium._files import is_stream
-
     if not is_stream(out):
         return out.with_name(f"{out.name}.checkpoint")
     if resume:
@@ -187,11 +184,12 @@ def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
 
 
 def _check_memory(model: Any, events: Events) -> None:
-    """Refuse vectors that do not fit into the memory of this machine."""
+    """Refuse vectors that do not fit into the available memory."""
     from podium.data.ids import codes_of
+    from podium.data.storage import available_memory
 
     n_factors = model.get_params(deep=False).get("n_factors", 0)
-    bytes_per_vector, memory = 4 * n_factors, _memory()
+    bytes_per_vector, memory = 4 * n_factors, available_memory()
     if 2 * events.n_rows * bytes_per_vector <= memory:
         return
     n_users, n_items = (codes_of(ids)[1].size for ids in (events.user, events.item))
@@ -199,17 +197,8 @@ def _check_memory(model: Any, events: Events) -> None:
     if needed > memory:
         raise ArgumentError(
             f"{arg.n_factors} {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} "
-            f"users and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. "
-            "Lower it."
+            f"users and {n_items} items, but {memory / 1e9:.3g} GB of memory are free. Lower it."
         )
-
-
-def _memory() -> int:
-    """Return the memory of this machine in bytes, or a very large number if it is unknown."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not a POSIX system
-        return sys.maxsize
 
 
 def _read_valid(job: Job, training_events: Events) -> Events | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from podium.cli import _messages
 from podium.cli._options import ColumnNames
@@ -63,6 +63,30 @@ class Samples:
     drop_seen: Annotated[bool, Sets("seen_candidates", "drop")] = False
     stages: str | None = None
 
+    def reader(
+        self, columns: SampleColumns, measures: Sequence[str], **reading: Any
+    ) -> SampleReader:
+        """Return a reader of files; the measures are to be estimated from them.
+
+        `reading` are further arguments of `SampleReader`.
+        """
+        from podium import sampled
+
+        return sampled.SampleReader(
+            n_items=self.items,
+            n_negatives=self.negatives,
+            replacement=not self.no_replacement,
+            stages=read_numbers(self.stages, "--stages", "100,200,400"),
+            mixed=self.mixed,
+            negatives=self.negatives_file,
+            own_target="drop" if self.drop_own else "error",
+            seen=self.seen,
+            seen_candidates="drop" if self.drop_seen else "error",
+            columns=columns.names_by_role(),
+            k=_largest_cutoff(measures),
+            **reading,
+        )
+
 
 @dataclass(frozen=True)
 class SampleColumns(ColumnNames):
@@ -70,38 +94,6 @@ class SampleColumns(ColumnNames):
 
     roles: ClassVar[tuple[str, ...]] = (
         *("user", "item", "score", "target", "rank", "history", "stratum"),
-    )
-
-
-def reader(
-    samples: Samples,
-    columns: SampleColumns,
-    measures: Sequence[str],
-    *,
-    scores: bool = False,
-    shared: bool = False,
-    ties: str | None = None,
-    seed: int = 0,
-) -> SampleReader:
-    """Return a reader of files with these options; the measures are to be estimated from them."""
-    from podium import sampled
-
-    return sampled.SampleReader(
-        n_items=samples.items,
-        n_negatives=samples.negatives,
-        replacement=not samples.no_replacement,
-        stages=read_numbers(samples.stages, "--stages", "100,200,400"),
-        mixed=samples.mixed,
-        negatives=samples.negatives_file,
-        own_target="drop" if samples.drop_own else "error",
-        seen=samples.seen,
-        seen_candidates="drop" if samples.drop_seen else "error",
-        kind="scores" if scores else None,
-        ties=cast("Any", ties),
-        seed=seed,
-        columns=columns.names_by_role(),
-        k=_largest_cutoff(measures),
-        shared=shared,
     )
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from podium import _check
 from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
 from podium.cli._messages import progress
 from podium.cli._options import WRITTEN, check_target, texts_by_name
 from podium.cli._spelling import Sets
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.tuning import Search as Found
@@ -60,7 +62,6 @@ class Search:
         ArgumentError
             If a text is not NAME=VALUES, a name is repeated, or values are invalid.
         """
-        from podium.errors import ArgumentError
         from podium.tuning.candidates import parse_values
 
         values_by_name: dict[str, Any] = {}
@@ -74,8 +75,6 @@ class Search:
 
     def check_tune(self) -> None:
         """Refuse options of a search without --tune, and a table that can't be written."""
-        from podium.errors import ArgumentError
-
         check_target(self.tune_table, "--tune-table")
         given = vars(self)
         for name in _OF_TUNE:
@@ -90,9 +89,6 @@ class Search:
         ArgumentError
             If it is neither a time nor a number.
         """
-        from podium import _check
-        from podium.errors import ArgumentError
-
         if self.budget is None:
             return {}
         match = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", self.budget.strip())
@@ -114,7 +110,6 @@ class Search:
         ArgumentError
             If a value is invalid, or an option fixes a name of --grid, or nothing is left to try.
         """
-        from podium.errors import ArgumentError
         from podium.tuning import default_grid
 
         for name in self.grid_texts():

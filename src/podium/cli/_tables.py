@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from podium import _check
 from podium.cli import _messages, _reports
 from podium.cli._cluster import Cluster
 from podium.cli._options import (
@@ -19,6 +20,7 @@ from podium.cli._options import (
     is_folder_target,
 )
 from podium.cli._reports import ReportFile
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.data.storage import Storage
@@ -89,8 +91,6 @@ class Output:
 
     def check(self) -> None:
         """Refuse a format or a file that is not possible, before anything is computed."""
-        from podium import _check
-
         _check.choice(self.format, "--format", FORMATS)
         _reports.check(self.report)
         if is_folder_target(self.per_user):
@@ -109,8 +109,6 @@ class Output:
 
 def check_labels(path: Path | None, protocol: Protocol) -> None:
     """Refuse a file of items to judge that can't be written, or that nothing would be in."""
-    from podium.errors import ArgumentError
-
     check_target(path, "--labels")
     if path is not None and protocol.unjudged != "bounds":
         raise ArgumentError(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from podium import _check
 from podium.cli._options import ColumnNames, EventFile
 from podium.cli._searching import Search
 from podium.cli._spelling import Sets
@@ -189,8 +190,6 @@ class Interactions(EventFile):
 
     def weight(self, min_relevance: float | None) -> str:
         """Return the weight of a pair: the given one, or the default."""
-        from podium import _check
-
         if self.gain is None:
             return "value" if min_relevance is None else "one"
         return _check.choice(self.gain, "--gain", ("value", "exp2", "one"))

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from podium import _check
 from podium.cli._models import (
     assignments,
     estimator_of,
@@ -16,6 +17,7 @@ from podium.cli._models import (
 )
 from podium.cli._searching import losses_of
 from podium.cli._training import Model, Solver, Tuning, Validation
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -27,8 +29,6 @@ _OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
 
 def check(validation: Validation, tuning: Tuning, solver: Solver, time: str | None) -> None:
     """Refuse options that contradict each other, before any file is read."""
-    from podium import _check
-    from podium.errors import ArgumentError
     from podium.tuning.of_rows import check_parts
 
     tuning.check_tune()
@@ -69,7 +69,6 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         If the model has no parameter of a given name or another option fixes it, if a value is
         invalid, or if there is a distribution without a budget.
     """
-    from podium.errors import ArgumentError
     from podium.tuning.searching import plan
 
     limits = tuning.limits()

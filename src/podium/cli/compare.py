@@ -10,11 +10,14 @@ from typing import Annotated
 
 import typer
 
+from podium import _check
+from podium._files import Named, refuse_same
 from podium.cli import _reports
 from podium.cli._options import WRITTEN
 from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output, check_labels
-from podium.cli.measure import DEFAULT_MEASURES, check_segments
+from podium.cli.measure import DEFAULT_MEASURES
+from podium.errors import ArgumentError, DataError
 
 
 def compare(
@@ -53,10 +56,8 @@ def compare(
     """
     output.check()
     large.check()
-    from podium import _check, data
-    from podium._files import Named, refuse_same
+    from podium import data
     from podium.cli import _render
-    from podium.errors import ArgumentError
     from podium.evaluation import compare as compare_runs
     from podium.evaluation.comparison import PAIRS
     from podium.evaluation.evaluation import per_user_columns
@@ -69,7 +70,6 @@ def compare(
     _check.choice(pairs, "--pairs", PAIRS)
     protocol = scoring.in_force(columns, DEFAULT_MEASURES)
     check_labels(labels, protocol)
-    check_segments(protocol, users)
     names = run_names(runs)
     splits, (truths, *tables) = _by_split([truth, *runs])
     lists = ([one] if isinstance(one, Path) else one for one in (truths, *tables))
@@ -111,8 +111,6 @@ def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:
     DataError
         If a path with * matches no file, or the files of two paths are not of the same splits.
     """
-    from podium.errors import DataError
-
     splits: list[str] = []
     files: list[Path | list[Path]] = []
     first: Path | None = None
@@ -134,8 +132,6 @@ def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:
 
 def _matches(path: Path) -> dict[str, Path]:
     """Return the files that match a path with one *, by the text that the * stands for."""
-    from podium.errors import DataError
-
     start, *ends = str(path).split("*")
     if len(ends) > 1:
         raise DataError(f"{path} must contain a single *, which stands for the split.")

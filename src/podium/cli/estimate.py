@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium import _check
 from podium.cli import _messages, _reports
 from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.report.renderer import Renderer
@@ -77,22 +79,21 @@ def estimate(
     seed : N
         Seed of resamples and random ties.
     """
-    from podium import _check
-
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     _check.open_fraction(level, "level")
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import read_all, reader
+    from podium.cli._samples import read_all
     from podium.report.estimates import SampledComparisonRenderer, SampledEvaluationRenderer
 
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
     options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
     names = measures or _DEFAULT
-    reading: dict[str, Any] = {"scores": scores, "shared": shared, "ties": ties, "seed": seed}
-    models = read_all(files, reader(samples, columns, names, **reading))
+    kind = "scores" if scores else None
+    reader = samples.reader(columns, names, kind=kind, shared=shared, ties=ties, seed=seed)
+    models = read_all(files, reader)
     if resamples is not None:
         _refuse_resamples(method, models)
     given = _given(samples, columns, scores, ties, level)
@@ -113,24 +114,14 @@ def _given(
     samples: Samples, columns: SampleColumns, scores: bool, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
-    return {
-        "--column": columns.column,
-        "--items": samples.items,
-        "--negatives": samples.negatives,
-        "--mixed": samples.mixed,
-        "--drop-own": samples.drop_own,
-        "--drop-seen": samples.drop_seen,
-        "--negatives-file": samples.negatives_file,
-        "--seen": samples.seen,
-        "--scores": scores,
-        "--ties": ties,
-        "--level": None if level == _LEVEL else level,
-    }
+    names = ("items", "negatives", "mixed", "drop_own", "drop_seen", "negatives_file", "seen")
+    own = {"scores": scores, "ties": ties, "level": None if level == _LEVEL else level}
+    values = {"column": columns.column, **{name: vars(samples)[name] for name in names}, **own}
+    return {f"--{name.replace('_', '-')}": value for name, value in values.items()}
 
 
 def _refuse_resamples(method: str, models: Iterable[Observations]) -> None:
     """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
-    from podium.errors import ArgumentError
     from podium.sampled.evaluating import fit_of
 
     fits = [fit_of(ranks, method, "file") for ranks in models]

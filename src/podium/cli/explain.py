@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from podium import _check
 from podium.cli._options import MEASURE, OF_RESULT, format_option
 from podium.cli._protocol import Columns, Given
 from podium.cli._spelling import Sets
@@ -46,7 +47,7 @@ def explain(
     other_run : FILE
         Their run, to compare with RUN.
     """
-    from podium import _check, decide
+    from podium import decide
     from podium.cli import _render
     from podium.report.explanation import ExplanationRenderer
 

@@ -23,6 +23,7 @@ from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables, check_labels
 from podium.cli.compare import run_names
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.decide import Gate
@@ -152,7 +153,6 @@ def gate(
 
 
 def _one(measures: list[str] | None) -> list[str] | None:
-    from podium.errors import ArgumentError
 
     if measures is not None and len(measures) > 1:
         raise ArgumentError(

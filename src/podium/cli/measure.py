@@ -11,12 +11,12 @@ import typer
 from podium.cli import _reports
 from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output
+from podium.errors import ArgumentError
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
 if TYPE_CHECKING:
     from podium.metrics import Measure
-    from podium.protocol import Protocol
 
 
 def measure(
@@ -52,7 +52,6 @@ def measure(
 
     protocol = scoring.in_force(columns, DEFAULT_MEASURES)
     _check_pooled(protocol.measures, pooled=pooled)
-    check_segments(protocol, users)
     page = output.report
     categories, titles = _reports.divided_items(items, protocol, page)
     with large.storage("measuring") as storage:
@@ -76,26 +75,8 @@ def measure(
     scoring.say(protocol)
 
 
-def check_segments(protocol: Protocol, users: Path | None) -> None:
-    """Refuse segments without what they need, before any file is read."""
-    from podium import _check
-    from podium.errors import ArgumentError
-    from podium.evaluation.segments import BUILT_IN
-
-    if "engagement" in protocol.by and all(measure.k is None for measure in protocol.measures):
-        raise ArgumentError("--by engagement needs a measure with a cutoff, such as pap@10.")
-    for name in protocol.by:
-        if users is None and name not in BUILT_IN:
-            raise ArgumentError(
-                f"--by {name} needs --users, a table with this column."
-                f"{_check.nearest(name, BUILT_IN)}"
-            )
-
-
 def _check_pooled(measures: Sequence[Measure], *, pooled: bool) -> None:
     """Refuse --pooled if no measure has a pooled form, before any file is read."""
-    from podium.errors import ArgumentError
-
     if pooled and all(measure.metric.weights is None for measure in measures):
         raise ArgumentError(
             f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium import _check
 from podium.cli import _messages, _render
 from podium.cli._options import FORMATS, Format
 from podium.cli._samples import SampleColumns, Samples, is_given
@@ -71,8 +72,6 @@ def plan(
     seed : N
         Seed of draws and simulations.
     """
-    from podium import _check
-
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     from podium import sampled
@@ -110,12 +109,12 @@ def _read_pilot(
     path: Path | None, samples: Samples, columns: SampleColumns, measure: str, seed: int
 ) -> Any:
     """Return the ranks or the scan of the pilot, or None if there is no pilot."""
-    from podium.cli._samples import read_all, reader
+    from podium.cli._samples import read_all
 
     if path is None:
         _refuse_options_of_a_pilot(samples, columns)
         return None
-    return read_all([path], reader(samples, columns, [measure], seed=seed))[0]
+    return read_all([path], samples.reader(columns, [measure], seed=seed))[0]
 
 
 def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:

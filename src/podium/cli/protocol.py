@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from podium.cli._protocol import Columns, Scoring
+from podium.errors import ArgumentError
 
 
 def protocol(
@@ -30,7 +31,6 @@ def protocol(
         Run, for the same.
     """
     from podium.cli import _render
-    from podium.errors import ArgumentError
     from podium.evaluation.touched import touched_users
 
     if truth is not None and run is None:

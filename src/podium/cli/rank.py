@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium import _check
 from podium.cli._models import accepted, missing_allowed
 from podium.cli._options import TABLES, WRITTEN, ColumnNames, check_target
+from podium.errors import ScatteredQueriesError
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -51,9 +53,8 @@ def rank(
         Number of items to keep per user. Default: all.
     """
     check_target(out, "--out", RUNS)
-    from podium import _check, rankers
+    from podium import rankers
     from podium.data.files import File
-    from podium.errors import ScatteredQueriesError
 
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from podium import _check
 from podium.cli import _messages
 from podium.cli._cluster import Cluster
 from podium.cli._messages import progress
@@ -20,6 +21,7 @@ from podium.cli._options import (
     is_folder_target,
 )
 from podium.cli.rank import RUNS, opened
+from podium.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +81,6 @@ def recommend(
     else:
         check_target(out, "--out", RUNS)
     cluster.check()
-    from podium import _check
     from podium.recommenders import load
 
     max_items = _check.cutoff(k, name="-k")
@@ -207,9 +208,7 @@ def _known(
     option: str = "",
 ) -> Any:
     """Return the ids of a file that the model has, each once; print the number of the others."""
-    from podium import _check
     from podium.data.id_lists import match, read_ids
-    from podium.errors import DataError
 
     if path is None:
         return None

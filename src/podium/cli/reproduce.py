@@ -11,6 +11,7 @@ import typer
 from podium.cli import _messages
 from podium.cli._messages import progress
 from podium.cli._samples import is_given
+from podium.errors import ArgumentError, MissingExtraError
 
 _OUTPUT = "Output"
 
@@ -47,7 +48,6 @@ def reproduce(
         Start from the beginning instead of continuing.
     """
     from podium.cli import _render
-    from podium.errors import ArgumentError
 
     studies = _studies()
     if recipe == "list":
@@ -72,8 +72,6 @@ def reproduce(
 
 def _studies() -> Any:
     """Import the command of podium-studies, which podium does not depend on."""
-    from podium.errors import MissingExtraError
-
     try:
         return importlib.import_module("podium_studies.command")
     except ModuleNotFoundError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium._check import is_sparse
 from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._cluster import Work
@@ -175,8 +176,6 @@ def _normalized_rows(rows: Features, path: Path, model: Model) -> Features:
 
 def _dense_like(features: Any, reference: Any) -> Any:
     """Return dense features if the others are dense: a file with few values is read as sparse."""
-    from podium._check import is_sparse
-
     return features.toarray() if is_sparse(features) and not is_sparse(reference) else features
 
 

@@ -20,7 +20,6 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import divide
 from podium.evaluation.from_runs import measure_runs, open_tables
 from podium.evaluation.same_lists import read_same_lists
-from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
@@ -160,7 +159,6 @@ def gate(
     given = Protocol.of(protocol, **fields)
     rules = Rules.of(given, has_state=state is not None)
     stated = rules.protocol
-    _check_request(rules, users)
     if state is not None:
         check_target(Path(state), "state")
     has_bounds = stated.unjudged == "bounds"
@@ -171,7 +169,7 @@ def gate(
         )
     _check_names(names)
     runs = {"base": base, "candidate": candidate}
-    (tables,) = open_tables(stated, [(truth, runs)], users, catalogue, items)
+    (tables,) = open_tables(stated, [(truth, runs)], users, catalogue, items, reads_clusters=True)
     if has_bounds:
         refuse_large(tables, storage, "unjudged='bounds' of two runs")
     if not is_large(tables, storage):
@@ -179,8 +177,7 @@ def gate(
     # Claims have the bounds of differences. Those of single runs are not used.
     measured = stated.replace(unjudged="negative") if has_bounds else stated
     evaluations = measure_runs(tables, measured, with_users=True, storage=storage)
-    of_columns = tables.users if any(name not in BUILT_IN for name in stated.by) else None
-    base_run = divide(evaluations["base"], stated.by, of_columns)
+    base_run = divide(evaluations["base"], stated.by, tables.users)
     both = base_run, evaluations["candidate"]
     pairs = Pairs.of(*both)
     result, n_known = _state(rules, pairs, state)
@@ -218,10 +215,7 @@ def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
         result, n_known = earlier.added(pairs), earlier.pairs.n_users
     weights = result.pairs.weight
     if weights is not None and not weights.any():
-        column = rules.protocol.weight
-        raise ArgumentError(
-            f"{arg.weight} must be positive for some user, but {column} is 0 for all."
-        )
+        raise ArgumentError(f"{arg.weight} must be positive for some user, but it is 0 for all.")
     return result, n_known
 
 
@@ -241,29 +235,3 @@ def _look(state: State, n_new: int) -> dict[str, Any] | None:
 def _check_names(names: Any) -> None:
     if isinstance(names, str) or not np.iterable(names) or len(list(names)) != 2:
         raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
-
-
-def _check_request(rules: Rules, users: Any) -> None:
-    """Refuse combinations that have no effect or no valid interval."""
-    protocol = rules.protocol
-    if rules.looks != "once" and "n_pos" in protocol.by:
-        raise ArgumentError(
-            f"{arg.by('n_pos')} divides all users again at each look, so it can't be combined with "
-            f"{arg.state}. Use 'engagement' or a column of users."
-        )
-    if rules.looks == "any time" and protocol.weight is not None:
-        raise ArgumentError(
-            f"{arg.weight} has no valid interval with {arg.state} alone. Pass {arg.horizon} too."
-        )
-    of_users = [name for name in protocol.by if name not in BUILT_IN]
-    columns = [*of_users, protocol.cluster, protocol.weight]
-    if users is not None and not any(columns):
-        raise ArgumentError(
-            f"{arg.users} has no effect, because {arg.by}, {arg.cluster} and {arg.weight} name "
-            "none of its columns. Leave it out, or name one."
-        )
-    for name, column in (("cluster", protocol.cluster), ("weight", protocol.weight)):
-        if users is None and column is not None:
-            raise ArgumentError(
-                f"{arg[name]} requires {arg.users}, a table with the column {column}."
-            )

@@ -65,14 +65,26 @@ class Rules:
             looks = "any time" if horizon is None else "until horizon"
         limits = (limit, *(limit for _, limit in protocol.guards))
         rules = cls(protocol.replace(measures=measures), limits, looks, horizon)
-        for gate_measure in measures:
-            rules.check_looks(gate_measure)
+        rules.check_looks()
         return rules
 
-    def check_looks(self, measure: Measure) -> None:
-        """Refuse measures for which repeated looks have no valid interval."""
+    def check_looks(self) -> None:
+        """Refuse what has no valid interval in repeated looks."""
         if self.looks == "once":
             return
+        if "n_pos" in self.protocol.by:
+            raise ArgumentError(
+                f"{arg.by('n_pos')} divides all users again at each look, so it can't be combined "
+                f"with {arg.state}. Use 'engagement' or a column of users."
+            )
+        if self.looks == "any time" and self.protocol.weight is not None:
+            raise ArgumentError(
+                f"{arg.weight} has no valid interval with {arg.state} alone. Pass {arg.horizon}."
+            )
+        for measure in self.measures:
+            self._check_measure(measure)
+
+    def _check_measure(self, measure: Measure) -> None:
         if not measure.metric.is_mean:
             raise ArgumentError(
                 f"{measure} is not a mean over users, so {arg.state} has no interval for it. Leave "

@@ -20,7 +20,7 @@ from podium.evaluation.from_rankings import (
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.kept import KeptTables
 from podium.evaluation.shown import check_tables, shown_values, top_of
-from podium.evaluation.users import cluster_and_weight, divide
+from podium.evaluation.users import check_users, cluster_and_weight, divide
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
@@ -122,16 +122,19 @@ def open_tables(
     users: Any,
     catalogue: Any,
     items: Any,
+    *,
+    reads_clusters: bool = False,
 ) -> list[Tables]:
     """Open the tables of a call, one value per truth with its runs.
 
     Raises
     ------
     ArgumentError
-        If the table of a measure is not passed, or no measure reads a table.
+        If the table of a measure or of a column is not passed, or nothing reads a table.
     """
     from podium.data.opened import Tables
 
+    check_users(protocol, users, reads_clusters=reads_clusters)
     check_tables(protocol.required_measures(), catalogue, items)
     return Tables.open_splits(protocol, splits, users, catalogue, items)
 

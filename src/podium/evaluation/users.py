@@ -29,8 +29,7 @@ def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Eval
     Raises
     ------
     ArgumentError
-        If `users` is passed and `by` names none of its columns, or names one of them that is also
-        a built-in segment.
+        If `users` is passed and `by` names one of its columns that is also a built-in segment.
     """
     from podium.data.users import has_user_column, user_column
 
@@ -42,17 +41,40 @@ def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Eval
                 f"{arg.by(name)} is a column of users and a division by the number of positives. "
                 "Rename the column."
             )
-    if users is not None and all(name in BUILT_IN for name in by):
-        raise ArgumentError(
-            f"{arg.users} has no effect, because {arg.by} names none of its columns. Add a column "
-            f"of users to {arg.by}, or leave out {arg.users}."
-        )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):
         has_no_column = users is None or name in BUILT_IN
         key = None if has_no_column else user_column(users, name, labels)
         evaluation = evaluation.segmented(name, key)
     return evaluation
+
+
+def check_users(protocol: Protocol, users: Any, *, reads_clusters: bool = False) -> None:
+    """Raise if a field names a column of users without their table, or if none names one of it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    users : path, frame or mapping of columns, optional
+    reads_clusters : bool
+        Whether the columns of clusters and weights are read, too.
+    """
+    named = [("by", name) for name in protocol.by if name not in BUILT_IN]
+    fields = [arg.by]
+    if reads_clusters:
+        named += [("cluster", protocol.cluster or ""), ("weight", protocol.weight or "")]
+        fields += [arg.cluster, arg.weight]
+    name, column = next((pair for pair in named if pair[1]), ("", ""))
+    if users is not None and not column:
+        raise ArgumentError(
+            f"{arg.users} has no effect, because no field names one of its columns. Leave it out, "
+            f"or name one by {', '.join(map(str, fields))}."
+        )
+    if users is None and column:
+        nearest = _check.nearest(column, BUILT_IN) if name == "by" else ""
+        raise ArgumentError(
+            f"{arg[name](column)} requires {arg.users}, a table with this column.{nearest}"
+        )
 
 
 def cluster_and_weight(users: Any, protocol: Protocol, labels: Labels) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 
 from podium.data.opened import NAMED
@@ -156,4 +157,4 @@ def _findings(price: Pricing) -> Iterator[Finding]:
         for of_run in OF_RUNS:
             finding = of_run(price, name)
             if finding is not None:
-                yield finding
+                yield replace(finding, run=name)

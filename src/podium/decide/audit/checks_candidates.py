@@ -43,7 +43,6 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
         "is not that of a ranking of all items, and can order models differently.",
         remedy=f"Rank all items. If that is impossible, add a column target to RUN, and estimate "
         f"the value among all items with podium estimate RUN --items {n_items}.",
-        run=name,
         count=lists.users.size,
         total=lists.users.size,
         noun="lists",
@@ -68,7 +67,6 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
         "that the ranks of the targets are too low.",
         remedy="Draw negatives without seen items: podium.sampled.draw_candidates(..., "
         "exclude=train), or podium estimate --seen TRAIN --drop-seen.",
-        run=name,
         count=int(is_seen.sum()),
         total=lists.negatives.n_rows,
         examples=tables.pair_examples(lists.rows.rows(is_seen)),
@@ -99,7 +97,6 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
         "among all items.",
         remedy="Draw negatives with equal probabilities: podium.sampled.draw_candidates without "
         "popularity.",
-        run=name,
         count=count,
         total=negatives.n_rows,
         noun="negatives above the expected popularity",
@@ -130,7 +127,6 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
         "Targets among fewer items have better ranks.",
         remedy=f"Draw {n_drawn:,} distinct negatives for each user, or pass the true number with "
         "--negatives.",
-        run=name,
         count=count,
         total=total,
         noun="lists",
@@ -156,7 +152,6 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} lacks {lost.n_rows:,} of the {listed.size:,} positives in its lists of "
         "candidates. They count as missed, although the model could not rank them.",
         remedy="Add each target to its list of candidates.",
-        run=name,
         count=lost.n_rows,
         total=listed.size,
         examples=tables.pair_examples(lost),
@@ -186,7 +181,6 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
         f"draws would give about {n_items - n_never:.0f}. The same items were drawn for many "
         "users, or a part of the catalogue was left out.",
         remedy="Draw negatives anew for each user, from all items: podium.sampled.draw_candidates.",
-        run=name,
         count=n_items - n_drawn,
         total=n_items,
         noun="items that were never drawn",

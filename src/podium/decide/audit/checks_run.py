@@ -36,7 +36,6 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
             else "A mean over the users of the run leaves out the missing ones."
         ),
         remedy="podium measure TEST RUN --missing zero counts them as 0.",
-        run=name,
         count=lost.size,
         total=users.size,
         noun="users",
@@ -58,7 +57,6 @@ def extra_users(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} lists items for {counted(extra.size, 'users')} outside TEST. The measure "
         "ignores these lists.",
         remedy="None, if TEST has only some of the users on purpose.",
-        run=name,
         count=extra.size,
         total=users.size,
         noun="users",
@@ -82,7 +80,6 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
         "podium measure refuses them. Repeats take the places of other items.",
         remedy="Keep the best row of each pair: run.sort('score', descending=True)"
         ".unique(['user', 'item'], keep='first').",
-        run=name,
         count=count,
         total=total,
         examples=tables.pair_examples(run.rows(tables.repeats(run))),
@@ -112,7 +109,6 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
         f"{price.request.measure} may require; the shortest has {int(size[is_short].min())}. The "
         "missing places count as not relevant.",
         remedy=f"Write at least {needed} items per user: podium recommend MODEL -k {needed}.",
-        run=name,
         count=count,
         total=total,
         noun="lists",
@@ -140,7 +136,6 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
         "TRAIN, and that are not relevant in TEST. They take the places of new items.",
         remedy="Leave seen items out of lists: podium recommend leaves them out, and "
         "run.join(train, on=['user', 'item'], how='anti') removes them.",
-        run=name,
         count=count,
         total=total,
         examples=tables.pair_examples(run.rows(is_seen)),
@@ -163,7 +158,6 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} uses {count:,} of its {total:,} rows for items that neither TRAIN nor "
         "TEST has. They can't be relevant, and take the places of other items.",
         remedy="Check the item ids of the run, and the mapping from the model's columns to ids.",
-        run=name,
         count=count,
         total=total,
         noun="rows",

@@ -43,7 +43,6 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         "of equal scores. The value with the fault places positives first, and the value without "
         "it places them last, as podium does by default.",
         remedy=remedy,
-        run=name,
         count=count,
         total=total,
         noun="lists",
@@ -77,7 +76,6 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} begins {users.size:,} of its {n_lists:,} lists with several items of its "
         f"{highest}. Scores that are cut off at a limit lose the order of the best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",
-        run=name,
         count=users.size,
         total=n_lists,
         noun="lists",
@@ -102,7 +100,6 @@ def reversed_scores(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} is better in reverse order. Its scores may be distances or ranks, for "
         "which lower values are better.",
         remedy="Negate the scores, or, if they are ranks, name their column: --column rank=NAME.",
-        run=name,
         count=gain.n_groups,
         total=gain.n_groups,
         noun="lists",
@@ -128,7 +125,6 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
         "user's taste.",
         remedy="Check the model, its training, and the ids of its lists. "
         "podium.recommenders.Popularity ranks items by popularity.",
-        run=name,
         count=n_users,
         total=n_users,
         noun="users",
@@ -150,7 +146,6 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} has the same first item for {100 * share:.0f} % of its users. Its "
         "lists may not be personal.",
         remedy="Check that the list of each user was computed from this user's row of the model.",
-        run=name,
         count=int(np.bincount(best).max()),
         total=best.size,
         noun="users",

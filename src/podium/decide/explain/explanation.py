@@ -15,12 +15,10 @@ from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.results import Result
-from podium.types import Mask
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +128,6 @@ def explain(
     ours, theirs = Tables.open_splits(stated, pairs)
     truth_table, runs = ours.read()
     run_table = runs[""]
-    origin = Origin(ours.kind, truth_table.origin.user)
-    common: dict[str, Any] = {"origin": origin, "protocol": stated}
     compared: list[Differences] = []
     if other_truth is not None:
         compared.append(differences(truth_table, read_truth(theirs.truth)))
@@ -142,21 +138,20 @@ def explain(
         threshold_of(truth_table, conventions)  # or raise
     join = Join.of(truth_table, run_table)
     join.check(all_users=False)
-    if only_tables:
-        return _explanation(parsed, join.is_absent, differences=tuple(compared), **common)
-    table = ValueTable(join, parsed, conventions)
-    return _explanation(
-        parsed,
-        table.lists.absent,
-        search=None if value is None else search(table, str(value), stated),
-        packages=_packages(table, like, stated) if like is not None or value is None else (),
+    answers: dict[str, Any] = {}
+    if not only_tables:
+        table = ValueTable(join, parsed, conventions)
+        if value is not None:
+            answers["search"] = search(table, str(value), stated)
+        if value is None or like is not None:
+            answers["packages"] = _packages(table, like, stated)
+    return Explanation(
+        *(str(parsed), join.is_absent.size, int(join.is_absent.sum())),
         differences=tuple(compared),
-        **common,
+        origin=Origin(ours.kind, truth_table.origin.user),
+        protocol=stated,
+        **answers,
     )
-
-
-def _explanation(measure: Measure, absent: Mask, **parts: Any) -> Explanation:
-    return Explanation(str(measure), absent.size, int(absent.sum()), **parts)
 
 
 def _packages(table: ValueTable, like: str | None, given: Protocol) -> tuple[Waterfall, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,6 @@ from podium.protocol import Conventions
 from podium.ranking import Ranking
 from podium.types import Mask
 
-_CHOSEN = (*LISTS, "min_relevance")
-_MOST_KNOWN = 4096  # conventions
 _MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
 
 
@@ -63,39 +60,46 @@ class ListsByChoice:
         ArgumentError
             If the run has no lists under these conventions, such as ranks with score_above.
         """
-        rules = self._rules(choice)
-        key = _without_threshold(rules), self._has_negatives(rules.threshold)
+        key = self._key(choice, LISTS)
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
-            self._ranked[key] = self._rows(rules).ranking(rules)
-        ranking = replace(self._ranked[key], min_relevance=rules.threshold)
+            self._ranked[key] = self._rows(choice).ranking(self._rules(choice))
+        ranking = replace(self._ranked[key], min_relevance=choice.get("min_relevance") or 1.0)
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
-    def _rows(self, rules: Conventions) -> Rows:
+    def _rows(self, choice: Mapping[str, Any]) -> Rows:
         if self._depth is None:
-            return self._looked_up(rules)
+            return self._looked_up(choice)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = replace(_without_threshold(rules), ties="worst"), self._has_negatives(rules.threshold)
+        key = self._key(choice, [name for name in LISTS if name != "ties"])
         if key not in self._top:
-            rows = self._looked_up(rules, with_items=True)
+            rows = self._looked_up({**choice, "ties": "worst"}, with_items=True)
             self._top[key] = rows.kept(_near_top(rows, self._depth))
         rows = self._top[key]
         return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
 
+    def _key(self, choice: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+        """Return what lists under a choice depend on, apart from the threshold of a metric.
+
+        Without negatives in the truth, no list is known as whole.
+        """
+        lowest = self._join.truth.relevance.min()
+        return (*map(choice.get, names), lowest < (choice.get("min_relevance") or 1.0))
+
     def _rules(self, choice: Mapping[str, Any]) -> Conventions:
         """Return the conventions of lists in a choice; users without a list are kept."""
-        chosen = tuple((n, choice[n]) for n in _CHOSEN if choice.get(n) is not None)
-        return _complete(chosen, self._given.n_items, self._given.ties_seed)
+        chosen: dict[str, Any] = {"ties_seed": self._given.ties_seed, "missing": "zero"}
+        if choice.get("unretrieved") != "drop":
+            chosen["n_items"] = self._given.n_items
+        known = {name: choice[name] for name in LISTS if choice.get(name) is not None}
+        return Conventions(min_relevance=choice.get("min_relevance") or 1.0, **known, **chosen)
 
-    def _looked_up(self, rules: Conventions, *, with_items: bool = False) -> Rows:
+    def _looked_up(self, choice: Mapping[str, Any], *, with_items: bool = False) -> Rows:
         """Return the rows, with the judged ones marked."""
+        rules = self._rules(choice)
         join = replace(self._join, run=in_precision(self._join.run, rules))
         return Rows.of(join, rules, with_items=with_items, mark_judged=True)
-
-    def _has_negatives(self, positive: float) -> bool:
-        """Return whether the truth contains negatives, without which no list is known as whole."""
-        return bool(self._join.truth.relevance.min() < positive)
 
     def tied(self, *, with_equal: bool) -> Mask:
         """Return the users whose list can depend on the order of equal float32 scores, (n_users,).
@@ -105,7 +109,7 @@ class ListsByChoice:
         """
         result = np.zeros(self._join.labels.size, np.bool_)
         for unjudged in ("negative", "skip"):
-            rows = self._rows(self._rules({"unjudged": unjudged}))
+            rows = self._rows({"unjudged": unjudged})
             single = to_single(rows.score)
             judged: Any = rows.judged
             kind = np.where(judged, rows.relevance, -1)
@@ -121,9 +125,9 @@ class ListsByChoice:
 
     def without_effect(self, *, with_equal: bool) -> set[str]:
         """Return the conventions of lists whose values give the same lists."""
-        rows = self._rows(self._rules({}))
-        listed = self._rows(self._rules({"unretrieved": "drop"}))
-        whole_lists: Any = self._looked_up(self._rules({}))
+        rows = self._rows({})
+        listed = self._rows({"unretrieved": "drop"})
+        whole_lists: Any = self._looked_up({})
         is_tied = self.tied(with_equal=with_equal).any()
         differs = {
             "ties": is_tied,
@@ -137,20 +141,6 @@ class ListsByChoice:
         }
         without = {name for name, has_effect in differs.items() if not has_effect}
         return {*without, "score_above", "single_precision"} if self._join.run.is_order else without
-
-
-@lru_cache(_MOST_KNOWN)
-def _complete(
-    chosen: tuple[tuple[str, Any], ...], n_items: int | None, ties_seed: int
-) -> Conventions:
-    fields: dict[str, Any] = {"min_relevance": 1.0, "ties_seed": ties_seed, **dict(chosen)}
-    n_items = None if fields.get("unretrieved") == "drop" else n_items
-    return Conventions(**fields, missing="zero", n_items=n_items)
-
-
-@lru_cache(_MOST_KNOWN)
-def _without_threshold(rules: Conventions) -> Conventions:
-    return replace(rules, min_relevance=None)
 
 
 def _near_top(rows: Rows, k: int) -> Mask:
