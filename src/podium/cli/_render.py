@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from podium.cli._options import format_of
 if TYPE_CHECKING:
     from podium.report import Table
     from podium.report.renderer import Renderer
-    from podium.report.views import Tables, Text
 
 
 def table(content: Table, *, note: str = "") -> None:
@@ -25,60 +24,44 @@ def table(content: Table, *, note: str = "") -> None:
     write_line(to_text(View((Tables((content,)), *notes))))
 
 
-def print_result(shown: Renderer[Any], format: str) -> None:
-    """Print a result as JSON, as one flat CSV table, or as its view for reading."""
-    from podium.report import tables
-    from podium.report.views import to_text
-
-    if format == "json":
-        write_line(json_text(shown.json))
-    elif format == "csv":
-        write_line(tables.to_csv(shown.table()).rstrip("\n"))
-    elif format == "table":
-        write_line(to_text(shown.view()))
-    else:
-        parts = shown.view().parts
-        write_line("\n\n".join(text for part in parts for text in _written(part, format)))
-
-
-def _written(part: Tables | Text, format: str) -> Iterator[str]:
-    """Yield the tables or the paragraph of a part in Markdown or LaTeX."""
-    from podium.report import tables
-    from podium.report.views import Text, wrapped
-
-    write = tables.to_markdown if format == "markdown" else tables.to_latex
-    if isinstance(part, Text):
-        yield wrapped("\n".join(part.lines), "% " if format == "latex" else "")
-    else:
-        yield from (write(content).rstrip("\n") for content in part.tables)
-
-
 def write_result(
     shown: Renderer[Any], format: str, out: Iterable[Path] = (), **writers: Callable[[], str]
 ) -> None:
     """Write a result to files, each in the format of its suffix, and print it.
 
-    `writers` return the result in formats other than JSON and the table of its view, by name. Each
-    function is called only if its format is needed.
+    `writers` return the result in further formats, or in other forms, by name. Each function is
+    called only if its format is needed.
     """
+    from podium.report import tables
     from podium.report.views import to_text
 
-    texts = {
-        "json": lambda: json_text(shown.json) + "\n",
+    texts: dict[str, Callable[[], str]] = {
+        "json": lambda: json.dumps(shown.json, indent=2, ensure_ascii=False, allow_nan=False),
+        "csv": lambda: tables.to_csv(shown.table()),
         "table": lambda: to_text(shown.view()),
+        "markdown": lambda: _written(shown, tables.to_markdown),
+        "latex": lambda: _written(shown, tables.to_latex, comment="% "),
         **writers,
     }
     for path in out:
         with replacing(path) as beside:
-            beside.write_text(texts[format_of(path)](), encoding="utf-8")
+            beside.write_text(texts[format_of(path)]().rstrip("\n") + "\n", encoding="utf-8")
     write_line(texts[format]().rstrip("\n"))
+
+
+def _written(shown: Renderer[Any], write: Callable[[Table], str], *, comment: str = "") -> str:
+    """Return the tables and the paragraphs of a view in Markdown or LaTeX."""
+    from podium.report.views import Text, wrapped
+
+    texts: list[str] = []
+    for part in shown.view().parts:
+        if isinstance(part, Text):
+            texts.append(wrapped("\n".join(part.lines), comment))
+        else:
+            texts += [write(content).rstrip("\n") for content in part.tables]
+    return "\n\n".join(texts)
 
 
 def write_line(text: str) -> None:
     """Write a text and the end of the line to stdout."""
     sys.stdout.write(text + "\n")
-
-
-def json_text(result: Mapping[str, Any]) -> str:
-    """Return a result as JSON for reading."""
-    return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)

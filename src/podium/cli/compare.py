@@ -99,7 +99,7 @@ def compare(
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
-    _render.print_result(renderer_of(comparison), output.format)
+    _render.write_result(renderer_of(comparison), output.format)
     scoring.say(protocol)
 
 

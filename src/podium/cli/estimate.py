@@ -107,7 +107,7 @@ def estimate(
         shown = SampledComparisonRenderer(compared, given)
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(shown.result, report, read, seed=seed)
-    _render.print_result(shown, format)
+    _render.write_result(shown, format)
 
 
 def _given(

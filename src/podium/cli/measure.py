@@ -71,7 +71,7 @@ def measure(
     )
     output.write_per_user(per_user_columns({"": evaluation}))
     shown = EvaluationRenderer(evaluation, evaluation.as_json(pooled=pooled))
-    _render.print_result(shown, output.format)
+    _render.write_result(shown, output.format)
     scoring.say(protocol)
 
 

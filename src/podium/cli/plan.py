@@ -102,7 +102,7 @@ def plan(
 def _show(result: Plan, format: str) -> None:
     from podium.results import renderer_of
 
-    _render.print_result(renderer_of(result), format)
+    _render.write_result(renderer_of(result), format)
 
 
 def _read_pilot(
