@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from podium.protocol import Conventions
 from podium.ranking import Ranking
 from podium.types import Mask
 
+_USUAL = {name: vars(Conventions())[name] for name in LISTS}
 _MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
 
 
@@ -36,6 +37,7 @@ class ListsByChoice:
 
     def __init__(self, join: Join, given: Conventions, depth: int | None = None) -> None:
         self._join, self._given, self._depth = join, given, depth
+        self._lowest = float(join.truth.relevance.min())
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
         self._top: dict[tuple[Any, ...], Rows] = {}
 
@@ -60,7 +62,7 @@ class ListsByChoice:
         ArgumentError
             If the run has no lists under these conventions, such as ranks with score_above.
         """
-        key = self._key(choice, LISTS)
+        key = self._key(choice)
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
@@ -72,20 +74,20 @@ class ListsByChoice:
         if self._depth is None:
             return self._looked_up(choice)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = self._key(choice, [name for name in LISTS if name != "ties"])
+        key = self._key({**choice, "ties": "worst"})
         if key not in self._top:
             rows = self._looked_up({**choice, "ties": "worst"}, with_items=True)
             self._top[key] = rows.kept(_near_top(rows, self._depth))
         rows = self._top[key]
         return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
 
-    def _key(self, choice: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+    def _key(self, choice: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return what lists under a choice depend on, apart from the threshold of a metric.
 
         Without negatives in the truth, no list is known as whole.
         """
-        lowest = self._join.truth.relevance.min()
-        return (*map(choice.get, names), lowest < (choice.get("min_relevance") or 1.0))
+        rules = (choice.get(name, usual) for name, usual in _USUAL.items())
+        return (*rules, self._lowest < (choice.get("min_relevance") or 1.0))
 
     def _rules(self, choice: Mapping[str, Any]) -> Conventions:
         """Return the conventions of lists in a choice; users without a list are kept."""
