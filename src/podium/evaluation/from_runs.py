@@ -134,9 +134,10 @@ def open_tables(
     """
     from podium.data.opened import Tables
 
-    check_users(protocol, users, reads_clusters=reads_clusters)
     check_tables(protocol.required_measures(), catalogue, items)
-    return Tables.open_splits(protocol, splits, users, catalogue, items)
+    opened = Tables.open_splits(protocol, splits, users, catalogue, items)
+    check_users(protocol, opened[0].users, reads_clusters=reads_clusters)
+    return opened
 
 
 def warn_of_unread(protocol: Protocol, *names: str, reader: str = "means") -> None:

@@ -29,18 +29,12 @@ def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Eval
     Raises
     ------
     ArgumentError
-        If `users` is passed and `by` names one of its columns that is also a built-in segment.
+        If `by` is no sequence, or names neither a built-in segment nor a column of `users`.
     """
-    from podium.data.users import has_user_column, user_column
+    from podium.data.users import user_column
 
     if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"{arg.by} must be a sequence of names of segments, got {by!r}.")
-    for name in BUILT_IN:
-        if users is not None and name in by and has_user_column(users, name):
-            raise ArgumentError(
-                f"{arg.by(name)} is a column of users and a division by the number of positives. "
-                "Rename the column."
-            )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):
         has_no_column = users is None or name in BUILT_IN
@@ -50,15 +44,24 @@ def divide(evaluation: Evaluation, by: Sequence[str], users: Any = None) -> Eval
 
 
 def check_users(protocol: Protocol, users: Any, *, reads_clusters: bool = False) -> None:
-    """Raise if a field names a column of users without their table, or if none names one of it.
+    """Raise if a field names a column without its table, or no column, or an ambiguous one.
 
     Parameters
     ----------
     protocol : Protocol
-    users : path, frame or mapping of columns, optional
+    users : Source, optional
+        The table of users.
     reads_clusters : bool
         Whether the columns of clusters and weights are read, too.
     """
+    from podium.data.users import has_user_column
+
+    for name in BUILT_IN:
+        if users is not None and name in protocol.by and has_user_column(users, name):
+            raise ArgumentError(
+                f"{arg.by(name)} is a column of users and a division by the number of positives. "
+                "Rename the column."
+            )
     named = [("by", name) for name in protocol.by if name not in BUILT_IN]
     fields = [arg.by]
     if reads_clusters:
@@ -67,8 +70,8 @@ def check_users(protocol: Protocol, users: Any, *, reads_clusters: bool = False)
     name, column = next((pair for pair in named if pair[1]), ("", ""))
     if users is not None and not column:
         raise ArgumentError(
-            f"{arg.users} has no effect, because no field names one of its columns. Leave it out, "
-            f"or name one by {', '.join(map(str, fields))}."
+            f"{arg.users} has no effect, because no field names one of its columns. Pass "
+            f"{' or '.join(map(str, fields))}, or leave it out."
         )
     if users is None and column:
         nearest = _check.nearest(column, BUILT_IN) if name == "by" else ""
