@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import gc
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +37,44 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("podium"), max_examples=5)
 settings.load_profile("podium")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the laws of what a plugin registers, such as the studies' losses, to `make check`."""
+    for item in items:
+        parameters = (
+            item.callspec.params
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else {}
+        )
+        if any(map(_is_of_plugin, parameters.values())):
+            item.add_marker("long")
+
+
+def _is_of_plugin(parameter: Any) -> bool:
+    """Return whether a parameter is the text of a plugin's loss or ranker, or an instance."""
+    if isinstance(parameter, str):
+        return re.split(r"[@( ]", parameter, maxsplit=1)[0] in _names_of_plugins()
+    return type(parameter).__module__.startswith("podium_studies")
+
+
+@functools.cache
+def _names_of_plugins() -> set[str]:
+    from podium import losses, rankers
+
+    return {
+        name
+        for registry in (losses.REGISTRY, rankers.REGISTRY)
+        for name in registry
+        if not registry[name].__module__.startswith("podium.")
+    }
+
+
+def pytest_collection_finish() -> None:
+    """Take what is loaded by now out of the garbage collector, which otherwise reads it often."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

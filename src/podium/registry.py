@@ -25,6 +25,7 @@ on the command line, in a worker process and when a model file is loaded (`podiu
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -352,7 +353,8 @@ def _class_name(entry: type[Any] | Elsewhere) -> str:
     return entry.cls if isinstance(entry, Elsewhere) else entry.__name__
 
 
-def _fields(cls: type[Any]) -> dict[str, Any]:
+@functools.cache
+def _fields(cls: type[Any]) -> Mapping[str, Any]:
     """Return the parameters of a class and their defaults, `inspect.Parameter.empty` if none."""
     return {
         name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.architecture.test_sources import TREES
+from tests.architecture.parsed import trees
 
 from podium._fields import FIELDS
 
@@ -42,7 +42,7 @@ READERS = {
 
 def test_each_field_is_read_where_the_table_says() -> None:
     readers: dict[str, set[str]] = defaultdict(set)
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef) and not module.startswith(DECLARING):
                 for field in _read(function):

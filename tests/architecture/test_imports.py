@@ -8,12 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
-
-SRC = Path(__file__).resolve().parents[2] / "src" / "podium"
-FILES = sorted(SRC.rglob("*.py"))
+from tests.architecture.parsed import trees
 
 # Package -> files of podium that may import it; * crosses folders. Nothing else is imported at
 # all, so a new dependency starts with a line here.
@@ -90,12 +87,12 @@ def _called(function: ast.expr) -> str:
     return ""
 
 
-def _misplaced(place: str, source: str) -> list[str]:
+def _misplaced(place: str, tree: ast.Module) -> list[str]:
     known = sys.stdlib_module_names | {"podium"}
     return sorted(
         {
             package
-            for package in _imported(ast.parse(source))
+            for package in _imported(tree)
             if package not in known
             and not any(fnmatch(place, allowed) for allowed in ALLOWED.get(package, ()))
         }
@@ -103,8 +100,7 @@ def _misplaced(place: str, source: str) -> list[str]:
 
 
 def test_third_parties_are_confined() -> None:
-    places = {file.relative_to(SRC).as_posix(): file.read_text(encoding="utf-8") for file in FILES}
-    found = {place: _misplaced(place, source) for place, source in places.items()}
+    found = {place: _misplaced(place, tree) for place, tree in trees().items()}
     assert not {place: packages for place, packages in found.items() if packages}
 
 
@@ -122,15 +118,15 @@ def test_third_parties_are_confined() -> None:
     ],
 )
 def test_confinement_sees_every_form_of_import(place: str, source: str, found: list[str]) -> None:
-    assert _misplaced(place, source) == found
+    assert _misplaced(place, ast.parse(source)) == found
 
 
-def _doors(place: str, source: str) -> set[tuple[str, str]]:
+def _doors(place: str, tree: ast.Module) -> set[tuple[str, str]]:
     """Return the private modules of other packages of podium that a file imports."""
     own = place.partition("/")[0].removesuffix(".py")
     return {
         (place, module)
-        for module in _modules(ast.parse(source))
+        for module in _modules(tree)
         if module.split(".")[1] != own and any(part[0] == "_" for part in module.split(".")[2:])
     }
 
@@ -146,10 +142,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_package_imports_another_ones_private_modules() -> None:
-    found: set[tuple[str, str]] = set()
-    for file in FILES:
-        found |= _doors(file.relative_to(SRC).as_posix(), file.read_text())
-    assert not found
+    assert not {door for place, tree in trees().items() for door in _doors(place, tree)}
 
 
 def test_doors_are_seen() -> None:
@@ -160,7 +153,7 @@ def test_doors_are_seen() -> None:
         ("cli/a.py", "from podium.cli import _render", None),
         ("cli/a.py", "from podium._check import number", None),
     ):
-        assert _doors(place, source) == (set() if found is None else {(place, found)})
+        assert _doors(place, ast.parse(source)) == (set() if found is None else {(place, found)})
 
 
 def _loaded(code: str) -> set[str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import podium
+from tests.architecture.parsed import trees
 
-SOURCE = Path(podium.__file__).parent
 ERRORS = {"ArgumentError", "DataError", "ScatteredQueriesError", "UnsettledError"}
 # Their texts are reasons inside the message of another error: "… is not a valid model (reason)."
 REASONS = {
@@ -38,11 +36,10 @@ def texts(argument: ast.expr) -> Iterator[str]:
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each error that the library raises or makes."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        name = path.relative_to(SOURCE).as_posix()
+    for name, tree in trees().items():
         if name.startswith(("papers/", "testing/")) or name in REASONS:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Name(id=kind), args=[first, *_]) if kind in ERRORS:
                     for text in texts(first):

@@ -7,12 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.architecture.parsed import SRC, trees
+
 ROOT = Path(__file__).resolve().parents[2]
-SRC = ROOT / "src" / "podium"
-TREES = {
-    file.relative_to(SRC).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
-    for file in sorted(SRC.rglob("*.py"))
-}
 
 # A path of one machine at the start of a word, and an address that packages come from.
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:work|root|home|Users|opt|mnt)/\w")
@@ -54,7 +51,7 @@ def _sources(tree: ast.Module) -> Iterator[str]:
 
 def test_public_methods_with_arguments_have_docstrings() -> None:
     assert not [
-        (name, *_unexplained(tree)) for name, tree in TREES.items() if [*_unexplained(tree)]
+        (name, *_unexplained(tree)) for name, tree in trees().items() if [*_unexplained(tree)]
     ]
     source = "class C:\n    'c'\n    def g(self, k): ...\n    def n(self): ..."
     assert list(_unexplained(ast.parse(source))) == ["C.g"]
@@ -62,7 +59,7 @@ def test_public_methods_with_arguments_have_docstrings() -> None:
 
 def test_sources_are_in_the_bibliography() -> None:
     bibliography = (ROOT / "docs/references.bib").read_text(encoding="utf-8")
-    keys = {key for tree in TREES.values() for key in _sources(tree)}
+    keys = {key for tree in trees().values() for key in _sources(tree)}
     assert keys <= set(re.findall(r"^@\w+\{(\w+),", bibliography, re.M))
     assert {"hiranandani2020", "jarvelin2002"} <= keys
 

@@ -28,9 +28,8 @@ from podium.types import PerGroup
 STRICT_RULES = ("worst", "best", "id")
 CLOSE = {"rtol": 1e-12, "atol": 1e-15}
 
-MEASURES = {
-    name: [m for m in all_measures() if m.metric is metric] for name, metric in REGISTRY.items()
-}
+ALL = all_measures()
+MEASURES = {name: [m for m in ALL if m.metric is metric] for name, metric in REGISTRY.items()}
 
 each_metric = pytest.mark.parametrize("name", sorted(REGISTRY))
 each_averaged = pytest.mark.parametrize(

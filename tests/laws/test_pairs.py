@@ -35,7 +35,7 @@ def failures(n_cases: int, first: int, step: int) -> list[str]:
     """Return the new faults in every step-th case, each with a program that shows it."""
     return [
         f"case {case.number}: {fault}\n{snippet(case, fault.door)}"
-        for case in islice(law.cases(SEED, n_cases), first, None, step)
+        for case in law.cases(SEED, n_cases, first=first, step=step)
         for fault in (*law.new_faults(case), *laws.all_broken(case))[:1]
     ]
 

@@ -6,6 +6,7 @@ several sizes, several targets of a user, weights.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -49,6 +50,7 @@ def top_sample() -> SampledRanks:
     return SampledRanks([1] * 20, 21, 30, replacement=False)
 
 
+@functools.cache
 def drawn(seed: int, *, several_sizes: bool = False, weights: bool = False) -> SampledRanks:
     """Return the ranks of 8 to 40 users for a random design."""
     rng = np.random.default_rng(seed)
@@ -62,6 +64,7 @@ def drawn(seed: int, *, several_sizes: bool = False, weights: bool = False) -> S
     return replace(sample, row_weights=rng.integers(1, 4, n_users)) if weights else sample
 
 
+@functools.cache
 def other_model(sample: SampledRanks, seed: int) -> SampledRanks:
     """Return the ranks of another model for the same users and designs."""
     rng = np.random.default_rng([seed, 1])

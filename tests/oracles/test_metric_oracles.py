@@ -16,9 +16,8 @@ from podium.testing import oracles
 from podium.testing.oracles import Listing, brute_force
 from podium.testing.strategies import Case, all_measures, cases, variants
 
-MEASURES = {
-    name: [m for m in all_measures() if m.metric is metric] for name, metric in REGISTRY.items()
-}
+ALL = all_measures()
+MEASURES = {name: [m for m in ALL if m.metric is metric] for name, metric in REGISTRY.items()}
 
 
 def arguments(measure: Measure) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -88,10 +89,11 @@ def test_counts_of_each_target_have_the_distribution_of_its_design(
 def test_expectation_over_all_samples_is_that_of_the_terms(measure: str, replacement: bool) -> None:
     estimator, n = BV(gamma=0.1), 3
     parsed = podium.metrics.parse(measure)
-    drawn = samples(n, replacement=replacement)
-    all_shared = [shared_of(dict.fromkeys(ABOVE, s), replacement=replacement) for s in drawn]
+    counts = Counter(tuple(sorted(s)) for s in samples(n, replacement=replacement))
+    all_shared = [shared_of(dict.fromkeys(ABOVE, s), replacement=replacement) for s in counts]
     values = [SharedFit(estimator, s).user_values(estimator, parsed) for s in all_shared]
-    for user, targets, found in zip(ABOVE, ABOVE.values(), np.mean(values, axis=0), strict=True):
+    means = np.average(values, axis=0, weights=list(counts.values()))
+    for user, targets, found in zip(ABOVE, ABOVE.values(), means, strict=True):
         expected = 0.0
         for i, above in enumerate(targets, 1):
             design = Design(n, N_OTHERS + 1, replacement)

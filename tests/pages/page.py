@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 _BLOCK = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.M | re.S)
+_COMMAND = re.compile(r"podium (?P<arguments>[^>|;&]+)(?:> (?P<file>\S+))?")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _DOCTEST = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _REMOTE = ("http:", "https:", "mailto:")
@@ -180,13 +181,15 @@ class Runner:
             assert self.same_output("\n".join(promised), printed), printed
 
     def script(self, text: str) -> None:
-        """Run a shell script; lines of podium alone run in this process."""
-        lines = text.replace("\\\n", " ").splitlines()
-        if all(line.startswith("podium ") for line in lines):
-            for line in lines:
-                done = self.podium(*shlex.split(line)[1:])
-                decides = line.startswith("podium gate ")  # the page's data may differ from these
+        """Run a shell script; lines of podium alone, also `> FILE`, run in this process."""
+        commands = [_COMMAND.fullmatch(line) for line in text.replace("\\\n", " ").splitlines()]
+        if all(commands):
+            for command in filter(None, commands):
+                done = self.podium(*shlex.split(command["arguments"]))
+                decides = command["arguments"].startswith("gate ")  # on data that may differ
                 assert done.status in ((0, 1, 3) if decides else (0,)), done.err
+                if command["file"]:
+                    Path(command["file"]).write_text(done.out, encoding="utf-8")
         else:
             done = shell(text)
             assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ status 1 (a fault), and `podium explain` the status 1 (no conventions give the v
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import traceback
@@ -148,14 +149,21 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
 
 def _call(argv: Sequence[str]) -> int:
     """Run a command; typer converts an interrupt and --help into a status."""
-    group: Any = typer.main.get_command(app)
-    if "--help-all" not in argv:
-        for name, command in group.commands.items():
-            shorten(name, command)
     _reports.ARGUMENTS.set(list(argv))
     words = ["--help" if word == "--help-all" else word for word in argv]
+    group = _group(is_short="--help-all" not in argv)
     result = group.main(words, prog_name="podium", standalone_mode=False)
     return result if isinstance(result, int) else 0
+
+
+@functools.cache
+def _group(*, is_short: bool) -> Any:
+    """Return all commands, with the help of most uses or of every option."""
+    group: Any = typer.main.get_command(app)
+    if is_short:
+        for name, command in group.commands.items():
+            shorten(name, command)
+    return group
 
 
 def _fail(message: str) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import typing
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -232,7 +233,12 @@ def _value(metric: Metric, name: str, text: str) -> Any:
 
 def choices(metric: Metric, option: str) -> tuple[str, ...]:
     """Return the allowed values of an option of type text, from its annotation; () for any."""
-    return typing.get_args(typing.get_type_hints(metric.function)[option])
+    return typing.get_args(_annotations(metric.function)[option])
+
+
+@functools.cache
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    return typing.get_type_hints(function)
 
 
 class ByMeasure(dict[str, V]):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,7 +36,7 @@ class LossCase:
     qid: Any
     scores: PerRow
 
-    @property
+    @cached_property
     def groups(self) -> Groups:
         """The layout of the rows, from their labels."""
         return Groups.from_qid(self.qid)

@@ -125,7 +125,10 @@ class ValueTable:
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice of all conventions; nan if there is none."""
-        values = self.values(choice)
+        return self._mean(self.values(choice), choice)
+
+    def _mean(self, values: PerGroup, choice: Choice) -> float:
+        """Return the mean of the values of users, which `values` has returned."""
         counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
         weights = None
         if choice.get("pooled"):  # no graded measure has a pooled form
@@ -147,12 +150,12 @@ class ValueTable:
         of_means = [axis for axis in active if axis.level == "mean"]
         for choice in combinations([axis for axis in active if axis.level != "mean"]):
             try:
-                self.values({**defaults, **choice})
+                values = self.values({**defaults, **choice})
             except ArgumentError:
                 continue
             for rules in combinations(of_means):
                 full_choice = {**defaults, **choice, **rules}
-                yield full_choice, self.mean(full_choice)
+                yield full_choice, self._mean(values, full_choice)
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling, summing_kernel
+from podium._kernels import kernel, longest_group, sort_falling, summing_kernel
 from podium.recommenders.factorization._loss_kernels import BPR
 
 _FULL = 1e140  # a product above this is replaced by its logarithm before it overflows
@@ -35,7 +35,7 @@ def mean_scores(offsets, scores, states):
 @kernel
 def mark_best(offsets, scores, n_best, sign, states):
     """Write 1 for the positives of each user with the greatest sign * score, and nan for others."""
-    longest = np.diff(offsets).max()
+    longest = longest_group(offsets)
     order, spare, keys = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
     for x in range(offsets.size - 1):
         lo, n = offsets[x], offsets[x + 1] - offsets[x]
@@ -56,7 +56,7 @@ def levels(offsets, items, scores, k, n_items, U, V, bias, sample, states):
     sample of items, each of which stands for the same number of them.
     """
     is_positive = np.zeros(n_items, np.bool_)
-    most = np.diff(offsets).max() + sample.size
+    most = longest_group(offsets) + sample.size
     keys, weights = np.empty(most), np.empty(most)
     order, spare = np.empty(most, np.int64), np.empty(most, np.int64)
     for x in range(offsets.size - 1):

@@ -29,9 +29,14 @@ _RIGHT: Mapping[str, Callable[..., Facts]] = {
 }
 
 
-def cases(seed: int, n_cases: int | None = None) -> Iterator[Case]:
-    """Yield cases of the combinations of a seed; most of those that can be measured are."""
-    for number, row in enumerate(itertools.islice(rows(seed), n_cases)):
+def cases(
+    seed: int, n_cases: int | None = None, *, first: int = 0, step: int = 1
+) -> Iterator[Case]:
+    """Yield cases of the combinations of a seed; most of those that can be measured are.
+
+    They are every step-th of the first n_cases, from `first` on.
+    """
+    for number, row in itertools.islice(enumerate(rows(seed)), first, n_cases, step):
         drawn = (case_of(row, f"{seed}/{i}", number, more) for i, more in enumerate(_N_MORE))
         yield next((case for case in drawn if _is_measured(case)), case_of(row, seed, number))
 
