@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any
 
-from threadpoolctl import ThreadpoolController, threadpool_info
+from threadpoolctl import ThreadpoolController
 
 
 class _OneBlasThread:
@@ -28,10 +28,10 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._limit.enter_context(self._libraries().limit(limits=1, user_api="blas"))
+                self._limit.enter_context(self.libraries().limit(limits=1, user_api="blas"))
             self._inside += 1
 
-    def _libraries(self) -> ThreadpoolController:
+    def libraries(self) -> ThreadpoolController:
         """Return the loaded libraries, which are searched again only after an import.
 
         A search takes 2 ms, and libraries are loaded by imports.
@@ -60,7 +60,8 @@ def n_processors() -> int:
 
 def blas_threads() -> int:
     """Return the number of threads that BLAS would use."""
-    return max((pool["num_threads"] for pool in threadpool_info() if _is_blas(pool)), default=1)
+    pools = one_blas_thread.libraries().info()
+    return max((pool["num_threads"] for pool in pools if _is_blas(pool)), default=1)
 
 
 def _is_blas(pool: dict[str, Any]) -> bool:

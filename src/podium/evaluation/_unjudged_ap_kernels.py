@@ -69,7 +69,8 @@ def precision_minima(items, base, candidate, one_list, divisors, out):
     """
     offsets, bounds_at, order = items
     most = longest_group(offsets)
-    spare, by_gain, is_relevant = np.empty((3, most), np.int64)
+    spare, by_gain = np.empty(most, np.int64), np.empty(most, np.int64)
+    is_relevant = np.empty(most, np.int64)
     keys = base.single - candidate.single
     gains, singles = np.empty((2, most)), np.empty((2, most))
     work, pairs = np.empty((4, most + 1)), np.empty((min(most, _PAIRED), _PAIRED + 1))

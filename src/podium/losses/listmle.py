@@ -149,12 +149,13 @@ class ListMLE(DrawnLoss):
     def _drawn_target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> ListMLETarget:
+        from podium._kernels import read_only
         from podium.losses.listwise_kernels import count_drawn
 
         n_head = self._heads(grades, groups)
         rows = head_first(grades, keys, groups, n_head)
         n_drawn = np.zeros(groups.n_groups, np.int64)
-        count_drawn(grades, rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
+        count_drawn(read_only(grades), rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
         share = inputs.group_shares(weights, groups, self.name, n_head > 0)
         return ListMLETarget(groups, share, n_head > 0, rows, n_head, n_drawn)
 

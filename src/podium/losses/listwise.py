@@ -152,12 +152,12 @@ def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> ND
     The shape is (n_orders, n_rows), with one order per column of the keys. Cost: O(n) for heads of
     up to 64 places, because the other rows are not ordered. For longer heads each list is sorted.
     """
+    from podium._kernels import read_only
     from podium.losses.listwise_kernels import order_heads
 
     rows = inputs.rows_by_group(groups)
-    by_order = np.ascontiguousarray(keys.T)
-    out = np.empty(by_order.shape, np.int64)
-    order_heads(grades, by_order, rows, groups.offsets, n_head, out)
+    out = np.empty(keys.T.shape, np.int64)
+    order_heads(read_only(grades), read_only(keys.T), rows, groups.offsets, n_head, out)
     return out
 
 
