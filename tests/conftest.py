@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import gc
 import os
 import re
@@ -42,33 +41,14 @@ settings.load_profile("podium")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the laws of what a plugin registers, such as the studies' losses, to `make check`."""
-    for item in items:
-        parameters = (
-            item.callspec.params
-            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-            else {}
-        )
-        if any(map(_is_of_plugin, parameters.values())):
-            item.add_marker("long")
-
-
-def _is_of_plugin(parameter: Any) -> bool:
-    """Return whether a parameter is the text of a plugin's loss or ranker, or an instance."""
-    if isinstance(parameter, str):
-        return re.split(r"[@( ]", parameter, maxsplit=1)[0] in _names_of_plugins()
-    return type(parameter).__module__.startswith("podium_studies")
-
-
-@functools.cache
-def _names_of_plugins() -> set[str]:
     from podium import losses, rankers
 
-    return {
-        name
-        for registry in (losses.REGISTRY, rankers.REGISTRY)
-        for name in registry
-        if not registry[name].__module__.startswith("podium.")
-    }
+    every: dict[str, Any] = {**losses.REGISTRY, **rankers.REGISTRY}
+    plugins = {n: each.__name__ for n, each in every.items() if each.__module__[:7] != "podium."}
+    of_plugin = re.compile(rf"\[.*\b({'|'.join([*plugins, *plugins.values()])})\b")
+    for item in items if plugins else ():
+        if of_plugin.search(item.nodeid):
+            item.add_marker("long")
 
 
 def pytest_collection_finish() -> None:

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.architecture.parsed import trees
+from tests.architecture.test_sources import trees
 
 from podium._fields import FIELDS
 

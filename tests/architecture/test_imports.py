@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 
 import pytest
-from tests.architecture.parsed import trees
+from tests.architecture.test_sources import trees
 
 # Package -> files of podium that may import it; * crosses folders. Nothing else is imported at
 # all, so a new dependency starts with a line here.

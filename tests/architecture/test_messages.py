@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.architecture.parsed import trees
+from tests.architecture.test_sources import trees
 
 ERRORS = {"ArgumentError", "DataError", "ScatteredQueriesError", "UnsettledError"}
 # Their texts are reasons inside the message of another error: "… is not a valid model (reason)."

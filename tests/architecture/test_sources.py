@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.parsed import SRC, trees
-
 ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src" / "podium"
 
 # A path of one machine at the start of a word, and an address that packages come from.
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:work|root|home|Users|opt|mnt)/\w")
 REGISTRY = re.compile(r"index[-_]url|find[-_]links|pypi\.org/simple|files\.pythonhosted")
 SOURCE_KEY = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]?\b")
+
+
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return the tree of each file of the library by its path; the other tests here read it too."""
+    files = {file.relative_to(SRC).as_posix(): file for file in sorted(SRC.rglob("*.py"))}
+    return {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
 
 
 def _texts() -> Iterator[Path]:

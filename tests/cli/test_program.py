@@ -24,8 +24,7 @@ PROGRAM: Any = typer.main.get_command(app)
 
 
 def test_help_shows_at_most_16_options_and_help_all_shows_each(podium: Callable[..., Any]) -> None:
-    program: Any = typer.main.get_command(app)
-    for name, command in program.commands.items():
+    for name, command in PROGRAM.commands.items():
         shorten(name, command)
         options = [option for option in command.params if option.param_type_name == "option"]
         assert sum(not option.hidden for option in options) <= 15  # and --help

@@ -62,17 +62,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
 }  # fmt: skip
 
 
-def frames(command: str) -> Frames:
-    """Return the tables that a command reads."""
-    return {
-        name: table
-        for name, table in every_frame().items()
-        if any(f"@{name}" in words for words in COMMANDS[command])
-    }
-
-
 @functools.cache
-def every_frame() -> Frames:
+def frames() -> Frames:
     """Return tables whose ids have two digits, so that numbers and texts sort alike."""
     rng = np.random.default_rng(3)
     every = np.array(list(itertools.product(range(10, 10 + N_USERS), range(20, 20 + N_ITEMS))))
@@ -120,9 +111,10 @@ def results(
     return found + [path.read_text() for path in made if path.suffix == ".csv"]
 
 
-def written(tables: Frames, way: Way) -> dict[str, str]:
-    """Write all tables in the given way, and return the names of their files."""
-    return {name: way(name, table) for name, table in tables.items()}
+def written(command: str, way: Way) -> dict[str, str]:
+    """Write the tables of a command in the given way, and return the names of their files."""
+    read = {word[1:] for words in COMMANDS[command] for word in words if word[0] == "@"}
+    return {name: way(name, table) for name, table in frames().items() if name in read}
 
 
 def plainly(name: str, table: pl.DataFrame) -> str:
@@ -249,7 +241,7 @@ def expect(
 
     def run(command: str) -> list[str]:
         if command not in plain_results:
-            outputs = results(podium, folder, command, written(frames(command), plainly))
+            outputs = results(podium, folder, command, written(command, plainly))
             assert outputs[0][:6] != "podium", outputs
             plain_results[command] = outputs
             for path in folder.iterdir():
@@ -276,7 +268,7 @@ def test_the_same_table_written_otherwise_gives_the_same(
     podium: Run, folder: Path, expect: Run, command: str, way: str
 ) -> None:
     expected = expect(command)
-    found = results(podium, folder, command, written(frames(command), SAME[way]))
+    found = results(podium, folder, command, written(command, SAME[way]))
     if way in REORDERED.get(command, ()):
         one, other = (pl.read_csv(text.encode()).sort(IDS) for text in (expected[-1], found[-1]))
         assert one.select(IDS).equals(other.select(IDS))
@@ -328,6 +320,6 @@ def test_another_table_is_refused_or_said_or_gives_another_result(
     podium: Run, folder: Path, expect: Run, command: str, way: str, table: str
 ) -> None:
     expected = expect(command)
-    files = written(frames(command), plainly)
-    files[table] = CHANGED[way][1](table, every_frame()[table])
+    files = written(command, plainly)
+    files[table] = CHANGED[way][1](table, frames()[table])
     assert results(podium, folder, command, files, warned=True) != expected

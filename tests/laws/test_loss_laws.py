@@ -83,16 +83,10 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
 
 NAMES = list(losses.REGISTRY)
 # Entries of losses that a plugin registers are left out where it is not installed.
-VARIANTS = {text: make for text, make in _VARIANTS.items() if text.partition(" ")[0] in NAMES}
-
+VARIANTS = {t: functools.cache(make) for t, make in _VARIANTS.items() if t.split()[0] in NAMES}
 
 CASES = {False: [*loss_cases()]}
 CASES[True] = [dataclasses.replace(case, relevance=case.relevance / 2) for case in CASES[False]]
-
-
-@functools.cache
-def made(variant: str) -> Any:
-    return VARIANTS[variant]()
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
@@ -102,7 +96,7 @@ class TestContract(LossContract):
         self.variant = variant
 
     def make(self) -> Any:
-        return made(self.variant)
+        return VARIANTS[self.variant]()
 
     def cases(self) -> Iterator[LossCase]:
         return iter(CASES[getattr(self.make(), "soft", False)])
@@ -114,7 +108,7 @@ _SIZES = [0.0, 5e-324, 1.0, 7e153, 1e155, 1e200, 1e300, 8e307, np.finfo(float).m
 @pytest.mark.parametrize("variant", list(VARIANTS))
 def test_scores_of_any_size_give_no_nan(variant: str) -> None:
     """Only a loss with "inf" in its docstring may have infinite values; gradients are finite."""
-    loss, rng = made(variant), np.random.default_rng(0)
+    loss, rng = VARIANTS[variant](), np.random.default_rng(0)
     documents_inf = re.search(r"\binf\b", str(type(loss).__doc__)) is not None
     for _ in range(min(150, 10 * settings().max_examples)):
         grades, qid = rng.integers(0, 3, 24) / 1.0, np.repeat(np.arange(3), 8)

@@ -7,7 +7,6 @@ several sizes, several targets of a user, weights.
 from __future__ import annotations
 
 import functools
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -34,15 +33,8 @@ MEASURES = ("recall@1", "recall@5", "ndcg@10", "rr", "precision@3", "pap@3")
 BOOTSTRAP = 4
 CASES = 2  # random samples for each law
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # small samples and biased methods warn
 each_estimator = pytest.mark.parametrize("name", sorted(REGISTRY))
-
-
-@pytest.fixture(autouse=True)
-def no_warnings() -> Any:
-    """Small samples and biased methods warn, which is not what these laws are about."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def top_sample() -> SampledRanks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from math import hypot
 
 import pytest
@@ -17,6 +16,7 @@ MEASURES = ("recall@5", "recall@1", "recall@12")  # measures that every method c
 
 linear = sorted(name for name, kind in REGISTRY.items() if issubclass(kind, LinearEstimator))
 exact_ranks = st.lists(st.integers(1, N_ITEMS), min_size=2, max_size=20)
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")  # of a bias
 many_ranks = st.lists(st.integers(1, MANY), min_size=2, max_size=20)
 
 
@@ -30,12 +30,10 @@ def planned(
 ) -> Plan:
     """Return a plan from a pilot in which all items were drawn."""
     pilot_ranks = SampledRanks(ranks, n_items - 1, n_items, replacement=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # biased methods warn
-        return plan(
-            n_items, n_users, measure, 0.1, pilot=pilot_ranks, method=name, sizes=sizes,
-            replacement=False, n_repeats=2,
-        )  # fmt: skip
+    return plan(
+        n_items, n_users, measure, 0.1, pilot=pilot_ranks, method=name, sizes=sizes,
+        replacement=False, n_repeats=2,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
