@@ -85,7 +85,7 @@ NAMES = list(losses.REGISTRY)
 # Entries of losses that a plugin registers are left out where it is not installed.
 VARIANTS = {t: functools.cache(make) for t, make in _VARIANTS.items() if t.split()[0] in NAMES}
 
-CASES = {False: [*loss_cases()]}
+CASES = {False: [*loss_cases(min(25, 3 * settings().max_examples))]}
 CASES[True] = [dataclasses.replace(case, relevance=case.relevance / 2) for case in CASES[False]]
 
 
