@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import podium
 from podium.sampled import BV, SharedRanks, evaluate, sample_shared
 from podium.sampled.design import Design
-from podium.sampled.shared import SharedFit, groups
+from podium.sampled.fits import EstimatorFit
 
 N_OTHERS, N_DRAWN = 8, 4
 ABOVE = {"a": (0, 2, 2), "b": (1,), "c": (0, 0, 3, 7)}
@@ -91,7 +91,7 @@ def test_expectation_over_all_samples_is_that_of_the_terms(measure: str, replace
     parsed = podium.metrics.parse(measure)
     counts = Counter(tuple(sorted(s)) for s in samples(n, replacement=replacement))
     all_shared = [shared_of(dict.fromkeys(ABOVE, s), replacement=replacement) for s in counts]
-    values = [SharedFit(estimator, s).user_values(estimator, parsed) for s in all_shared]
+    values = [EstimatorFit(estimator, s).user_values(estimator, parsed) for s in all_shared]
     means = np.average(values, axis=0, weights=list(counts.values()))
     for user, targets, found in zip(ABOVE, ABOVE.values(), means, strict=True):
         expected = 0.0
@@ -113,9 +113,9 @@ def test_groups_weight_users_by_the_size_of_their_terms() -> None:
     for measure in ("recall@10", "ndcg@10", "pap@10", "ap@10", "rr@10"):
         parsed = podium.metrics.parse(measure)
         found = 0.0
-        for part in groups(shared, parsed):
-            ranks = part.ranks(shared.targets)
-            weights = podium.metrics.rank_weights(part.term, 51)
+        for part in shared.parts(parsed):
+            ranks = part.ranks
+            weights = podium.metrics.rank_weights(part.measure, 51)
             values = np.pad(weights, (0, 51 - weights.size))[ranks.ranks - 1]
             found += float(ranks.weights @ values) * part.sizes.sum() / shared.n_users
         wanted = evaluate(shared, measure, bounds=False).means[measure]

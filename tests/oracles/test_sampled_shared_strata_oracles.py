@@ -13,7 +13,7 @@ from scipy.stats import betabinom
 import podium
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium.sampled.ranks import ScannedRanks
-from podium.sampled.shared import STRATA, StrataFit, groups
+from podium.sampled.scanning.measured import ScanFit
 
 N_USERS, N_ITEMS = 30, 24
 RNG = np.random.default_rng(5)
@@ -107,9 +107,9 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
     """The rest of each target is enumerated, with the fitted distribution of its group."""
     shared = sample(5, 6)
     parsed = podium.metrics.parse(measure)
-    fits, expected = StrataFit(STRATA, shared), 0.0
-    for group in groups(shared, parsed):
-        fit = fits._fit(group, 3)  # pyright: ignore[reportPrivateUsage]
+    fits, expected = ScanFit(shared, is_naive=False), 0.0
+    for group in shared.parts(parsed):
+        fit = fits._fit(group)  # pyright: ignore[reportPrivateUsage]
         for row in group.rows.tolist():
             place = int(shared.position[row]), int(shared.n_pos[row])
             n_others = int(shared.n_candidates[row]) - 1

@@ -34,7 +34,7 @@ from podium.sampled import (
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.least_squares import BVPrior
-from podium.sampled.fits import RanksFit, Resampler, Tally
+from podium.sampled.fits import EstimatorFit, Resampler, Tally
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -67,7 +67,7 @@ def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: i
     users = Resampler(samples)
     return np.column_stack(
         [
-            RanksFit(method, ranks).resampled([read_measure(measure)], users.first, draws)
+            EstimatorFit(method, ranks).resampled([read_measure(measure)], users.first, draws)
             for ranks, draws in ((ranks, users.draws(n, 0)) for ranks in samples)
         ]
     )
@@ -253,12 +253,13 @@ def test_rows_of_weight_zero_are_left_out(name: str) -> None:
 def test_users_are_drawn_whole() -> None:
     """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
     ranks, seen = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"]), set[tuple[float, ...]]()
-    (part,) = RanksFit(get("mle"), ranks).parts(read_measure("rr"))
+    (part,) = ranks.parts(read_measure("rr"))
     users = Resampler([ranks])
     for drawn in users.draws(40, seed=0):
         by_user = np.zeros(2)
         by_user[users.first] = drawn
-        (_, counts), *_ = part.tally(by_user[ranks.owner]).designs
+        tally = Tally(part.ranks, part.sizes * by_user[ranks.owner], 2)
+        (_, counts), *_ = tally.designs
         assert counts.sum() == pytest.approx(2.0)
         seen.add(tuple(counts[:3].tolist()))
     assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}

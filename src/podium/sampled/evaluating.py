@@ -16,24 +16,24 @@ from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measures
 from podium.sampled.estimators import ErrorFrom, Estimator, get
 from podium.sampled.fits import (
+    EstimatorFit,
     Fit,
     MeanOfUsers,
-    RanksFit,
     Resampler,
     covering,
     distinct_warnings,
     limited,
 )
 from podium.sampled.matching import matched
-from podium.sampled.ranks import SampledRanks, ScannedRanks
+from podium.sampled.ranks import Observation, SampledRanks, ScannedRanks
 from podium.sampled.results import (
     Difference,
     Estimate,
     SampledComparison,
     SampledEvaluation,
 )
-from podium.sampled.scanning.measured import ScanFit
-from podium.sampled.shared import NAIVE, STRATA, SharedFit, SharedRanks, StrataFit
+from podium.sampled.scanning.measured import NAIVE, ScanFit
+from podium.sampled.shared import SharedRanks
 from podium.types import Progress
 
 Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
@@ -267,24 +267,19 @@ def compare(
 def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
     """Return the fit of an estimator to observations of any kind."""
     method = get(estimator)
-    if isinstance(ranks, SampledRanks):
-        return RanksFit(method, ranks)
-    if isinstance(ranks, SharedRanks) and not ranks.has_strata:
-        return SharedFit(method, ranks)
-    if not isinstance(ranks, SharedRanks | ScannedRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(ranks, Observation):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"{name} must be SampledRanks, SharedRanks or ScannedRanks, got {type(ranks).__name__}."
         )
-    if estimator == "auto":
-        return ScanFit(ranks) if isinstance(ranks, ScannedRanks) else StrataFit(STRATA, ranks)
-    if isinstance(ranks, SharedRanks) and method.name == NAIVE:
-        return StrataFit(NAIVE, ranks)
-    raise ArgumentError(
-        f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
-        "'naive'."
-        if isinstance(ranks, SharedRanks)
-        else f"{method} cannot be used with scans, which have a method of their own. Use 'auto'."
-    )
+    if isinstance(ranks.targets, SampledRanks):
+        return EstimatorFit(method, ranks)
+    kind, others = ("strata", "'auto' or 'naive'") if ranks.is_shared else ("scans", "'auto'")
+    is_naive = method.name == NAIVE and ranks.is_shared
+    if estimator != "auto" and not is_naive:
+        raise ArgumentError(
+            f"{method} cannot be used with {kind}, which have a method of their own. Use {others}."
+        )
+    return ScanFit(ranks, is_naive=is_naive)
 
 
 class _Request:
@@ -338,7 +333,7 @@ class _Request:
     def conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
         """Return the method and the design of a model whose errors have a source."""
         n_bootstrap = self.n_bootstrap if source == "bootstrap" else None
-        shared = {"shared": True} if fit.is_shared else {}
+        shared = {"shared": True} if fit.observed.is_shared else {}
         sizes = {"method": fit.method, "n_users": fit.n_users, **fit.design}
         return {**sizes, "n_bootstrap": n_bootstrap, "seed": self.seed, **shared}
 

@@ -1,7 +1,8 @@
 """Fits of one method to the observations of one model, in the form that all estimates are made of.
 
-`evaluate` and `compare` read nothing else of samples. Each kind of observations has a fit:
-`RanksFit` here, `SharedFit` and `StrataFit` in `shared`, and `ScanFit` in `scanning.measured`.
+`evaluate` and `compare` read nothing else of samples. `EstimatorFit` fits a registered estimator to
+ranks among drawn items, and `ScanFit` in `scanning.measured` fits what scans leave open. Both take
+any `Observation`, and fit its parts: whole rankings have several, single targets are one.
 """
 
 from __future__ import annotations
@@ -30,13 +31,11 @@ from podium.sampled.distribution import (
     depends_on_order,
     rank_weights,
     read_measure,
-    require_defined,
 )
 from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
-from podium.sampled.ranks import SampledRanks, about_mean, columns_at
-from podium.types import Mask
+from podium.sampled.ranks import Observation, Part, SampledRanks, columns_at
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
@@ -45,13 +44,15 @@ class Tally(SampledRanks):
     """Sampled ranks whose rows stand for any number of users, or for a fraction of a user.
 
     Histories are not kept, because estimators that read them are not fitted to resamples.
-    Estimators treat a `Tally` like repeated rows, at the cost of the distinct rows.
+    Estimators treat a `Tally` like repeated rows, at the cost of the distinct rows. By default,
+    `n_users` is the sum of the counts.
     """
 
-    def __init__(self, rows: SampledRanks, counts: Floats) -> None:
+    def __init__(self, rows: SampledRanks, counts: Floats, n_users: float | None = None) -> None:
         kept_rows = np.flatnonzero(counts > 0)
         names = ("ranks", "n_negatives", "n_items", "replacement", "stages")
-        totals = {"user": None, "history": None, "_total": round(float(counts.sum()))}
+        total = round(float(counts.sum() if n_users is None else n_users))
+        totals = {"user": None, "history": None, "_total": total}
         weights = counts[kept_rows] / counts.sum()
         # A subset of checked rows needs no new checks.
         self.__dict__.update(columns_at(rows, names, kept_rows), weights=weights, **totals)
@@ -212,7 +213,7 @@ class Fit(ABC):
 
     Attributes
     ----------
-    observed : SampledRanks, SharedRanks or ScannedRanks
+    observed : Observation
     method : str
         The method, as a text.
     source : {"users", "bootstrap", "posterior"}
@@ -220,34 +221,33 @@ class Fit(ABC):
     bias : tuple of bool and str
         Whether the method is biased here, and the quantity that intervals are for.
     design : dict
-        The sizes and other conventions of the sample as JSON values; see `design_of`.
+        The sizes and other conventions of the sample as JSON values; sizes that differ as
+        [low, high].
     n_users : int
     omits_assumptions : bool
         Whether standard errors omit the errors of the method's assumptions, so that where the prior
         decides, intervals cover the bounds, and the sign of a difference is unknown.
-    is_shared : bool
-        Whether whole rankings are measured.
     """
 
     omits_assumptions: ClassVar[bool] = False
-    is_shared: ClassVar[bool] = False
 
     def __init__(
-        self,
-        observed: Any,
-        method: str,
-        source: ErrorFrom,
-        bias: tuple[bool, IntervalOf],
-        design: dict[str, Any],
+        self, observed: Observation, method: str, source: ErrorFrom, bias: tuple[bool, IntervalOf]
     ) -> None:
-        self.observed, self.method, self.design = observed, method, design
+        self.observed, self.method = observed, method
         self.source: ErrorFrom = source
         self.bias: tuple[bool, IntervalOf] = bias
         self.n_users = int(observed.n_users)
+        self.design: dict[str, Any] = {
+            **{name: _extent(size) for name, size in observed.sizes.items()},
+            "replacement": observed.replacement,
+            "stages": list(observed.stages) or None,
+            "history": None,
+        }
 
-    @abstractmethod
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
         """Raise for measures that cannot be estimated; warn of a named model with a bad sample."""
+        self.observed.require(measures, name)
 
     @abstractmethod
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
@@ -279,57 +279,7 @@ def _extent(size: int | Ints) -> int | list[int]:
     return low if low == high else [low, high]
 
 
-def design_of(
-    n_items: int | Ints,
-    n_negatives: int | Ints,
-    *,
-    replacement: bool = False,
-    stages: tuple[int, ...] = (),
-    history: str | None = None,
-    n_listed: Ints | None = None,
-) -> dict[str, Any]:
-    """Return the design of a sample as JSON values; sizes that differ as [low, high]."""
-    sizes = {"n_items": _extent(n_items), "n_negatives": _extent(n_negatives)}
-    listed = {} if n_listed is None else {"n_listed": _extent(n_listed)}
-    drawing = {"replacement": replacement, "stages": list(stages) or None, "history": history}
-    return {**sizes, **listed, **drawing}
-
-
 _PRIOR_SHARE = 0.5  # of an estimate from parts whose prior decides
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Targets whose ranks have one distribution, and their part of a measure.
-
-    Attributes
-    ----------
-    measure : Measure
-        The measure of the targets.
-    ranks : SampledRanks
-    rows : int64, (n,)
-        The rows of the targets in the observations.
-    sizes : float64, (n,)
-        The weights of the targets. Their sum over n_users is the factor of the part's mean.
-    key : hashable
-        A key that is equal for parts with one fit.
-    """
-
-    measure: Measure
-    ranks: SampledRanks
-    rows: Ints
-    sizes: Floats
-    key: Hashable
-
-    def of(self, is_kept: Mask) -> Part:
-        """Return the targets in some rows of the observations: bool, (n_rows,)."""
-        kept = is_kept[self.rows]
-        ranks = Tally(self.ranks, kept.astype(np.float64)) if kept.any() else self.ranks
-        return replace(self, ranks=ranks, rows=self.rows[kept], sizes=self.sizes[kept])
-
-    def tally(self, counts: Floats) -> Tally:
-        """Return the targets, each `counts` times: float64, (n,)."""
-        return Tally(self.ranks, self.sizes * counts)
 
 
 class EstimatorFit(Fit):
@@ -344,26 +294,40 @@ class EstimatorFit(Fit):
         The method as a mean over users, if it has such a form.
     """
 
-    def __init__(
-        self, estimator: Estimator, observed: Any, targets: SampledRanks, design: dict[str, Any]
-    ) -> None:
+    def __init__(self, estimator: Estimator, observed: Observation) -> None:
         # If all items were drawn, a consistent method gives the exact measure.
         is_exact = estimator.consistent and observed.is_exact
         is_biased, source = estimator.biased and not is_exact, estimator.error_from
         is_short = is_biased and source != "posterior"
         bias: tuple[bool, IntervalOf] = is_biased, "expectation" if is_short else "exact"
-        super().__init__(observed, str(estimator), "users" if is_exact else source, bias, design)
-        self.estimator, self.targets = estimator, targets
+        super().__init__(observed, str(estimator), "users" if is_exact else source, bias)
+        self.estimator, self.targets = estimator, cast("SampledRanks", observed.targets)
         self.linear = linear_form(estimator, is_exact=is_exact)
         self._fits: dict[Hashable, SmoothFit | RankDistribution] = {}
+        if self.targets.history is not None:
+            is_read = estimator.reads_history and not observed.is_exact
+            is_read = is_read and has_history(self.targets)
+            self.design["history"] = "read" if is_read else "not read"
 
-    @abstractmethod
-    def parts(self, measure: Measure) -> Sequence[Part]:
-        """Return the parts of a measure."""
+    def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
+        self.estimator.check(self.targets)
+        super().require(measures, name)
 
-    @abstractmethod
     def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
         """Return each user's value by an estimator that is a mean over users: (n_users,)."""
+        targets, values = self.targets, np.zeros(self.targets.n_rows)
+        for part in self.observed.parts(measure):
+            for shape in part.shapes:
+                sizes = np.zeros(targets.n_rows)
+                sizes[shape.rows] = shape.sizes
+                for design, rows in targets.design_rows:
+                    members = rows[sizes[rows] > 0]
+                    if members.size:
+                        of_outcomes = linear.values(design, shape.measure)
+                        values[members] = of_outcomes[targets.outcomes[members]] * sizes[members]
+        sums = np.bincount(self.observed.owner, values, self.n_users).astype(np.float64)
+        return self.observed.about_mean(sums)
 
     def orders(self, measure: Measure) -> bool:
         """Return whether the order of the first ranks is assumed; see `Fit.orders`."""
@@ -372,12 +336,12 @@ class EstimatorFit(Fit):
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
         """Return the range of a measure that the observations allow."""
-        parts = self.parts(measure)
+        parts = self.observed.parts(measure)
         return _summed(self._bounds(parts, confidence), self._shares(parts))
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure; see `Fit.mean`."""
-        parts = self.parts(measure)
+        parts = self.observed.parts(measure)
         shares = self._shares(parts)
         limits = self._bounds(parts, level) if bounds else [None] * len(parts)
         total = _summed(limits, shares) if bounds else None
@@ -389,7 +353,7 @@ class EstimatorFit(Fit):
             summary = stats.summarize(values, level=level)
             return MeanOfUsers.of(summary.mean, values, interval=summary.interval, **ends)
         if self.source != "posterior":
-            means = [_estimate(self.estimator, part.ranks, part, self._fits) for part in parts]
+            means = [self._estimate(part.ranks, part, self._fits) for part in parts]
             return MeanOfUsers.of(float(shares @ means), np.empty(0), **ends)
         return self._summed_means(
             [
@@ -413,29 +377,43 @@ class EstimatorFit(Fit):
         """
         counts = np.zeros(self.n_users)
         counts[first] = 1.0
-        is_first = counts[self.observed.owner] > 0
-        numbered = [
-            (number, part.of(is_first))
-            for number, measure in enumerate(measures)
-            for part in self.parts(measure)
-        ]
+        owner = self.observed.owner
+        is_first = counts[owner] > 0
+        parts: list[tuple[int, Part, SampledRanks, Ints, Floats, Ints]] = []
+        for number, measure in enumerate(measures):
+            for part in self.observed.parts(measure):
+                kept = is_first[part.rows]
+                if kept.any():
+                    ranks, owners = (
+                        Tally(part.ranks, kept.astype(np.float64)),
+                        owner[part.rows[kept]],
+                    )
+                    columns = (owners, part.sizes[kept], np.unique(owners))
+                    parts.append((number, part, ranks, *columns))
         means: list[list[float]] = []
         for drawn in draws:
             counts[first] = drawn
             known: dict[Hashable, Any] = {}
             means.append([0.0] * len(measures))
-            for number, part in numbered:
-                of_rows = counts[self.observed.owner[part.rows]]
-                share = float(part.sizes @ of_rows)
+            for number, part, ranks, owners, sizes, users in parts:
+                share = float(sizes @ counts[owners])
                 if share:
-                    mean = _estimate(self.estimator, part.tally(of_rows), part, known)
-                    means[-1][number] += share * mean
+                    tally = Tally(ranks, sizes * counts[owners], counts[users].sum())
+                    means[-1][number] += share * self._estimate(tally, part, known)
             means[-1] = [total / self.n_users for total in means[-1]]
         return means
 
     def _shares(self, parts: Sequence[Part]) -> Floats:
         """Return the factor of each part's mean in the measure."""
         return np.array([part.sizes.sum() for part in parts]) / self.n_users
+
+    def _estimate(self, ranks: SampledRanks, part: Part, known: dict[Hashable, Any]) -> float:
+        """Return the mean of a part, from a distribution that is fitted once if there is one."""
+        if not self.estimator.gives_distribution:
+            return self.estimator.estimate(ranks, part.measure)
+        if part.key not in known:
+            known[part.key] = self.estimator.fit(ranks)
+        return known[part.key].expect(part.measure)
 
     def _bounds(self, parts: Sequence[Part], level: float) -> list[Bounds]:
         """Return bounds of each part's mean that all hold with the probability `level`."""
@@ -494,53 +472,6 @@ class EstimatorFit(Fit):
         return replace(result, interval=interval)
 
 
-def _estimate(
-    estimator: Estimator, ranks: SampledRanks, part: Part, known: dict[Hashable, Any]
-) -> float:
-    """Return an estimate from a distribution, which is fitted once, or by a method without one."""
-    if not estimator.gives_distribution:
-        return estimator.estimate(ranks, part.measure)
-    if part.key not in known:
-        known[part.key] = estimator.fit(ranks)
-    return known[part.key].expect(part.measure)
-
-
 def _summed(limits: Sequence[Any], shares: Floats) -> Bounds:
     low, high = (float(shares @ ends) for ends in np.array(limits).reshape(-1, 2).T)
     return Bounds(low, high)
-
-
-class RanksFit(EstimatorFit):
-    """An estimator and the ranks of single targets, all of which are one part."""
-
-    def __init__(self, estimator: Estimator, ranks: SampledRanks) -> None:
-        history = None
-        if ranks.history is not None:
-            is_read = estimator.reads_history and not ranks.is_exact and has_history(ranks)
-            history = "read" if is_read else "not read"
-        drawing: dict[str, Any] = {"replacement": ranks.replacement, "stages": ranks.stages}
-        design = design_of(ranks.n_items, ranks.n_negatives, **drawing, history=history)
-        super().__init__(estimator, ranks, ranks, design)
-
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        self.estimator.check(self.targets)
-        require_defined(measures, self.targets.fewest_items)
-
-    def parts(self, measure: Measure) -> list[Part]:
-        """Return all targets with the measure."""
-        ranks = self.targets
-        return [Part(measure, ranks, np.arange(ranks.n_rows), ranks.weights * ranks.n_users, "all")]
-
-    def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
-        """Return each user's value by an estimator that is a mean over users: (n_users,)."""
-        ranks = self.targets
-        row_values = np.empty(ranks.n_rows)
-        for design, rows in ranks.design_rows:
-            row_values[rows] = linear.values(design, measure)[ranks.outcomes[rows]]
-        shares = ranks.weights * ranks.n_users
-        values = np.bincount(ranks.owner, row_values * shares, ranks.n_users).astype(np.float64)
-        if ranks.row_weights is None:
-            return values
-        of_users = np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
-        return about_mean(values, of_users)

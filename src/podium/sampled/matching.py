@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.sampled.estimators import Estimator
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import Fact, SampledRanks
 from podium.sampled.shared import SharedRanks
 
 _ROUNDING = 1e-9  # of weights
@@ -61,12 +60,11 @@ def matched(models: Mapping[str, Any], method: Estimator) -> list[Any]:
                 f"{', '.join(without)}: no column of users' history, but other models have one, "
                 f"and {method.name} reads it. Add the column, or leave it out of all models."
             )
-    compared = _of_single_targets if isinstance(samples[0], SampledRanks) else _of_all_targets
-    first, *others = compared(samples)
+    first, *others = (ranks.facts() for ranks in samples)
     for name, other in zip(list(models)[1:], others, strict=True):
         names = f"{name} and {next(iter(models))}"
-        for column, expected in zip(other, first, strict=True):
-            _require_same(column, expected, names)
+        for fact, expected in zip(other, first, strict=True):
+            _require_same(fact, expected, names)
     return samples
 
 
@@ -92,8 +90,8 @@ def _of_same_users(models: Mapping[str, Any]) -> list[Any]:
             )
     if without:
         return samples
-    labels = _of_one_type([ranks.user for ranks in samples])
-    users = dict(zip(models, map(np.unique, labels), strict=True))
+    samples = _with_labels(_with_labels(samples, "user"), "item")
+    users = {name: np.unique(ranks.user) for name, ranks in zip(models, samples, strict=True)}
     for a, b in [pair for name in models for pair in ((first, name), (name, first))]:
         missing = users[a][~np.isin(users[a], users[b])]
         if missing.size:
@@ -101,52 +99,24 @@ def _of_same_users(models: Mapping[str, Any]) -> list[Any]:
                 f"{b} lacks {missing.size} of the {users[a].size} users of {a}, first "
                 f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all models have."
             )
-    return [
-        ranks if user is ranks.user else replace(ranks, user=user)
-        for ranks, user in zip(samples, labels, strict=True)
-    ]
+    return samples
 
 
-_Column = tuple[str, NDArray[Any], NDArray[Any]]
-"""What must be the same, in words, its values by user or target, and the users."""
+def _with_labels(samples: Sequence[Any], name: str) -> list[Any]:
+    """Return samples whose labels are strings if some are (7 becomes '7'), or none if some lack."""
+    columns = [getattr(ranks, name) for ranks in samples]
+    if any(column is None for column in columns):
+        alike = [None] * len(columns)
+    elif len({column.dtype.kind in "iu" for column in columns}) == 1:
+        alike = columns
+    else:
+        alike = [column.astype(np.str_) for column in columns]
+    pairs = zip(samples, columns, alike, strict=True)
+    return [ranks if old is new else replace(ranks, **{name: new}) for ranks, old, new in pairs]
 
 
-def _of_single_targets(samples: Sequence[SampledRanks]) -> list[list[_Column]]:
-    """Return the catalogue and the weight of each user."""
-    columns: list[list[_Column]] = []
-    for ranks in samples:
-        sizes = np.zeros(ranks.n_users, np.int64)
-        np.maximum.at(sizes, ranks.owner, ranks.n_items)
-        weights = np.bincount(ranks.owner, ranks.weights)
-        users = np.arange(ranks.n_rows) if ranks.user is None else np.unique(ranks.user)
-        columns.append([(f"{arg.n_items}", sizes, users), ("row_weights", weights, users)])
-    return columns
-
-
-def _of_all_targets(samples: Sequence[Any]) -> list[list[_Column]]:
-    """Return the targets of each user, by items if all samples have them, and their catalogues."""
-    items: list[Any] = [ranks.item for ranks in samples]
-    items = [None] * len(items) if any(item is None for item in items) else _of_one_type(items)
-    columns: list[list[_Column]] = []
-    for ranks, item in zip(samples, items, strict=True):
-        users, counts = np.unique(ranks.user, return_counts=True)
-        order = np.lexsort((ranks.n_items, *([] if item is None else [item]), ranks.user))
-        owner = ranks.user[order]
-        targets = [] if item is None else [("targets", item[order], owner)]
-        sizes = (f"{arg.n_items}", ranks.n_items[order], owner)
-        columns.append([("number of targets", counts, users), *targets, sizes])
-    return columns
-
-
-def _of_one_type(labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return labels that are all strings if some are, so that 7 becomes '7'."""
-    if len({column.dtype.kind in "iu" for column in labels}) == 1:
-        return list(labels)
-    return [column.astype(np.str_) for column in labels]
-
-
-def _require_same(column: _Column, expected: _Column, names: str) -> None:
-    (what, values, users), wanted = column, expected[1]
+def _require_same(fact: Fact, expected: Fact, names: str) -> None:
+    (what, values, users), wanted = fact, expected[1]
     is_float = values.dtype.kind == "f"
     is_other = ~np.isclose(values, wanted, _ROUNDING, 0.0) if is_float else values != wanted
     if is_other.any():

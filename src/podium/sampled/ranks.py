@@ -6,17 +6,19 @@ above a target among the first ones of a proxy's list, and among items drawn fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, arg, warn
+from podium.metrics import Measure
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
+from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.types import Mask, PerRow
 
 _LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
@@ -55,22 +57,6 @@ def weights(values: ArrayLike | None, n_rows: int) -> Floats | None:
     if not column.any():
         raise ArgumentError("row_weights must hold a weight above 0, got 0 for all rows.")
     return column
-
-
-def about_mean(values: Floats, shares: Floats) -> Floats:
-    """Return values with the same mean, whose variance gives the error of the weighted mean.
-
-    A weighted mean divides by the sum of the weights, so that only the difference of a user from
-    the mean counts, times the user's weight.
-
-    Parameters
-    ----------
-    values : float64, (n_users,)
-        The value of each user, times the weight. The mean is the weighted mean.
-    shares : float64, (n_users,)
-        The weights, with the mean 1.
-    """
-    return values + values.mean() * (1.0 - shares)
 
 
 def integers(
@@ -122,11 +108,83 @@ def size_at(size: int | Ints, rows: Any) -> int | Ints:
     return size if isinstance(size, int) else size[rows]
 
 
-class RowsOfUsers:
-    """Rows of users, who have the same weight unless rows have weights."""
+Fact: TypeAlias = tuple[str, NDArray[Any], NDArray[Any]]
+"""What is compared, in words, its values by user or target, and the users."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Targets with one term: a function of the number of items above them, times a factor.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure of one target that is the term.
+    rows : int64, (n,)
+        The rows of the targets in the observations.
+    sizes : float64, (n,)
+        The factor of each target's term. The value of a user is the sum over the user's targets.
+    """
+
+    measure: Measure
+    rows: Ints
+    sizes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Targets whose ranks have one distribution, and their part of a measure.
+
+    Attributes
+    ----------
+    measure : Measure
+        The mean of their terms, divided by the mean of their factors.
+    ranks : SampledRanks or ScannedRanks
+        The observations of the targets, as if each were the only one of its user.
+    shapes : sequence of Shape
+        The targets by their own terms.
+    key : hashable
+        A key that is equal for parts with the same targets and weights up to a factor.
+    """
+
+    measure: Measure
+    ranks: Any
+    shapes: Sequence[Shape]
+    key: Hashable
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows of the targets in the observations: int64, (n,)."""
+        return np.concatenate([shape.rows for shape in self.shapes])
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """The factor of each target's term: float64, (n,). Their sum over n_users is the part's."""
+        return np.concatenate([shape.sizes for shape in self.shapes])
+
+
+class Observation:
+    """What a sample shows of users' targets: the contract that estimates and comparisons read.
+
+    Users have the same weight unless rows have weights. A subclass says which `parts` a measure is
+    the sum of, and which measures it refuses (`require`). The rest follows from its columns.
+
+    Attributes
+    ----------
+    is_shared : bool
+        Whether whole rankings are observed, so that a measure is a sum over a user's targets.
+    is_audited : bool, (n,), or False
+        Whether each target was ranked among all items by an audit.
+    """
 
     user: Any
-    row_weights: Floats | None
+    item: Any
+    n_items: Any
+    replacement: bool
+    stages: tuple[int, ...]
+    row_weights: Any
+    is_shared: ClassVar[bool] = False
+    is_audited: Any = False
 
     @property
     def n_rows(self) -> int:
@@ -134,9 +192,39 @@ class RowsOfUsers:
         raise NotImplementedError
 
     @property
+    def n_scored(self) -> Any:
+        """The number of scored items of each target, without an audit."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of samples that conventions state, by their names."""
+        return {"n_items": self.n_items, "n_negatives": self.n_scored}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the ranks are exact, as far as measures of them go."""
+        raise NotImplementedError
+
+    @property
+    def targets(self) -> SampledRanks | ScannedRanks:
+        """The observations of targets, as if each were the only one of its user."""
+        raise NotImplementedError
+
+    @property
     def n_users(self) -> int:
         """The number of users; without users, that of targets."""
         return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
+
+    @property
+    def most_items(self) -> int:
+        """The number of items of the largest catalogue: the largest rank among all items."""
+        return int(np.max(self.n_items))
+
+    @property
+    def fewest_items(self) -> int:
+        """The number of items of the smallest catalogue."""
+        return int(np.min(self.n_items))
 
     @cached_property
     def owner(self) -> Ints:
@@ -163,9 +251,54 @@ class RowsOfUsers:
         unique = np.unique(labels, return_inverse=True, return_counts=True)
         return unique[1].astype(np.int64), unique[2].astype(np.int64)
 
+    def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; warn of a named model with a bad sample."""
+        require_defined(measures, self.targets.fewest_items)
+
+    def parts(self, measure: Measure) -> list[Part]:
+        """Return the parts that a measure is the sum of."""
+        rows = np.arange(self.n_rows)
+        shape = Shape(measure, rows, self.weights * self.n_users)
+        return [Part(measure, self, [shape], "all")]
+
+    def at(self, shape: Shape | Part) -> Any:
+        """Return the observations of the targets of a shape."""
+        return self
+
+    def about_mean(self, sums: Floats) -> Floats:
+        """Return values of users with the same mean, whose variance gives its error: (n_users,).
+
+        A weighted mean divides by the sum of the weights, so that only the difference of a user
+        from the mean counts, times the user's weight. `sums` are those over the user's rows of
+        values times weights times n_users.
+        """
+        if self.row_weights is None:
+            return sums
+        shares = np.bincount(self.owner, self.weights * self.n_users, self.n_users)
+        return sums + sums.mean() * (1.0 - shares)
+
+    def means_of_users(self, values: PerRow) -> Floats:
+        """Return a value of each user, by increasing label: float64, (n_users,).
+
+        Their mean is the mean of the rows, weighted by `weights`. Its standard error follows from
+        their variance. Without `row_weights`, the value of a user is the mean of its rows.
+        """
+        shares = self.weights * self.n_users
+        sums = np.bincount(self.owner, values * shares, self.n_users)
+        return self.about_mean(sums.astype(np.float64))
+
+    def facts(self) -> list[Fact]:
+        """Return what models that are compared must have in common."""
+        users, counts = np.unique(self.user, return_counts=True)
+        columns = {"targets": self.item, f"{arg.n_items}": self.n_items}
+        columns = {what: column for what, column in columns.items() if column is not None}
+        order = np.lexsort((*reversed(columns.values()), self.user))
+        by_target = [(what, column[order], self.user[order]) for what, column in columns.items()]
+        return [("number of targets", counts, users), *by_target]
+
 
 @dataclass(frozen=True, eq=False)
-class SampledRanks(RowsOfUsers):
+class SampledRanks(Observation):
     """Ranks of held-out items (targets) among items sampled uniformly from the others.
 
     Parameters
@@ -231,6 +364,8 @@ class SampledRanks(RowsOfUsers):
     row_weights: Floats | None = None
     half_ranks: bool = False
 
+    item = None  # models are compared by users
+
     def __init__(
         self,
         ranks: ArrayLike,
@@ -277,14 +412,14 @@ class SampledRanks(RowsOfUsers):
         return self.ranks.size
 
     @property
-    def most_items(self) -> int:
-        """The number of items of the largest catalogue: the largest rank among all items."""
-        return int(np.max(self.n_items))
+    def n_scored(self) -> int | Ints:
+        """The number of sampled items of each target."""
+        return self.n_negatives
 
     @property
-    def fewest_items(self) -> int:
-        """The number of items of the smallest catalogue."""
-        return int(np.min(self.n_items))
+    def targets(self) -> SampledRanks:
+        """The ranks themselves."""
+        return self
 
     @property
     def is_exact(self) -> bool:
@@ -362,6 +497,14 @@ class SampledRanks(RowsOfUsers):
             (Design(key // span, key % span, self.replacement, self.stages), rows)
             for key, rows in zip(distinct_keys.tolist(), row_groups, strict=True)
         )
+
+    def facts(self) -> list[Fact]:
+        """Return the catalogue and the weight of each user."""
+        sizes = np.zeros(self.n_users, np.int64)
+        np.maximum.at(sizes, self.owner, self.n_items)
+        weights = np.bincount(self.owner, self.weights)
+        users = np.arange(self.n_rows) if self.user is None else np.unique(self.user)
+        return [(f"{arg.n_items}", sizes, users), ("row_weights", weights, users)]
 
     def _single_design(self) -> tuple[Design, Floats]:
         first, *others = self.designs
@@ -452,7 +595,7 @@ _FEW_ABOVE = 10  # fewer drawn items above targets say nothing about the proxy
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedRanks(RowsOfUsers):
+class ScannedRanks(Observation):
     """The number of items above each target among listed items and among drawn ones.
 
     The listed items of a target come from the top of a proxy's list. The drawn ones are a uniform
@@ -512,6 +655,8 @@ class ScannedRanks(RowsOfUsers):
     row_weights: Floats | None
     item: NDArray[Any] | None
 
+    replacement, stages = False, ()
+
     def __init__(
         self,
         above_listed: ArrayLike,
@@ -530,7 +675,8 @@ class ScannedRanks(RowsOfUsers):
         n_rows = np.size(above_listed)
         if not n_rows:
             raise ArgumentError("above_listed must hold at least one target, got none.")
-        counts["n_items"] = np.broadcast_to(n_items, n_rows) if np.ndim(n_items) == 0 else n_items
+        counts["n_items"] = n_items
+        counts = {n: c if np.ndim(c) else np.broadcast_to(c, n_rows) for n, c in counts.items()}
         audited = np.full(n_rows, -1) if above_all is None else above_all
         vars(self).update(
             {name: integers(values, name, n_rows, low=0) for name, values in counts.items()},
@@ -553,6 +699,16 @@ class ScannedRanks(RowsOfUsers):
     def n_rows(self) -> int:
         """The number of targets."""
         return self.above_listed.size
+
+    @property
+    def targets(self) -> ScannedRanks:
+        """The counts themselves."""
+        return self
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all targets are settled, so that measures at k are exact."""
+        return not self.is_open.any()
 
     @property
     def above(self) -> Ints:
@@ -580,6 +736,11 @@ class ScannedRanks(RowsOfUsers):
         return (self.above < self.k) & (self.n_rest > 0)
 
     @property
+    def has_deep_lists(self) -> bool:
+        """Whether enough items are listed to extrapolate from the open targets."""
+        return bool(self.n_listed.max() >= LEAST_DEPTH * self.k)
+
+    @property
     def is_fitted(self) -> Mask:
         """Whether each target has draws, and is open after the listed items: bool, (n,).
 
@@ -598,6 +759,18 @@ class ScannedRanks(RowsOfUsers):
         weights = 1.0 / sizes[owner] if self.row_weights is None else self.row_weights
         return weights * weights.sum() / (weights @ weights)
 
+    def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that a scan to k does not settle; warn of a bad proxy."""
+        for measure in measures:
+            if measure.k is None or measure.k > self.k or measure.name == RANK_AUC:
+                raise ArgumentError(
+                    f"{measure} cannot be estimated from a scan to k = {self.k}, which shows the "
+                    "top of lists only. Use a measure with a cutoff of at most "
+                    f"{self.k}, such as recall@{self.k}, or scan with a larger k."
+                )
+        super().require(measures, name)
+        self.warn_of_random_list(name)
+
     def warn_of_random_list(self, name: str = "") -> None:
         """Warn if listed items are hardly better than random ones, unless there is an audit."""
         is_used = self.is_fitted & (self.n_listed > 0)
@@ -613,20 +786,6 @@ class ScannedRanks(RowsOfUsers):
                 "one, with which estimates can be biased. Use a better proxy, an audit, or random "
                 "candidates without a proxy."
             )
-
-    def means_of_users(self, values: PerRow) -> Floats:
-        """Return a value of each user, by increasing label: float64, (n_users,).
-
-        Their mean is the mean of the targets, weighted by `weights`. Its standard error
-        follows from their variance. Without `row_weights`, the value of a user is the mean
-        of its targets.
-        """
-        owner, sizes = self._owner_and_sizes
-        if self.row_weights is None:
-            return np.bincount(owner, values) / sizes
-        shares = self.weights * sizes.size
-        sums = np.bincount(owner, values * shares).astype(np.float64)
-        return about_mean(sums, np.bincount(owner, shares).astype(np.float64))
 
     def _refuse_audit(self) -> None:
         if not self.is_audited.any():

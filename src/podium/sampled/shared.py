@@ -6,14 +6,12 @@ the factor c depends on r: recall has c = 1 / r and s = 1 if the target is among
 mean of the terms is then the mean factor times the mean of s under the distribution in which each
 user has the weight c(r). A single fit with these weights serves all r without any assumption on how
 ranks depend on r. Positions with few users are estimated together, with their mean term.
-
-With the first items of a proxy's list, the terms are the same, and `StrataFit` estimates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -24,28 +22,16 @@ from podium import _check, metrics
 from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, arg
-from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure, Terms
-from podium.sampled.bounds import Bounds
-from podium.sampled.design import Floats, Ints
-from podium.sampled.distribution import RANK_AUC, require_defined, values_of
-from podium.sampled.estimators import Estimator, LinearEstimator
-from podium.sampled.estimators.naive import Naive
-from podium.sampled.fits import (
-    EstimatorFit,
-    Fit,
-    MeanOfUsers,
-    Part,
-    Tally,
-    covering,
-    design_of,
-    standard_error,
-)
+from podium.sampled.design import Ints
+from podium.sampled.distribution import RANK_AUC
 from podium.sampled.ranks import (
     Counts,
-    RowsOfUsers,
+    Observation,
+    Part,
     SampledRanks,
     ScannedRanks,
+    Shape,
     columns_at,
     integers,
     labels,
@@ -53,13 +39,12 @@ from podium.sampled.ranks import (
     span,
 )
 from podium.sampled.sampling import rank_targets, read_plan
-from podium.sampled.scanning.measured import OpenTargets, scan_bounds
 from podium.sampled.scanning.strata import StratifiedCandidates
 from podium.types import Ties
 
 
 @dataclass(frozen=True, eq=False)
-class SharedRanks(RowsOfUsers):
+class SharedRanks(Observation):
     """The number of sampled items above each target, for targets of users that share a sample.
 
     The items of a user are drawn once, uniformly from those that are not targets of the user. All
@@ -117,7 +102,8 @@ class SharedRanks(RowsOfUsers):
     n_listed: Ints | None
     item: NDArray[Any] | None
 
-    row_weights = None  # users have the same weight
+    row_weights, stages = None, ()  # users have the same weight, and samples one size
+    is_shared: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -141,26 +127,28 @@ class SharedRanks(RowsOfUsers):
                 f"{arg.replacement} must be False with listed items: the others are drawn without "
                 "it."
             )
-        if above_listed is None or n_listed is None or not np.any(n_listed):
-            ranks = integers(above, "above") + 1
-            single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
-            counts = single.ranks - 1, single.n_negatives
-            sizes = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
-            columns = (*counts, sizes, single.user, None, None)
+        targets: SampledRanks | ScannedRanks
+        columns: Any = above, n_negatives, n_items
+        if np.any(n_listed):
+            listed: Any = above_listed, n_listed
+            targets = ScannedRanks(*listed, *columns, k=1, user=user)
+            names = ("above_drawn", "n_drawn", "above_listed", "n_listed")
+            counts = [getattr(targets, name) for name in names]
         else:
-            drawn, listed = (
-                np.broadcast_to(np.asarray(n), np.shape(above)) for n in (n_negatives, n_listed)
-            )
-            strata = ScannedRanks(above_listed, listed, above, drawn, n_items, k=1, user=user)
-            counts = strata.above_drawn, strata.n_drawn
-            columns = (*counts, strata.n_items, strata.user, strata.above_listed, strata.n_listed)
-        names = ("above", "n_negatives", "n_items", "user", "above_listed", "n_listed")
-        vars(self).update(zip(names, columns, strict=True), replacement=replacement)
-        vars(self).update(item=None if item is None else labels(item, "item", self.n_rows))
-        for name in ("n_negatives", "n_items", "n_listed"):
-            if vars(self)[name] is not None:
-                _refuse_different(self, vars(self)[name], name)
-        _refuse_short(self)
+            ranks = integers(above, "above") + 1
+            targets = SampledRanks(ranks, *columns[1:], replacement=replacement, user=user)
+            counts = [targets.ranks - 1, targets.n_negatives, None, None]
+        names = ("above", "n_negatives", "above_listed", "n_listed")
+        vars(self).update(
+            zip(names, counts, strict=True),
+            n_items=np.broadcast_to(np.asarray(targets.n_items), targets.n_rows),
+            user=targets.user,
+            replacement=replacement,
+            item=None if item is None else labels(item, "item", targets.n_rows),
+        )
+        self._refuse_different()
+        self._refuse_short()
+        vars(self).update(_targets=replace(targets, n_items=one_size(self.n_candidates)))
 
     @classmethod
     def of(cls, ranks: SampledRanks) -> SharedRanks:
@@ -182,21 +170,16 @@ class SharedRanks(RowsOfUsers):
             raise ArgumentError(
                 f"{arg.user} is missing: targets that share a sample need their users."
             )
-        if ranks.stages:
-            raise ArgumentError(
-                f"{arg.stages} is only for separate samples, which grow for each target. Leave it "
-                "out."
-            )
-        if ranks.row_weights is not None:
-            raise ArgumentError(
-                "row_weights is only for separate samples. In whole rankings, all users have the "
-                "same weight. Leave it out."
-            )
-        if ranks.half_ranks:
-            raise ArgumentError(
-                f"{arg.ties('average')} is undefined for targets that share a sample, because it "
-                "gives ranks between two items. Rank with 'worst', 'best' or 'random'."
-            )
+        for name, is_given in (
+            (f"{arg.stages}", bool(ranks.stages)),
+            ("row_weights", ranks.row_weights is not None),
+            (f"{arg.ties('average')}", ranks.half_ranks),
+        ):
+            if is_given:
+                raise ArgumentError(
+                    f"{name} is only for separate samples. Targets that share a sample have whole "
+                    "ranks, and their users have the same weight and one sample each. Leave it out."
+                )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
 
@@ -246,33 +229,14 @@ class SharedRanks(RowsOfUsers):
         )
 
     @property
+    def targets(self) -> SampledRanks | ScannedRanks:
+        """Each target among the user's sampled items alone, as for a user with one target."""
+        return vars(self)["_targets"]
+
+    @property
     def has_strata(self) -> bool:
         """Whether items of a proxy's list are ranked for certain."""
         return self.n_listed is not None
-
-    @cached_property
-    def targets(self) -> SampledRanks:
-        """The rank of each target among the sampled items alone, as for a user with one target.
-
-        It is defined without strata.
-        """
-        return SampledRanks(
-            self.above + 1,
-            self.n_negatives,
-            one_size(self.n_candidates),
-            replacement=self.replacement,
-            user=self.user,
-        )
-
-    def scanned(self, rows: Ints, weights: Floats, k: int) -> ScannedRanks:
-        """Return the counts of some targets with weights, as for users with one target."""
-        zeros = np.zeros(self.n_rows, np.int64)
-        listed = [zeros if c is None else c for c in (self.above_listed, self.n_listed)]
-        n_drawn = np.broadcast_to(np.asarray(self.n_negatives), self.n_rows)
-        columns = (*listed, self.above, n_drawn, self.n_candidates, self.owner)
-        above_listed, n_listed, above, n_drawn, n_items, user = (c[rows] for c in columns)
-        counts = (above_listed, n_listed, above, n_drawn)
-        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=weights)
 
     @property
     def n_rows(self) -> int:
@@ -307,12 +271,145 @@ class SharedRanks(RowsOfUsers):
         return position
 
     @property
+    def n_scored(self) -> int | Ints:
+        """The number of drawn and listed items of each target."""
+        return self.n_negatives + (0 if self.n_listed is None else self.n_listed)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of samples; with strata, those of lists too."""
+        return {**super().sizes, **({"n_listed": self.n_listed} if self.has_strata else {})}
+
+    @property
     def is_exact(self) -> bool:
         """Whether all items of all users were ranked, so that the ranks are exact."""
-        n_listed = 0 if self.n_listed is None else self.n_listed
-        is_whole = np.asarray(self.n_negatives) + n_listed == self.n_candidates - 1
+        is_whole = np.all(np.asarray(self.n_scored) == self.n_candidates - 1)
         repeats = self.replacement and int(np.max(self.n_negatives)) > 1
-        return bool(is_whole.all()) and not repeats
+        return bool(is_whole) and not repeats
+
+    def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that are no sums over the targets of a user."""
+        for measure in measures:
+            if measure.name == RANK_AUC:
+                raise ArgumentError(
+                    f"{RANK_AUC} is defined for users with one target only. Use auc or pauc@k."
+                )
+            if measure.k is None and self.has_strata:
+                raise ArgumentError(
+                    f"{measure} has no cutoff, and strata show the top of lists only. Add a "
+                    f"cutoff, such as {measure}@10."
+                )
+        super().require(measures, name)
+
+    def parts(self, measure: Measure) -> list[Part]:
+        """Return the targets by the position and the form of their terms; terms of 0 are left out.
+
+        Positions with few targets are one part. Parts are computed once.
+        """
+        if measure not in self._parts:
+            merged: list[list[Shape]] = []
+            for shape in self._shapes(measure):
+                if merged and _is_small(merged[-1]):
+                    merged[-1].append(shape)
+                else:
+                    merged.append([shape])
+            if len(merged) > 1 and _is_small(merged[-1]):
+                merged[-2].extend(merged.pop())
+            self._parts[measure] = [self._part(measure, shapes) for shapes in merged]
+        return self._parts[measure]
+
+    def at(self, shape: Shape | Part) -> Any:
+        """Return the observations of some targets, with their factors as weights."""
+        owner = self.owner[shape.rows]
+        if isinstance(self.targets, ScannedRanks):
+            more = {"k": shape.measure.k or 1, "user": owner}
+        else:
+            more = {"user": None if np.unique(owner).size == owner.size else owner}
+        names = [field.name for field in fields(self.targets)]
+        columns = columns_at(self.targets, names, shape.rows)
+        return replace(self.targets, **{**columns, "row_weights": shape.sizes, **more})
+
+    def _shapes(self, measure: Measure) -> Iterator[Shape]:
+        """Yield the targets with terms that differ by a factor only, in the order of positions.
+
+        The factor is the largest value of a term.
+        """
+        span, n_items = int(self.n_pos.max()) + 1, int(self.n_candidates.max())
+        keys, number = np.unique(self.position * span + self.n_pos, return_inverse=True)
+        ends = np.cumsum(np.bincount(number))[:-1]
+        rows_of_places = np.split(np.argsort(number, kind="stable"), ends)
+        members: dict[tuple[int, bytes], list[tuple[tuple[int, int], Ints, float]]] = {}
+        for place, rows in zip(
+            (divmod(k, span) for k in keys.tolist()), rows_of_places, strict=True
+        ):
+            position, n_pos = place
+            where = {"position": position, "n_pos": n_pos}
+            weights = metrics.rank_weights(measure, n_items + n_pos - 1, **where)
+            largest = float(np.abs(weights).max(initial=0.0))
+            if largest > 0:
+                form = (weights / largest).round(_DIGITS).tobytes()
+                members.setdefault((position, form), []).append((place, rows, largest))
+        for of_form in members.values():
+            place, _, largest = of_form[0]
+            sizes = [np.full(rows.size, size) for _, rows, size in of_form]
+            rows = np.concatenate([rows for _, rows, _ in of_form])
+            yield Shape(Terms.of(measure, (*place, 1.0 / largest)), rows, np.concatenate(sizes))
+
+    def _part(self, measure: Measure, shapes: list[Shape]) -> Part:
+        total = float(np.concatenate([shape.sizes for shape in shapes]).sum())
+        places = [
+            (*cast("Terms", shape.measure).places[0][:2], float(shape.sizes.sum()) / total / size)
+            for shape, size in ((shape, float(shape.sizes[0])) for shape in shapes)
+        ]
+        part = Part(Terms.of(measure, *places), None, shapes, None)
+        relative = (part.sizes / part.sizes.max()).round(_DIGITS)
+        k = measure.k if self.has_strata else None
+        key = part.rows.tobytes(), relative.tobytes(), k
+        if key not in self._ranks:
+            self._ranks[key] = self.at(part)
+        return replace(part, ranks=self._ranks[key], key=key)
+
+    @cached_property
+    def _parts(self) -> dict[Measure, list[Part]]:
+        return {}
+
+    @cached_property
+    def _ranks(self) -> dict[Hashable, Any]:
+        return {}
+
+    def _refuse_different(self) -> None:
+        """Raise if the targets of a user have different sizes."""
+        first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
+        for name in ("n_negatives", "n_items", "n_listed"):
+            column = np.broadcast_to(np.asarray(vars(self)[name]), self.n_rows)
+            is_different = column != column[first_rows]
+            if is_different.any():
+                user = _check.label(self.user[int(np.argmax(is_different))])
+                raise ArgumentError(
+                    f"{name} must be the same for all targets of a user, which share one sample, "
+                    f"got different numbers for user {user}."
+                )
+
+    def _refuse_short(self) -> None:
+        """Raise if a user has fewer items besides the targets than were drawn and listed."""
+        is_short = self.n_candidates <= self.n_scored
+        if is_short.any():
+            row = int(np.argmax(is_short))
+            n_scored = int(np.broadcast_to(self.n_scored, self.n_rows)[row])
+            raise ArgumentError(
+                f"{arg.n_items} must be at least {arg.n_negatives} plus the number of the user's "
+                f"targets, got {self.n_items[row]} items, {n_scored} of them "
+                f"drawn{' or listed' * self.has_strata}, and {self.n_pos[row]} targets of user "
+                f"{_check.label(self.user[row])}. {arg.n_items} includes all targets of a user."
+            )
+
+
+_LEAST_TARGETS = 100  # of a part; positions with fewer are estimated with their neighbours
+_DIGITS = 12  # of two terms that differ by a factor only
+
+
+def _is_small(shapes: list[Shape]) -> bool:
+    return sum(shape.rows.size for shape in shapes) < _LEAST_TARGETS
 
 
 def sample_shared(
@@ -377,298 +474,3 @@ def sample_shared(
         replacement=replacement,
         item=plan.targets,
     )
-
-
-def _refuse_different(ranks: SharedRanks, values: int | Ints, name: str) -> None:
-    """Raise if the targets of a user have different sizes."""
-    column = np.broadcast_to(values, ranks.n_rows)
-    order = np.argsort(ranks.owner, kind="stable")
-    is_different = (np.diff(ranks.owner[order]) == 0) & (np.diff(column[order]) != 0)
-    if is_different.any():
-        row = order[1:][np.argmax(is_different)]
-        raise ArgumentError(
-            f"{name} must be the same for all targets of a user, which share one sample, got "
-            f"different numbers for user {_check.label(ranks.user[row])}."
-        )
-
-
-def _refuse_short(ranks: SharedRanks) -> None:
-    """Raise if a user has fewer items besides the targets than were drawn and listed."""
-    n_ranked = np.asarray(ranks.n_negatives) + (0 if ranks.n_listed is None else ranks.n_listed)
-    is_short = ranks.n_candidates <= n_ranked
-    if not is_short.any():
-        return
-    row = int(np.argmax(is_short))
-    n_drawn = int(np.broadcast_to(n_ranked, ranks.n_rows)[row])
-    raise ArgumentError(
-        f"{arg.n_items} must be at least {arg.n_negatives} plus the number of the user's targets, "
-        f"got {ranks.n_items[row]} items, {n_drawn} of them "
-        f"drawn{' or listed' * ranks.has_strata}, and {ranks.n_pos[row]} targets of user "
-        f"{_check.label(ranks.user[row])}. {arg.n_items} includes all targets of a user."
-    )
-
-
-_LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours
-_DIGITS = 12  # of two terms that differ by a factor only
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """Terms that differ by a factor only.
-
-    Attributes
-    ----------
-    place : (position, n_pos)
-        A place with such a term.
-    rows : int64, (n,)
-        The targets.
-    sizes : float64, (n,)
-        The largest value of each target's term.
-    """
-
-    place: tuple[int, int]
-    rows: Ints
-    sizes: Floats
-
-    def weights(self, measure: Measure, n_items: int) -> Floats:
-        """Return the term by the number of other items above, with the largest value 1."""
-        values = _weights(measure, self.place, n_items)
-        return values / float(np.abs(values).max())
-
-
-class Group:
-    """Targets whose terms have one estimate.
-
-    Attributes
-    ----------
-    term : Terms
-        The mean term, divided by the mean of `sizes`.
-    rows : int64, (n,)
-    sizes : float64, (n,)
-        The weights of the targets.
-    shapes : sequence of Shape
-        The targets by their own terms.
-    key : tuple of bytes
-        A key that is equal for groups with the same targets and weights up to a factor.
-    """
-
-    def __init__(self, shapes: Sequence[Shape], measure: Measure) -> None:
-        self.shapes, self.rows = shapes, np.concatenate([shape.rows for shape in shapes])
-        self.sizes = np.concatenate([shape.sizes for shape in shapes])
-        shares = [float(shape.sizes.sum()) / float(self.sizes.sum()) for shape in shapes]
-        pairs = zip(shapes, shares, strict=True)  # the first size is that of the shape's place
-        places = [(*shape.place, share / float(shape.sizes[0])) for shape, share in pairs]
-        self.term = Terms.of(measure, *places)
-        relative = (self.sizes / self.sizes.max()).round(_DIGITS)
-        self.key = self.rows.tobytes(), relative.tobytes()
-
-    def ranks(self, targets: SampledRanks) -> SampledRanks:
-        """Return the observations of the group."""
-        names = ("ranks", "n_negatives", "n_items", "replacement")
-        columns, owner = columns_at(targets, names, self.rows), targets.owner[self.rows]
-        user = None if np.unique(owner).size == owner.size else owner
-        return SampledRanks(**columns, user=user, row_weights=self.sizes)
-
-
-def groups(shared: SharedRanks, measure: Measure) -> list[Group]:
-    """Return the targets by the position and the form of their terms; terms of 0 are left out."""
-    merged: list[list[Shape]] = []
-    for shape in _shapes(shared, measure):
-        if merged and sum(s.rows.size for s in merged[-1]) < _LEAST_TARGETS:
-            merged[-1].append(shape)
-        else:
-            merged.append([shape])
-    if len(merged) > 1 and sum(s.rows.size for s in merged[-1]) < _LEAST_TARGETS:
-        merged[-2].extend(merged.pop())
-    return [Group(shapes, measure) for shapes in merged]
-
-
-def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
-    """Yield the targets by form, in the order of positions."""
-    places, rows_of_place = zip(*_places_of(shared, np.arange(shared.n_rows)), strict=True)
-    forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
-    n_items = int(shared.n_candidates.max())
-    for i, place in enumerate(places):
-        largest, form = _form(measure, place, n_items)
-        if largest > 0:
-            forms.setdefault((place[0], form), []).append((i, largest))
-    for members in forms.values():
-        rows = [rows_of_place[i] for i, _ in members]
-        sizes = [np.full(rows_of_place[i].size, largest) for i, largest in members]
-        yield Shape(places[members[0][0]], np.concatenate(rows), np.concatenate(sizes))
-
-
-def _weights(measure: Measure, place: tuple[int, int], n_items: int) -> Floats:
-    position, n_pos = place
-    return metrics.rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
-
-
-def _form(measure: Measure, place: tuple[int, int], n_items: int) -> tuple[float, bytes]:
-    """Return the largest value of a term, and a key of its form, that factors do not change."""
-    weights = _weights(measure, place, n_items)
-    largest = float(np.abs(weights).max(initial=0.0))
-    return largest, (weights / largest).round(_DIGITS).tobytes() if largest > 0 else b""
-
-
-def _places_of(shared: SharedRanks, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
-    """Yield the places of some rows, with the rows that have each."""
-    span = int(shared.n_pos.max()) + 1
-    keys = shared.position[rows] * span + shared.n_pos[rows]
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], rows.size], strict=True):
-        key = int(keys[order[start]])
-        yield (key // span, key % span), rows[order[start:stop]]
-
-
-class WholeFit(Fit):
-    """A fit to whole rankings, whose measures are sums over the targets of a user."""
-
-    is_shared: ClassVar[bool] = True
-
-    observed: SharedRanks
-
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        for measure in measures:
-            if measure.name == RANK_AUC:
-                raise ArgumentError(
-                    f"{RANK_AUC} is defined for users with one target only. Use auc or pauc@k."
-                )
-            if measure.k is None and self.observed.has_strata:
-                raise ArgumentError(
-                    f"{measure} has no cutoff, and strata show the top of lists only. Add a "
-                    f"cutoff, such as {measure}@10."
-                )
-        require_defined(measures, int(self.observed.n_candidates.min()))
-
-
-class GroupPart(Part):
-    """A group of targets, of which users can have any number."""
-
-    def tally(self, counts: Floats) -> Tally:
-        """Return the targets of the group, each `counts` times: float64, (n,)."""
-        weights = self.sizes * counts
-        n_users = counts.sum() * self.ranks.n_users / self.ranks.n_rows
-        return Tally(self.ranks, weights * (n_users / weights.sum()))
-
-
-class SharedFit(WholeFit, EstimatorFit):
-    """An estimator, fitted to the groups of measures."""
-
-    def __init__(self, estimator: Estimator, ranks: SharedRanks) -> None:
-        design = design_of(ranks.n_items, ranks.n_negatives, replacement=ranks.replacement)
-        EstimatorFit.__init__(self, estimator, ranks, ranks.targets, design)
-        self._parts: dict[Measure, list[GroupPart]] = {}
-        self._ranks: dict[Hashable, SampledRanks] = {}
-
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        super().require(measures)
-        self.estimator.check(self.targets)
-
-    def parts(self, measure: Measure) -> list[GroupPart]:
-        """Return the groups of a measure, which are computed once."""
-        if measure not in self._parts:
-            self._parts[measure] = [self._part(g) for g in groups(self.observed, measure)]
-        return self._parts[measure]
-
-    def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
-        """Return each user's value by an estimator that is a mean over users: (n_users,)."""
-        targets = self.targets
-        values, has_term = np.zeros(targets.n_rows), np.zeros(targets.n_rows, np.bool_)
-        for part in self.parts(measure):  # the terms of other targets are 0
-            has_term[part.rows] = True
-        for design, rows in targets.design_rows:
-            known: dict[bytes, Floats] = {}  # of terms that differ by a factor
-            for place, members in _places_of(self.observed, rows[has_term[rows]]):
-                largest, form = _form(measure, place, design.n_items)
-                if largest > 0 and form not in known:
-                    term = Terms.of(measure, (*place, 1.0 / largest))
-                    known[form] = linear.values(design, term)
-                if largest > 0:
-                    values[members] = (known[form] * largest)[targets.outcomes[members]]
-        return np.bincount(targets.owner, values, self.n_users).astype(np.float64)
-
-    def _part(self, group: Group) -> GroupPart:
-        if group.key not in self._ranks:
-            self._ranks[group.key] = group.ranks(self.targets)
-        return GroupPart(group.term, self._ranks[group.key], group.rows, group.sizes, group.key)
-
-
-_CONFIDENCE = 0.95  # of the bounds of means, which do not depend on the level of intervals
-
-STRATA, NAIVE = "strata", Naive.name
-"""The methods: the expected value given the counts, and the value among the ranked items."""
-
-
-class StrataFit(WholeFit):
-    """Fits of the unlisted items above targets; those of equal groups are done once.
-
-    The number of listed items above a target is known. That of unlisted items above it has a
-    distribution of `podium.sampled.scanning.measured`, which is fitted to each group.
-    """
-
-    omits_assumptions: ClassVar[bool] = True
-
-    def __init__(self, name: str, ranks: SharedRanks) -> None:
-        n_listed, is_biased = cast("Ints", ranks.n_listed), not ranks.is_exact
-        design = design_of(ranks.n_items, ranks.n_negatives + n_listed, n_listed=n_listed)
-        source = "posterior" if is_biased and name == STRATA else "users"
-        interval_of = "expectation" if is_biased and name == NAIVE else "exact"
-        super().__init__(ranks, name, source, (is_biased, interval_of), design)
-        self._known: dict[tuple[bytes, bytes, int], OpenTargets] = {}
-
-    def bounds(self, measure: Measure, confidence: float) -> Bounds:
-        """Return the range of a measure that the observations allow."""
-        found, total = groups(self.observed, measure), np.zeros(2)
-        of_shape = 1.0 - (1.0 - confidence) / max(sum(len(group.shapes) for group in found), 1)
-        for group in found:
-            fit = self._fit(group, measure.k or 1)
-            for shape in group.shapes:
-                ranks, weights, share = self._term(shape, measure)
-                total += share * np.array(scan_bounds(ranks, weights, fit, of_shape))
-        return Bounds(*total.tolist())
-
-    def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
-        """Estimate one measure; see `Fit.mean`."""
-        ranks, k, n = self.observed, measure.k or 1, self.n_users
-        values, influences, largest = np.zeros((3, n))
-        for group in groups(ranks, measure):
-            fit, gradient = self._fit(group, k), np.zeros(4)
-            for shape in group.shapes:
-                scanned, weights, share = self._term(shape, measure)
-                of_rows, rows = values_of(weights, scanned.above), ranks.owner[shape.rows]
-                if self.method != NAIVE:
-                    of_rows = fit.values(scanned, weights)
-                    gradient += share * fit.gradient(scanned, weights)
-                np.add.at(values, rows, shape.sizes * of_rows)
-                np.add.at(largest, rows, shape.sizes)
-            of_targets = fit.influences(self._scanned(group, k), n * gradient)
-            np.add.at(influences, ranks.owner[group.rows], of_targets)
-        ends, effects = self.bounds(measure, _CONFIDENCE), values + influences
-        mean = min(max(float(values.mean()), ends.low), ends.high)
-        prior_decides = standard_error(influences) > standard_error(values)
-        interval = t_interval(mean, standard_error(effects), n, level)
-        interval = inside(interval, (0.0, float(largest.mean())))
-        limits = self.bounds(measure, level) if bounds or prior_decides else None
-        if prior_decides and limits is not None:  # the exact mean can be anywhere between them
-            interval = covering(interval, limits)
-        shown = limits if bounds else None
-        own: dict[str, Any] = {"interval": interval, "prior_decides": prior_decides}
-        return MeanOfUsers.of(mean, effects, bounds=shown, **own)
-
-    def _term(self, shape: Shape, measure: Measure) -> tuple[ScannedRanks, Floats, float]:
-        """Return the counts of a shape's targets, the values by rank, and their mean's factor."""
-        weights = shape.weights(measure, int(self.observed.n_candidates.max()))[: measure.k]
-        share = float(shape.sizes.sum()) / self.n_users
-        return self._scanned(shape, measure.k or 1), weights, share
-
-    def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
-        return self.observed.scanned(targets.rows, targets.sizes, k)
-
-    def _fit(self, group: Group, k: int) -> OpenTargets:
-        key = (*group.key, k)
-        if key not in self._known:
-            self._known[key] = OpenTargets.fit(self._scanned(group, k))
-        return self._known[key]

@@ -32,22 +32,25 @@ that of n, which in a scan follows from the number of open targets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import inside, std_error, t_interval
 from podium.metrics import Measure
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
-from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
-from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
-from podium.sampled.ranks import LEAST_DEPTH, ScannedRanks
+from podium.sampled.distribution import rank_weights, values_of
+from podium.sampled.estimators import ErrorFrom
+from podium.sampled.estimators.naive import Naive
+from podium.sampled.fits import Fit, IntervalOf, MeanOfUsers, covering
+from podium.sampled.ranks import Observation, Part, ScannedRanks, Shape
+
+NAIVE = Naive.name
 
 _MEANS = np.array([np.log(0.5), 0.0, -4.0, 0.0])
 _PRECISIONS = np.array([1.0, 1.0, 1 / 16, 1 / 9])  # of normal priors of s0, s1, w0, w1
@@ -421,74 +424,76 @@ def combined(parts: Iterable[ErrorPart]) -> tuple[float, float]:
 
 
 class ScanFit(Fit):
-    """The distribution of unscored items, which is fitted once, and measures by it."""
+    """The fitted distributions of unscored items, and the expected values of users by them.
+
+    The number of scored items above a target is known. That of unscored items above it has a
+    distribution, which is fitted to each part of a measure once. `is_naive` leaves unscored items
+    out of account instead.
+    """
 
     omits_assumptions: ClassVar[bool] = True
 
-    observed: ScannedRanks
-
-    def __init__(self, ranks: ScannedRanks) -> None:
-        is_biased = bool(ranks.is_open.any()) and not ranks.is_audited.any()
-        method, source = f"scan(k={ranks.k})", "posterior" if is_biased else "users"
-        design = design_of(ranks.n_items, ranks.n_scored)
-        super().__init__(ranks, method, source, (is_biased, "exact"), design)
-
-    @cached_property
-    def open_targets(self) -> OpenTargets:
-        """The fitted distribution."""
-        return OpenTargets.fit(self.observed)
-
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        k = self.observed.k
-        for measure in measures:
-            if measure.k is None and measure.name != RANK_AUC:
-                raise ArgumentError(
-                    f"{measure} cannot be estimated from a scan, which shows the top of lists "
-                    "only. Use a measure with a cutoff, such as recall@10."
-                )
-            if measure.k is None or measure.k > k or measure.name == RANK_AUC:
-                raise ArgumentError(
-                    f"{measure} cannot be estimated from a scan to k = {k}, which settles targets "
-                    f"with {k} items above them. Use a measure with a cutoff of at most {k}, or "
-                    "scan with a larger k."
-                )
-        require_defined(measures, int(self.observed.n_items.min()))
-        self.observed.warn_of_random_list(name)
+    def __init__(self, ranks: Observation, *, is_naive: bool) -> None:
+        is_biased = not (ranks.is_exact or np.any(ranks.is_audited))
+        self.targets = cast("ScannedRanks", ranks.targets)
+        own = "strata" if ranks.is_shared else f"scan(k={self.targets.k})"
+        method = NAIVE if is_naive else own
+        source: ErrorFrom = "posterior" if is_biased and not is_naive else "users"
+        interval_of: IntervalOf = "expectation" if is_biased and is_naive else "exact"
+        super().__init__(ranks, method, source, (is_biased, interval_of))
+        self._fits: dict[Hashable, OpenTargets] = {}
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
         """Return the range of a measure that the observations allow."""
-        return scan_bounds(self.observed, self._weights(measure), self.open_targets, confidence)
+        parts, total = self.observed.parts(measure), np.zeros(2)
+        n_shapes = max(sum(len(part.shapes) for part in parts), 1)
+        of_shape = 1.0 - (1.0 - confidence) / n_shapes if n_shapes > 1 else confidence
+        for part in parts:
+            fit = self._fit(part)
+            for shape in part.shapes:
+                ranks, weights, share = self._term(shape)
+                total += share * np.array(scan_bounds(ranks, weights, fit, of_shape))
+        return Bounds(*total.tolist())
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
         """Estimate one measure; see `Fit.mean`."""
-        ranks, weights = self.observed, self._weights(measure)
-        values = self.open_targets.values(ranks, weights)
-        of_users, largest = ranks.means_of_users(values), float(weights.max(initial=0.0))
-        influences, correction, other = np.zeros(ranks.n_users), 0.0, ErrorPart(0.0, np.inf)
-        is_audited, fit = bool(ranks.is_audited.any()), self.open_targets
-        if is_audited:
-            variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
-            correction, other = _correction(ranks, weights, values, variances)
-        elif ranks.n_users == ranks.n_rows:  # the covariance holds for independent targets
-            gradient = fit.gradient(ranks, weights)
-            other = ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
-        else:  # the targets of a user depend on each other, so that their effects are summed
-            of_targets = fit.influences(ranks, ranks.n_users * fit.gradient(ranks, weights))
-            influences = np.bincount(ranks.owner, of_targets).astype(np.float64)
-        ends = self.bounds(measure, (1.0 + _LEVEL) / 2)
-        mean = min(max(float(of_users.mean()) + correction, ends.low), ends.high)
+        observed, n = self.observed, self.n_users
+        values, influences = np.zeros((2, n))
+        correction, other, largest = 0.0, ErrorPart(0.0, np.inf), 0.0
+        is_audited = bool(np.any(observed.is_audited))
+        # The covariance holds for independent targets. Those of a user depend on each other, so
+        # that their effects are summed.
+        is_single = not observed.is_shared and n == observed.n_rows
+        for part in observed.parts(measure):
+            fit, gradient = self._fit(part), np.zeros(4)
+            for shape in part.shapes:
+                ranks, weights, share = self._term(shape)
+                of_targets = values_of(weights, ranks.above)
+                if self.method != NAIVE:
+                    of_targets = fit.values(ranks, weights)
+                    gradient += share * fit.gradient(ranks, weights)
+                np.add.at(values, observed.owner[shape.rows], shape.sizes * of_targets)
+                largest += share * float(weights.max(initial=0.0))
+                if is_audited:
+                    correction, other = _correction(ranks, weights, of_targets, fit)
+            if is_single and not is_audited:
+                other = ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
+            elif not is_audited:
+                of_rows = fit.influences(part.ranks, n * gradient)
+                np.add.at(influences, observed.owner[part.rows], of_rows)
+        values = observed.about_mean(values)
+        ends = self.bounds(measure, self._confidence(_LEVEL))
+        mean = min(max(float(values.mean()) + correction, ends.low), ends.high)
         # Short lists don't settle most targets that rank far below the first k.
-        is_short = bool(ranks.n_listed.max() < LEAST_DEPTH * ranks.k)
-        is_unknown = is_short and bool(ranks.is_open.any())
-        is_larger = other.variance + spread(influences).variance > spread(of_users).variance
+        is_unknown = not (observed.is_shared or self.targets.has_deep_lists or observed.is_exact)
+        is_larger = other.variance + spread(influences).variance > spread(values).variance
         prior_decides = not is_audited and (is_unknown or is_larger)
-        effects = of_users + influences
+        effects = values + influences
         error, size = combined((spread(effects), other))
         interval = inside(t_interval(mean, error, size, level), (0.0, largest))
         limits = None
-        if bounds or prior_decides:  # so that those of two models hold
-            limits = self.bounds(measure, (1.0 + level) / 2)
+        if bounds or prior_decides:  # the exact mean can be anywhere between them
+            limits = self.bounds(measure, self._confidence(level))
             interval = covering(interval, limits) if prior_decides else interval
         shown = limits if bounds else None
         return MeanOfUsers(mean, error, effects, interval, *other, prior_decides, shown, largest)
@@ -502,17 +507,27 @@ class ScanFit(Fit):
         """Return where intervals of differences end; see `Fit.limits`."""
         return -largest, largest
 
-    def _weights(self, measure: Measure) -> Floats:
-        return rank_weights(measure, int(self.observed.n_items.max()))[: self.observed.k]
+    def _confidence(self, level: float) -> float:
+        """Return the confidence of the bounds of one model; those of two scans hold together."""
+        return level if self.observed.is_shared else (1.0 + level) / 2
+
+    def _term(self, shape: Shape) -> tuple[ScannedRanks, Floats, float]:
+        """Return the counts of a shape's targets, the values by rank, and their mean's factor."""
+        ranks = self.observed.at(shape)
+        weights = rank_weights(shape.measure, self.targets.most_items)
+        return ranks, weights, float(shape.sizes.sum()) / self.n_users
+
+    def _fit(self, part: Part) -> OpenTargets:
+        if part.key not in self._fits:
+            self._fits[part.key] = OpenTargets.fit(part.ranks)
+        return self._fits[part.key]
 
 
 def _correction(
-    ranks: ScannedRanks, weights: Floats, values: Floats, variances: Floats
+    ranks: ScannedRanks, weights: Floats, values: Floats, fit: OpenTargets
 ) -> tuple[float, ErrorPart]:
-    """Return the mean error of the values of audited targets, and the error of this mean.
-
-    `variances` are those of the values under the fitted distribution.
-    """
+    """Return the mean error of the values of audited targets, and the error of this mean."""
+    variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
     audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
     exact = values_of(weights, ranks.above_all[audited])
     scales = n_open * ranks.weights
