@@ -61,7 +61,7 @@ def test_plan_from_a_pilot_with_strata(
     asked = ("--users", "4000", "--error", "0.02", "-m", "recall@5", "--pilot", "a.csv", *ITEMS)
     found = json_of("plan.json", "plan", *asked)
     pilot = sampled.read("a.csv", n_items=500, k=5)
-    assert found == sampled.plan_scan(pilot, 4000, "recall@5", 0.02).as_json()
+    assert found == sampled.plan(500, 4000, "recall@5", 0.02, pilot=pilot).as_json()
     assert found["designs"][0]["kind"] == "strata"
     assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from podium.sampled import Plan, ScannedRanks, draw_strata, evaluate, plan_scan, scan
+from podium.sampled import Plan, ScannedRanks, draw_strata, evaluate, plan, scan
 
 N_USERS, N_ITEMS, K = 1000, 600, 5
 SCORES = np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
@@ -28,7 +28,7 @@ def pilot() -> ScannedRanks:
 
 @pytest.fixture(scope="module")
 def planned(pilot: ScannedRanks) -> Plan:
-    return plan_scan(pilot, 4 * N_USERS, "ndcg@5", 0.01)
+    return plan(N_ITEMS, 4 * N_USERS, "ndcg@5", 0.01, pilot=pilot)
 
 
 def test_planned_error_is_that_of_the_pilot(pilot: ScannedRanks, planned: Plan) -> None:
@@ -43,7 +43,7 @@ def test_planned_error_is_that_of_the_pilot(pilot: ScannedRanks, planned: Plan) 
 
 def test_goal_chooses_the_cheapest_design(pilot: ScannedRanks, planned: Plan) -> None:
     goal = (planned.designs[1].error + planned.designs[0].error) / 2
-    found = plan_scan(pilot, 4 * N_USERS, "ndcg@5", goal)
+    found = plan(N_ITEMS, 4 * N_USERS, "ndcg@5", goal, pilot=pilot)
     assert found.best == found.designs[1]
     assert "scan with budget=" in str(found)
     assert found.goal == goal
@@ -52,7 +52,7 @@ def test_goal_chooses_the_cheapest_design(pilot: ScannedRanks, planned: Plan) ->
 def test_strata_are_planned_with_items_for_all_targets() -> None:
     drawn = draw_strata(_targets(), proxy=PROXY, certain=30, uniform=20)
     ranks = drawn.ranks(SCORES[drawn.row, drawn.item], k=K)
-    found = plan_scan(ranks, N_USERS, "recall@5", 0.5)
+    found = plan(N_ITEMS, N_USERS, "recall@5", 0.5, pilot=ranks)
     assert [design.n_negatives for design in found.designs[:5]] == [35, 40, 50, 70, 110]
     assert found.best is not None
     assert found.best.kind == "strata"
@@ -60,7 +60,7 @@ def test_strata_are_planned_with_items_for_all_targets() -> None:
 
 
 def test_goal_out_of_reach_names_the_users_needed(pilot: ScannedRanks) -> None:
-    found = plan_scan(pilot, N_USERS, "ndcg@5", 0.001)
+    found = plan(N_ITEMS, N_USERS, "ndcg@5", 0.001, pilot=pilot)
     assert found.best is None
     assert f"reaches the goal with {found.n_users_needed} users" in str(found).replace("\n", " ")
 
@@ -69,7 +69,7 @@ def test_plan_of_a_weighted_pilot_is_for_the_weighted_mean(pilot: ScannedRanks) 
     columns = pilot.above_listed, pilot.n_listed, pilot.above_drawn, pilot.n_drawn
     weights = np.where(pilot.above_listed < 2, 20.0, 1.0)
     weighted = ScannedRanks(*columns, pilot.n_items, k=K, row_weights=weights)
-    planned = plan_scan(weighted, N_USERS, "recall@5", 0.01)
+    planned = plan(N_ITEMS, N_USERS, "recall@5", 0.01, pilot=weighted)
     estimate = evaluate(weighted, "recall@5").summary("recall@5")
     assert planned.value == pytest.approx(estimate.mean, abs=2 * estimate.std_error)
     same = planned.designs[2]  # as many random items

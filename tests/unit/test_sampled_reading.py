@@ -177,7 +177,7 @@ def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> Non
     by_table: Any = reader.read(table)
     assert (by_table.ranks.tolist(), by_table.user.tolist()) == ([2, 2], [1, 0])
     pairs = reader.pairs
-    assert reader.rank(pairs, scores[pairs.user, pairs.item]).ranks.tolist() == [2, 2]
+    assert reader.rank(pairs, scores[pairs.row_users, pairs.item]).ranks.tolist() == [2, 2]
     own = candidates(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n", n_items=4, own_target="drop")
     assert np.asarray(own.n_negatives).tolist() == [2, 1]
 

@@ -24,7 +24,6 @@ from podium.sampled import (
     get,
     identification_bounds,
     plan,
-    plan_scan,
     population_bounds,
     read,
     sample_ranks,
@@ -80,6 +79,10 @@ def scanned(**change: Any) -> Any:
 def planned(**change: Any) -> Any:
     usual = {"n_items": 50, "n_users": 10, "measure": "ndcg@10", "error": 0.1}
     return plan(**{**usual, **change})
+
+
+def undrawn(above: list[int]) -> ScannedRanks:
+    return ScannedRanks(above, [9, 9], [0, 0], [0, 0], 50, k=10)
 
 
 def both(b: Any, a: Any = RANKS) -> Any:
@@ -247,14 +250,20 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: planned(pilot=SampledRanks([1], 9, 60)), "pilot", "n_items"),
     (lambda: planned(pilot=SampledRanks([1], 9, 40)), "pilot", "n_items"),
     (lambda: planned(pilot=PILOT, measure="recall@50"),),
-    (lambda: planned(pilot=SCANNED),),
+    (lambda: planned(pilot=SCANNED), "pilot", "n_items"),
     (lambda: planned(sizes=[]), "sizes", "n_items"),
     (lambda: planned(sizes=9), "sizes"),
-    (lambda: plan_scan((RANKS), 9, M, 0.1),),
-    (lambda: plan_scan(ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=5), 9, M, 0.1),),
-    (lambda: plan_scan(ScannedRanks([5, 6], [9, 9], [0, 0], [0, 0], 50, k=5), 9, M, 0.1),),
-    (lambda: plan_scan([], 9, M, 0.1),),
-    (lambda: plan_scan(SCANNED, 9, "ndcg@6", 0.1),),
+    (lambda: planned(pilot=[RANKS, RANKS]), "pilot"),
+    (
+        lambda: planned(measure=M, pilot=ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=5)),
+        "pilot",
+    ),
+    (
+        lambda: planned(measure=M, pilot=ScannedRanks([5, 6], [9, 9], [0, 0], [0, 0], 50, k=5)),
+        "pilot",
+    ),
+    (lambda: planned(pilot=[]), "pilot"),
+    (lambda: planned(n_items=100, measure="ndcg@6", pilot=SCANNED),),
     (lambda: read({"rank": [1]}, n_items=50), "n_negatives"),
     (lambda: read({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3), "n_negatives"),
     (lambda: read({"rank": [5]}, n_items=50, n_negatives=3), "n_negatives"),
@@ -276,7 +285,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: read(LISTED, n_items=40, k=2, n_negatives=2), "n_negatives"),
     (lambda: read(LISTED, n_items=40, k=2, replacement=False), "replacement"),
     (lambda: read(LISTED, n_items=40, k=2, ties="random"), "ties"),
-    (lambda: read(ROWS, n_items=50, shared=True, ties="average"), "ties", "shared"),
+    (lambda: read(ROWS, n_items=50, shared=True, ties="average"), "shared", "ties"),
     (lambda: read(ROWS, n_items=50, shared=True, negatives="x"), "shared", "negatives"),
 ]
 UNREADABLE: list[tuple[Any, ...]] = [

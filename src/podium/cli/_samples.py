@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from podium.sampled import SampleReader
     from podium.sampled.evaluating import Observations
-    from podium.sampled.reading.negatives import CandidatePairs
+    from podium.sampled.reading.scores import ScoredRows
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ def read_numbers(text: str | None, option: str, example: str) -> list[int] | Non
 
 
 def _candidate_scores(
-    path: Path, candidates: CandidatePairs, n_items: int
-) -> tuple[CandidatePairs, NDArray[Any]]:
+    path: Path, candidates: ScoredRows, n_items: int
+) -> tuple[ScoredRows, NDArray[Any]]:
     """Score the candidates of the users that a model has, and print what it does not have.
 
     `n_items` is the size of the catalogue that the candidates were drawn from.
     """
     from podium.recommenders import Factorization, score_candidates
 
-    model, file = Factorization.load(path), candidates.file
-    pairs = (candidates.user, candidates.item, candidates.target)
+    model, file = Factorization.load(path), candidates.name
+    pairs = (candidates.row_users, candidates.item, candidates.is_target)
     scored = score_candidates(model, *pairs, model_name=str(path), source=str(file))
     (n_users, n_known), (n_listed, n_scored) = scored.n_users, scored.n_items
     if n_known < n_users:
@@ -182,7 +182,7 @@ def _candidate_scores(
     rows = candidates.keep(scored.rows)
     if scored.n_learned:
         _messages.say(
-            f"{path} was trained on {scored.n_learned} of the {int(rows.target.sum())} targets. "
+            f"{path} was trained on {scored.n_learned} of the {int(rows.is_target.sum())} targets. "
             "They are not held out, so that its measures are too high."
         )
     return rows, scored.scores

@@ -78,20 +78,9 @@ def plan(
     from podium.cli._samples import read_numbers
 
     known = _read_pilot(pilot, samples, columns, measure, seed)
-    options: dict[str, Any] = {"seed": seed}
-    if isinstance(known, sampled.ScannedRanks):
-        given = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
-        given |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
-        for option, value in given.items():
-            if is_given(value):
-                raise ArgumentError(f"{option} has no effect on scores with strata. Leave it out.")
-        with _messages.progress("planning"):
-            _show(sampled.plan_scan(known, users, measure, error, **options), format)
-        return
-    options |= {} if repeats is None else {"n_repeats": repeats}
-    options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
-    options |= {"replacement": not samples.no_replacement, "pilot": known}
-    options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
+    options: dict[str, Any] = {"ignore_bias": ignore_bias, "method": method, "expect": expect}
+    options |= {"replacement": not samples.no_replacement, "n_repeats": repeats, "seed": seed}
+    options |= {"sizes": read_numbers(sizes, "--sizes", "50,100,200"), "pilot": known}
     if repeats is not None and pilot is None:
         _refuse_repeats(sampled.get(method))
     with _messages.progress("planning") as show:

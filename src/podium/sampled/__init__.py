@@ -9,7 +9,7 @@ were not sampled. `evaluate` estimates measures of one model. `compare` estimate
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
 score with a proxy, for models that score once. `sample_shared` samples for whole rankings,
-with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
+with all targets of each user.
 """
 
 from importlib import import_module
@@ -25,14 +25,9 @@ from podium.sampled.estimators.mes import MES
 from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import compare, evaluate
-from podium.sampled.planning import Plan, plan, plan_scan
+from podium.sampled.planning import Plan, plan
 from podium.sampled.ranks import SampledRanks, ScannedRanks
-from podium.sampled.results import (
-    Difference,
-    Estimate,
-    SampledComparison,
-    SampledEvaluation,
-)
+from podium.sampled.results import Difference, Estimate, SampledComparison, SampledEvaluation
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
@@ -76,7 +71,6 @@ __all__ = [
     "maximum_likelihood",
     "parse",
     "plan",
-    "plan_scan",
     "population_bounds",
     "read",
     "read_seen",

@@ -18,14 +18,7 @@ from podium.ranking import kept_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks, columns_at, one_size
-from podium.sampled.sampling import (
-    THIN,
-    draw_bits,
-    from_doubled,
-    rank_blocks,
-    read_plan,
-    tie_rule,
-)
+from podium.sampled.sampling import THIN, draw_bits, from_doubled, rank_blocks, read_plan, tie_rule
 from podium.types import Labels, Offsets, Ties
 
 _CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.progress import or_silent
@@ -26,12 +28,7 @@ from podium.sampled.fits import (
 )
 from podium.sampled.matching import matched
 from podium.sampled.ranks import Observation, SampledRanks, ScannedRanks
-from podium.sampled.results import (
-    Difference,
-    Estimate,
-    SampledComparison,
-    SampledEvaluation,
-)
+from podium.sampled.results import Difference, Estimate, SampledComparison, SampledEvaluation
 from podium.sampled.scanning.measured import NAIVE, ScanFit
 from podium.sampled.shared import SharedRanks
 from podium.types import Progress
@@ -282,18 +279,25 @@ def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
     return ScanFit(ranks, is_naive=is_naive)
 
 
+@dataclass(frozen=True)
 class _Request:
     """The checked options of an estimate."""
 
-    def __init__(
-        self, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int
-    ) -> None:
-        self.measures, self.bounds = read_measures(measures), bounds
-        self.level = _check.open_fraction(level, "level")
-        self.n_bootstrap = _check.cutoff(n_bootstrap, name="n_bootstrap")
-        if self.n_bootstrap < 2:
-            raise ArgumentError(f"{arg.n_bootstrap} must be >= 2, got {n_bootstrap}.")
-        self.seed = _check.seed(seed)
+    constraints: ClassVar[_check.Constraints] = {
+        "measures": lambda measures, _: read_measures(measures),
+        "level": _check.open_fraction,
+        "n_bootstrap": partial(_check.count, low=2),
+        "seed": _check.seed,
+    }
+
+    measures: Any
+    level: float
+    n_bootstrap: int
+    bounds: bool
+    seed: int
+
+    def __post_init__(self) -> None:
+        vars(self).update(_check.parameters(self))
 
     def means(self, fit: Fit) -> list[MeanOfUsers]:
         """Return the means of one model."""

@@ -7,9 +7,9 @@ above a target among the first ones of a proxy's list, and among items drawn fro
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -287,6 +287,28 @@ class Observation:
         sums = np.bincount(self.owner, values * shares, self.n_users)
         return self.about_mean(sums.astype(np.float64))
 
+    def refuse(self, is_bad: Any, text: str) -> None:
+        """Raise if a rule, which is the text, fails for a row, with the numbers of the first one.
+
+        Parameters
+        ----------
+        is_bad : bool, (n,)
+        text : str
+        """
+        if not np.any(is_bad):
+            return
+        row = int(np.argmax(is_bad))
+        user = "" if self.user is None else f" (user {_check.label(self.user[row])})"
+        columns = {field.name: vars(self)[field.name] for field in fields(cast("Any", self))}
+        whole = {n: np.asarray(c) for n, c in columns.items() if isinstance(c, int | np.ndarray)}
+        numbers = ", ".join(
+            f"{name} {column[row] if column.ndim else column}"
+            for name, column in whole.items()
+            if column.dtype.kind == "i" and name != "user"
+        )
+        n_bad = int(np.sum(is_bad))
+        raise ArgumentError(f"{text} Wrong rows: {n_bad}, first row {row}{user} with {numbers}.")
+
     def facts(self) -> list[Fact]:
         """Return what models that are compared must have in common."""
         users, counts = np.unique(self.user, return_counts=True)
@@ -391,11 +413,10 @@ class SampledRanks(Observation):
             stages=read_stages(stages),
             half_ranks=_check.flag(half_ranks, "half_ranks"),
         )
-        history = _read_history(history, self.n_items, observed.size)
-        vars(self).update(history=history, row_weights=weights(row_weights, observed.size))
+        own = None if history is None else integers(history, "history", observed.size, low=0)
+        vars(self).update(history=own, row_weights=weights(row_weights, observed.size))
         refuse_large(self.most_items)
         self._refuse_impossible()
-        self._refuse_off_stage()
         self._leave_out_weights_of_zero()
 
     def __repr__(self) -> str:
@@ -517,38 +538,30 @@ class SampledRanks(Observation):
 
     def _refuse_impossible(self) -> None:
         sizes, n_items = (np.broadcast_to(n, self.n_rows) for n in (self.n_negatives, self.n_items))
-        is_too_large = sizes >= n_items
-        if is_too_large.any():
-            row = int(np.argmax(is_too_large))
-            raise ArgumentError(
-                f"{arg.n_negatives} must be below {arg.n_items}, got {sizes[row]} of "
-                f"{n_items[row]} items{self._row_text(row)}. {arg.n_items} is the size of the "
-                "whole catalogue, including the target."
+        self.refuse(
+            sizes >= n_items,
+            f"{arg.n_negatives} must be below {arg.n_items}, the size of the whole catalogue with "
+            "the target.",
+        )
+        self.refuse(
+            (self.ranks < 1) | (self.ranks > sizes + 1),
+            f"ranks must lie from 1 to {arg.n_negatives} + 1, the number of items with the target.",
+        )
+        if self.history is not None:
+            self.refuse(
+                self.history > n_items - 1,
+                f"history must be at most {arg.n_items} - 1. It is the number of the user's own "
+                "items in the catalogue, without the target.",
             )
-        is_outside = (self.ranks < 1) | (self.ranks > sizes + 1)
-        if is_outside.any():
-            row = int(np.argmax(is_outside))
-            raise ArgumentError(
-                f"ranks must lie from 1 to {arg.n_negatives} + 1 = {sizes[row] + 1}, got "
-                f"{self.ranks[row]}{self._row_text(row)} ({int(is_outside.sum())} such ranks). "
-                f"Ranks start at 1, and {arg.n_negatives} does not include the target."
-            )
-
-    def _refuse_off_stage(self) -> None:
-        if not self.stages:
-            return
-        ends = np.asarray(self.stages)
-        sizes = np.broadcast_to(self.n_negatives, self.n_rows)
-        stage = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
-        last_addition = ends[stage] - np.concatenate([[0], ends[:-1]])[stage]
-        is_early = (self.ranks == 1) & (stage < ends.size - 1)
-        is_off_stage = (ends[stage] != sizes) | is_early | (self.ranks > last_addition + 1)
-        if is_off_stage.any():
-            row = int(np.argmax(is_off_stage))
-            raise ArgumentError(
-                f"stages {self.stages} do not allow rank {self.ranks[row]} among {sizes[row]} "
-                f"sampled items{self._row_text(row)}. A sample ends at the first of these sizes at "
-                "which the target is not first, so that only the items added last can be above it."
+        if self.stages:
+            ends = np.asarray(self.stages)
+            stage = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
+            last_addition = ends[stage] - np.concatenate([[0], ends[:-1]])[stage]
+            is_early = (self.ranks == 1) & (stage < ends.size - 1)
+            self.refuse(
+                (ends[stage] != sizes) | is_early | (self.ranks > last_addition + 1),
+                f"Samples must end at the first of the stages {self.stages} at which the target is "
+                "not first, so that only the items added last can be above it.",
             )
 
     def _leave_out_weights_of_zero(self) -> None:
@@ -557,34 +570,12 @@ class SampledRanks(Observation):
         names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights")
         vars(self).update(columns_at(self, names, self.row_weights > 0))
 
-    def _row_text(self, row: int) -> str:
-        return f" at row {row}" + (
-            "" if self.user is None else f" (user {_check.label(self.user[row])})"
-        )
-
 
 def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
     """Return one size of at least 1, or one per row."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
     return integers(values, name, n_rows, low=1)
-
-
-def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
-    """Return each row's number of the user's own items, not counting the target."""
-    if history is None:
-        return None
-    counts = integers(history, "history", n_rows, low=0)
-    highest = np.broadcast_to(n_items, n_rows) - 1
-    is_outside = counts > highest
-    if is_outside.any():
-        row = int(np.argmax(is_outside))
-        raise ArgumentError(
-            f"history must lie from 0 to {arg.n_items} - 1 = {highest[row]}, got {counts[row]} at "
-            f"row {row}. It is the number of the user's own items in the catalogue, without the "
-            "target."
-        )
-    return counts
 
 
 LEAST_DEPTH = 1.5
@@ -686,7 +677,9 @@ class ScannedRanks(Observation):
             item=None if item is None else labels(item, "item", n_rows),
             above_all=integers(audited, "above_all", n_rows),
         )
-        self._refuse_impossible()
+        self.refuse(self.above_listed > self.n_listed, "above_listed must be at most n_listed.")
+        self.refuse(self.above_drawn > self.n_drawn, "above_drawn must be at most n_drawn.")
+        self.refuse(self.n_rest < 0, "At most n_items - 1 items can be listed or drawn.")
         self._refuse_audit()
 
     def __repr__(self) -> str:
@@ -765,8 +758,8 @@ class ScannedRanks(Observation):
             if measure.k is None or measure.k > self.k or measure.name == RANK_AUC:
                 raise ArgumentError(
                     f"{measure} cannot be estimated from a scan to k = {self.k}, which shows the "
-                    "top of lists only. Use a measure with a cutoff of at most "
-                    f"{self.k}, such as recall@{self.k}, or scan with a larger k."
+                    "top of lists only. Use a measure with a cutoff, such as recall@10, and scan "
+                    "with a k of at least the cutoff."
                 )
         super().require(measures, name)
         self.warn_of_random_list(name)
@@ -788,31 +781,13 @@ class ScannedRanks(Observation):
             )
 
     def _refuse_audit(self) -> None:
-        if not self.is_audited.any():
-            return
-        n_audited, n_open = int(self.is_audited.sum()), int(self.is_open.sum())
-        wrong = self.is_audited & ~self.is_open
-        wrong |= self.is_audited & (self.above_all < self.above)
-        wrong |= self.above_all > self.above + self.n_rest
-        if wrong.any() or n_audited < min(2, n_open):
-            raise ArgumentError(
-                f"above_all must be -1, or the number of all items above an open target, for at "
-                f"least two targets, got {n_audited} targets, of which "
-                f"{int(wrong.sum())} are settled or have an impossible number."
-            )
-
-    def _refuse_impossible(self) -> None:
-        for text, is_bad in (
-            ("more listed items above the target than listed", self.above_listed > self.n_listed),
-            ("more drawn items above the target than drawn", self.above_drawn > self.n_drawn),
-            ("more scored items than n_items - 1", self.n_rest < 0),
-        ):
-            if is_bad.any():
-                first = int(np.argmax(is_bad))
-                raise ArgumentError(
-                    f"{int(is_bad.sum())} targets have {text}, first at row {first} "
-                    f"(user {_check.label(self.user[first])}). Correct these rows."
-                )
+        """Raise unless an audit has two open targets or more, with numbers that are possible."""
+        is_possible = (self.above <= self.above_all) & (self.above_all <= self.above + self.n_rest)
+        wrong = self.is_audited & ~(self.is_open & is_possible)
+        self.refuse(wrong, "above_all must be -1, or the number of all items above an open target.")
+        n_audited = int(self.is_audited.sum())
+        if n_audited and n_audited < min(2, int(self.is_open.sum())):
+            raise ArgumentError(f"above_all must hold two targets or more, got {n_audited}.")
 
 
 class Counts(NamedTuple):

@@ -146,8 +146,16 @@ class SharedRanks(Observation):
             replacement=replacement,
             item=None if item is None else labels(item, "item", targets.n_rows),
         )
-        self._refuse_different()
-        self._refuse_short()
+        first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
+        for name in ("n_negatives", "n_items", "n_listed"):
+            column = np.broadcast_to(np.asarray(vars(self)[name]), self.n_rows)
+            alike = f"{name} must be the same for all targets of a user, which share one sample."
+            self.refuse(column != column[first_rows], alike)
+        self.refuse(
+            self.n_candidates <= self.n_scored,
+            f"{arg.n_items} must be at least {arg.n_negatives} plus the numbers of listed items "
+            "and of the user's targets, and includes all of them.",
+        )
         vars(self).update(_targets=replace(targets, n_items=one_size(self.n_candidates)))
 
     @classmethod
@@ -376,32 +384,6 @@ class SharedRanks(Observation):
     @cached_property
     def _ranks(self) -> dict[Hashable, Any]:
         return {}
-
-    def _refuse_different(self) -> None:
-        """Raise if the targets of a user have different sizes."""
-        first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
-        for name in ("n_negatives", "n_items", "n_listed"):
-            column = np.broadcast_to(np.asarray(vars(self)[name]), self.n_rows)
-            is_different = column != column[first_rows]
-            if is_different.any():
-                user = _check.label(self.user[int(np.argmax(is_different))])
-                raise ArgumentError(
-                    f"{name} must be the same for all targets of a user, which share one sample, "
-                    f"got different numbers for user {user}."
-                )
-
-    def _refuse_short(self) -> None:
-        """Raise if a user has fewer items besides the targets than were drawn and listed."""
-        is_short = self.n_candidates <= self.n_scored
-        if is_short.any():
-            row = int(np.argmax(is_short))
-            n_scored = int(np.broadcast_to(self.n_scored, self.n_rows)[row])
-            raise ArgumentError(
-                f"{arg.n_items} must be at least {arg.n_negatives} plus the number of the user's "
-                f"targets, got {self.n_items[row]} items, {n_scored} of them "
-                f"drawn{' or listed' * self.has_strata}, and {self.n_pos[row]} targets of user "
-                f"{_check.label(self.user[row])}. {arg.n_items} includes all targets of a user."
-            )
 
 
 _LEAST_TARGETS = 100  # of a part; positions with fewer are estimated with their neighbours

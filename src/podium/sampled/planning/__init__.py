@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError, PodiumWarning, arg
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats
-from podium.sampled.design import Ints as Ints
-from podium.sampled.distribution import (
-    rank_weights,
-    read_measure,
-    read_measures,
-    require_defined,
-    values_of,
-)
+from podium.sampled.distribution import rank_weights, read_measures, require_defined, values_of
 from podium.sampled.estimators import Estimator, LinearEstimator, get
 from podium.sampled.evaluating import evaluate
 from podium.sampled.fits import distinct_warnings
@@ -38,102 +32,8 @@ from podium.types import Progress
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the pilot's number of random items
 _N_SCANS = 4
 _LEAST_USERS = 1000  # simulated users, at least
-
-
-def plan_scan(
-    pilots: ScannedRanks | Sequence[ScannedRanks],
-    n_users: int,
-    measure: str | Measure,
-    error: float,
-    *,
-    seed: int = 0,
-) -> Plan:
-    """Choose a scan, or the sizes of strata, that give a standard error, from one or more pilots.
-
-    Parameters
-    ----------
-    pilots : ScannedRanks, or several
-        Scans or strata of some users, with the planned proxy. Each pilot has its own numbers of
-        listed items; pass pilots with several values of `list_share` or `certain` to compare them.
-    n_users : int
-        The number of users to evaluate.
-    measure : str or Measure
-        The measure to estimate, with a cutoff of at most the `k` of each pilot.
-    error : float
-        The goal: the largest acceptable standard error, in units of the measure.
-    seed : int
-        The seed of the simulations.
-
-    Returns
-    -------
-    Plan
-        The designs have the listed items of a pilot, and a quarter to four times its random items.
-        Pass `budget` and `list_share` of the best design to `scan`. For `draw_strata`, `certain` is
-        their product, less the user's other targets if these count as listed, and `uniform` is the
-        rest of the budget. `n_users_needed` is for the ranking of all items.
-
-    Raises
-    ------
-    ArgumentError
-        If the error is not above 0, if a pilot has no random items, or for a reason listed in
-        `evaluate`.
-
-    Warns
-    -----
-    PodiumWarning
-        If the list of a pilot is hardly better than a random one.
-
-    Notes
-    -----
-    For each target, a number of unlisted items above it is drawn from the distribution that was
-    fitted to the pilot, given the target's own draws. New random items are drawn, and the result is
-    evaluated. The standard errors are root mean squares over four such simulations. The bias is not
-    planned: under the fitted distribution it is about 0. On MovieLens-1M, with pilots of 800 users,
-    planned standard errors were .77 to 1.31 times those of scans of all users.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> listed, above = rng.integers(0, 20, 400), rng.binomial(60, 0.003, 400)
-    >>> pilot = ScannedRanks(listed, [40] * 400, above, [60] * 400, 2000, k=10)
-    >>> plan_scan(pilot, 10_000, "recall@10", 0.01).best.text
-    '40 listed, 60 random'
-    """
-    several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
-    if not all(isinstance(pilot, ScannedRanks) for pilot in several):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError("pilots must be ScannedRanks. Use plan for SampledRanks.")
-    n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
-    goal = _check.positive(error, "error")
-    parsed = read_measure(measure, None)
-    _refuse_without_draws(several)
-    designs, everything = list[PlannedDesign](), list[Floats]()
-    for number, pilot in enumerate(several):
-        pilot.warn_of_random_list()
-        simulation = _Simulation(pilot, np.random.default_rng([seed, number]))
-        everything.append(simulation.exact(parsed))
-        designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
-    value, variance = np.mean(everything, axis=0)
-    n_others = float(np.mean([pilot.n_items.mean() for pilot in several])) - 1
-    designs.append(_planned("all", n_others, 1.0, float(np.sqrt(variance / n_planned)), None))
-    designs.sort(key=lambda design: (design.kind == "all", design.n_scored))
-    return Plan(
-        str(parsed),
-        goal,
-        float(value),
-        int(several[0].n_items.max()),
-        n_planned,
-        tuple(replace(design, reaches=design.error <= goal) for design in designs),
-        {
-            "method": f"scan(k={min(pilot.k for pilot in several)})",
-            "replacement": False,
-            "expected_from": PILOT,
-            "n_pilot_users": sum(pilot.n_users for pilot in several),
-            "ignore_bias": True,
-            "bias_is": None,
-            "n_repeats": _N_SCANS,
-            "seed": seed,
-        },
-    )
+N_REPEATS = 16
+"""The number of draws from a pilot's posterior. It determines errors to about 15 %."""
 
 
 class _Simulation:
@@ -151,7 +51,11 @@ class _Simulation:
     """
 
     def __init__(self, pilot: ScannedRanks, rng: np.random.Generator) -> None:
-        ranks = _repeated(pilot, -(-_LEAST_USERS // pilot.n_users))
+        times = -(-_LEAST_USERS // pilot.n_users)  # copies of the pilot's users
+        users = pilot.owner + pilot.n_users * np.arange(times)[:, None]
+        names = [field.name for field in fields(pilot) if field.name not in ("above_all", "user")]
+        columns = columns_at(pilot, names, np.tile(np.arange(pilot.n_rows), times))
+        ranks = ScannedRanks(**columns, user=users.ravel())
         alpha, beta = OpenTargets.fit(pilot).shapes(ranks.above_listed)
         n_below = ranks.n_drawn - ranks.above_drawn
         shares = rng.beta(alpha + ranks.above_drawn, beta + n_below)
@@ -165,7 +69,7 @@ class _Simulation:
         values = self.pilot.means_of_users(values_of(weights, above))
         return np.array([values.mean(), values.var(ddof=1)])
 
-    def design(self, times: float, measure: Measure, n_users: int) -> PlannedDesign:
+    def design(self, times: float, measure: Measure, n_users: int, goal: float) -> PlannedDesign:
         """Return the cost and the standard error with some times the random items of the pilot."""
         scans = [self._drawn(times) for _ in range(_N_SCANS)]
         with warnings.catch_warnings():
@@ -178,7 +82,7 @@ class _Simulation:
         budget = float(np.mean([ranks.n_scored.mean() for ranks in scans]))
         kind: Kind = "strata" if self.is_fixed else "scan"
         share = (budget + 1) / float(self.pilot.n_items.mean())
-        return _planned(kind, budget, share, std_error, n_listed / budget)
+        return _planned(kind, budget, share, std_error, n_listed / budget, goal)
 
     def _drawn(self, times: float) -> ScannedRanks:
         """Draw items from the unlisted ones, until k items are above a target if it is a scan."""
@@ -197,39 +101,38 @@ class _Simulation:
         return replace(ranks, above_drawn=above, n_drawn=sizes)
 
 
-def _repeated(pilot: ScannedRanks, times: int) -> ScannedRanks:
-    """Return a scan of the pilot's users and of copies of them."""
-    _, codes = np.unique(pilot.user, return_inverse=True)
-    users = codes + pilot.n_users * np.arange(times)[:, None]
-    names = ("above_listed", "n_listed", "above_drawn", "n_drawn", "n_items", "row_weights", "k")
-    columns = columns_at(pilot, names, np.tile(np.arange(pilot.n_rows), times))
-    return ScannedRanks(**columns, user=users.ravel())
+def _scan_designs(
+    pilots: Sequence[ScannedRanks], measure: Measure, n_users: int, goal: float, seed: int
+) -> tuple[float, tuple[PlannedDesign, ...]]:
+    """Return the expected value, and scans from the cheapest with all items last."""
+    designs, everything = list[PlannedDesign](), list[Floats]()
+    for number, pilot in enumerate(pilots):
+        if not pilot.n_drawn.any():
+            advice = (
+                "Scan the pilot's users with list_share below 1"
+                if pilot.is_open.any()
+                else "Its lists alone give the exact measure: scan more users, or shorten the lists"
+            )
+            raise ArgumentError(
+                f"{arg.pilot} must have random items, but pilot {number} has none. {advice}."
+            )
+        pilot.warn_of_random_list()
+        simulation = _Simulation(pilot, np.random.default_rng([seed, number]))
+        everything.append(simulation.exact(measure))
+        designs += [simulation.design(times, measure, n_users, goal) for times in _MULTIPLES]
+    value, variance = np.mean(everything, axis=0)
+    n_others = float(np.mean([pilot.n_items.mean() for pilot in pilots])) - 1
+    designs.sort(key=lambda design: design.n_scored)
+    error = float(np.sqrt(variance / n_users))
+    return float(value), (*designs, _planned("all", n_others, 1.0, error, None, goal))
 
 
 def _planned(
-    kind: Kind, budget: float, share: float, std_error: float, list_share: float | None
+    kind: Kind, budget: float, share: float, error: float, list_share: float | None, goal: float
 ) -> PlannedDesign:
-    errors = {PILOT: std_error}
     costs = (round(budget), (), budget + 1, share)
-    return PlannedDesign(kind, *costs, std_error, 0.0, std_error, errors, False, list_share)
-
-
-def _refuse_without_draws(pilots: Sequence[ScannedRanks]) -> None:
-    if not pilots:
-        raise ArgumentError("pilots must hold at least one scan, got none.")
-    for number, pilot in enumerate(pilots):
-        if not pilot.n_drawn.any():
-            lacks = f"pilots must have random items, but pilot {number} has none"
-            if pilot.is_open.any():
-                raise ArgumentError(f"{lacks}. Scan the pilot's users with list_share below 1.")
-            raise ArgumentError(
-                f"{lacks}: its listed items settle all targets, so that its lists alone give the "
-                "exact measure. Scan more users, or shorten the lists with a smaller list_share."
-            )
-
-
-N_REPEATS = 16
-"""The number of draws from a pilot's posterior. It determines errors to about 15 %."""
+    errors = (error, 0.0, error, {PILOT: error}, error <= goal)
+    return PlannedDesign(kind, *costs, *errors, list_share)
 
 
 def plan(
@@ -238,20 +141,21 @@ def plan(
     measure: str | Measure,
     error: float,
     *,
-    pilot: SampledRanks | None = None,
+    pilot: SampledRanks | ScannedRanks | Sequence[ScannedRanks] | None = None,
     expect: float | None = None,
     ignore_bias: bool = False,
     method: str | Estimator = "auto",
     replacement: bool = True,
     sizes: Iterable[int] | None = None,
-    n_repeats: int = N_REPEATS,
+    n_repeats: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
-    """Find the number of items to sample for a given error, with a fixed size or a growing one.
+    """Find the number of items to score for a given error, by samples or with the help of a proxy.
 
     The root mean square error of the estimate must be at most the goal. With ignore_bias, this
-    applies to the standard error instead.
+    applies to the standard error instead. Samples have a fixed size or a growing one. A pilot that
+    is a scan, or has strata, gives plans for `scan` or `draw_strata`.
 
     Parameters
     ----------
@@ -264,10 +168,13 @@ def plan(
     error : float
         The goal: the largest acceptable root mean square error in units of the measure. It combines
         the standard error and the bias.
-    pilot : SampledRanks, optional
+    pilot : SampledRanks, ScannedRanks or several ScannedRanks, optional
         The ranks of some users under the model, or a similar one, in the same catalogue (without
         seen items, if these were left out). The plan uses the posterior of a smooth fit to them. A
         history influences this fit, but the planned evaluations are assumed to have none.
+        Or scans or strata of some users, with the planned proxy. Each has its own numbers of listed
+        items; pass pilots with several values of `list_share` or `certain` to compare them. The
+        other options but `seed` then have no effect, and are refused.
     expect : float, optional
         The expected value of the measure, if there is no pilot.
     ignore_bias : bool
@@ -280,10 +187,10 @@ def plan(
         The numbers of sampled items to evaluate; for samples that grow, the last sizes. By default,
         sizes increase from 25 to at most 3,200 until the goal is reached. There are no growing
         samples of fewer than 8 items.
-    n_repeats : int
-        The number of draws from the posterior of a pilot, at least 2. For methods whose error must
-        be simulated, there are three evaluations per draw. Without a pilot, there are n_repeats
-        evaluations per shape.
+    n_repeats : int, optional
+        The number of draws from the posterior of a pilot, at least 2; by default 16. For methods
+        whose error must be simulated, there are three evaluations per draw. Without a pilot, there
+        are n_repeats evaluations per shape.
     seed : int
         The seed of the draws and of the simulations.
     progress : callable, optional
@@ -292,12 +199,22 @@ def plan(
     Returns
     -------
     Plan
+        From a scan, the designs have the listed items of a pilot, and a quarter to four times its
+        random items. Pass `budget` and `list_share` of the best design to `scan`. For
+        `draw_strata`, `certain` is their product, less the user's other targets if these count as
+        listed, and `uniform` is the rest of the budget.
 
     Raises
     ------
     ArgumentError
         If the error is not above 0, if the measure needs more than ranks, if the pilot has another
-        catalogue, or if no ranking has the expected value.
+        catalogue, or if no ranking has the expected value. If a pilot that is a scan has no random
+        items, or a cutoff below that of the measure.
+
+    Warns
+    -----
+    PodiumWarning
+        If the list of a pilot is hardly better than a random one.
 
     Notes
     -----
@@ -325,6 +242,12 @@ def plan(
     A growing sample doubles three or six times. With six doublings, its last size is at least 64
     items. Each size is half of the next, rounded up, such as 38, 75, 150, 300.
 
+    *Scans.* For each target, a number of unlisted items above it is drawn from the distribution
+    that was fitted to the pilot, given the target's own draws. New random items are drawn, and the
+    result is evaluated. The standard errors are root mean squares over four such simulations. The
+    bias is not planned: under the fitted distribution it is about 0. On MovieLens-1M, with pilots
+    of 800 users, planned standard errors were .77 to 1.31 times those of scans of all users.
+
     `Smooth` shrinks its estimate towards smooth shapes. With few users, this can reduce the
     standard error by more than it adds bias. The error of a sample is then smaller than that of
     ranking all items.
@@ -339,11 +262,13 @@ def plan(
     (True, True)
     >>> found.growing.n_scored < found.fixed.n_scored
     True
+    >>> rng = np.random.default_rng(0)
+    >>> listed, above = rng.integers(0, 20, 400), rng.binomial(60, 0.003, 400)
+    >>> pilot = ScannedRanks(listed, [40] * 400, above, [60] * 400, 2000, k=10)
+    >>> plan(2000, 10_000, "recall@10", 0.01, pilot=pilot).best.text
+    '40 listed, 60 random'
     """
-    if _check.cutoff(n_items, name="n_items") < 2:
-        raise ArgumentError(
-            f"{arg.n_items} must be >= 2 (the target and other items), got {n_items}."
-        )
+    n_items = _check.count(n_items, "n_items", low=2)
     estimator, (parsed, *others) = get(method), read_measures(measure)
     if others:
         raise ArgumentError(f"{arg.measure} must be one measure. Plan for each one.")
@@ -351,8 +276,36 @@ def plan(
     n_planned, goal = _check.cutoff(n_users, name="n_users"), _check.positive(error, "error")
     ignore_bias = _check.flag(ignore_bias, "ignore_bias")
     replacement, seed = _check.flag(replacement, "replacement"), _check.seed(seed)
-    if _check.cutoff(n_repeats, name="n_repeats") < 2:
-        raise ArgumentError(f"{arg.n_repeats} must be >= 2, got {n_repeats}.")
+    n_draws = _check.count(N_REPEATS if n_repeats is None else n_repeats, "n_repeats", low=2)
+    pilots = _read_pilots(pilot, n_items)
+    conventions = {
+        "method": str(estimator),
+        "replacement": replacement,
+        "expected_from": "value" if pilot is None else PILOT,
+        "n_pilot_users": None if pilot is None else sum(ranks.n_users for ranks in pilots),
+        "ignore_bias": ignore_bias,
+        "bias_is": None,  # how biases of a pilot's draws are combined
+        "n_repeats": n_draws,
+        "seed": seed,
+    }
+    about = (n_items, n_planned)
+    if isinstance(pilots[0], ScannedRanks):
+        for name, is_given in (
+            ("expect", expect is not None),
+            ("ignore_bias", ignore_bias),
+            ("method", method != "auto"),
+            ("replacement", not replacement),
+            ("sizes", sizes is not None),
+            ("n_repeats", n_repeats is not None),
+        ):
+            if is_given:
+                raise ArgumentError(
+                    f"{arg[name]} has no effect with scans or strata. Leave it out."
+                )
+        value, designs = _scan_designs(pilots, parsed, n_planned, goal, seed)
+        of_scans = {"method": f"scan(k={min(ranks.k for ranks in pilots)})", "ignore_bias": True}
+        conventions |= {**of_scans, "replacement": False, "n_repeats": _N_SCANS}
+        return Plan(str(parsed), goal, value, *about, designs, conventions)
     families = ladders(sizes, n_items, grows=estimator.grows)
     largest = max((family.sizes[-1] for family in families if family.sizes), default=1)
     cells = layout(Design(largest, n_items, replacement))
@@ -363,11 +316,11 @@ def plan(
             f"{arg.expect} is only for plans without a pilot, and there is one. Leave one of them "
             "out."
         )
-    elif not isinstance(pilot, SampledRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError("pilot must be SampledRanks. Use plan_scan for ScannedRanks.")
     else:
-        expected = expected_from_pilot(pilot, parsed, cells, n_repeats, seed)
-    planned = PlannedEstimate(estimator, parsed, n_planned, expected, n_repeats, seed)
+        is_linear = isinstance(estimator, LinearEstimator)
+        conventions["bias_is"] = "median" if is_linear else "root mean square"
+        expected = expected_from_pilot(pilots[0], parsed, cells, n_draws, seed)
+    planned = PlannedEstimate(estimator, parsed, n_planned, expected, n_draws, seed)
     with distinct_warnings():
         designs = search(
             planned,
@@ -378,17 +331,21 @@ def plan(
             all_sizes=sizes is not None,
             progress=progress,
         )
-    bias_is = "median" if isinstance(estimator, LinearEstimator) else "root mean square"
-    conventions = {
-        "method": str(estimator),
-        "replacement": replacement,
-        "expected_from": "value" if pilot is None else PILOT,
-        "n_pilot_users": None if pilot is None else pilot.n_users,
-        "ignore_bias": ignore_bias,
-        "bias_is": None if pilot is None else bias_is,  # how biases of its draws are combined
-        "n_repeats": int(n_repeats),
-        "seed": seed,
-    }
     is_assumed = pilot is None and expect is None
-    content = (str(parsed), goal, expected.value, cells.n_items, n_planned, designs, conventions)
-    return Plan(*content, assumed=is_assumed)
+    return Plan(str(parsed), goal, expected.value, *about, designs, conventions, is_assumed)
+
+
+def _read_pilots(pilot: Any, n_items: int) -> list[Any]:
+    """Return one sample, or scans, of the catalogue; [None] without a pilot."""
+    pilots: list[Any] = [*pilot] if isinstance(pilot, Sequence) else [pilot]
+    are_scans = bool(pilots) and all(isinstance(ranks, ScannedRanks) for ranks in pilots)
+    if not (are_scans or isinstance(pilot, SampledRanks | None)):
+        raise ArgumentError(f"{arg.pilot} must be SampledRanks, or one or more ScannedRanks.")
+    for ranks in filter(None, pilots):
+        is_whole = isinstance(ranks, SampledRanks) and np.ndim(ranks.n_items) == 0
+        if ranks.most_items > n_items or (ranks.most_items < n_items and is_whole):
+            raise ArgumentError(
+                f"{arg.pilot} must have ranks among {arg.n_items} = {n_items} items, got "
+                f"{ranks.most_items} items. Use a pilot from the same catalogue."
+            )
+    return pilots

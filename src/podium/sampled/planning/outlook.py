@@ -118,12 +118,6 @@ def expected_from_pilot(
     pilot: SampledRanks, measure: Measure, cells: Cells, n_draws: int, seed: int
 ) -> Expected:
     """Return draws from the posterior of a smooth fit to a pilot's ranks."""
-    n_items, n_pilot_items = cells.n_items, pilot.most_items
-    if n_pilot_items > n_items or (n_pilot_items < n_items and np.ndim(pilot.n_items) == 0):
-        raise ArgumentError(
-            f"{arg.pilot} must have ranks among {arg.n_items} = {n_items} items, got "
-            f"{n_pilot_items} items. Use a pilot from the same catalogue."
-        )
     _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)
     return Expected(cells, {PILOT: _draws(fit, cells, n_draws, seed)}, fit.expect(measure))

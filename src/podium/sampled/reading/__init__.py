@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
-from podium.sampled.ranks import SampledRanks, ScannedRanks, one_size, size_at
+from podium.sampled.ranks import SampledRanks, ScannedRanks
+from podium.sampled.ranks import one_size as one_size
+from podium.sampled.ranks import size_at as size_at
 from podium.sampled.reading.columns import (
     HISTORY,
     N_NEGATIVES,
@@ -27,14 +29,15 @@ from podium.sampled.reading.columns import (
     STRATUM,
     Columns,
 )
-from podium.sampled.reading.negatives import CandidatePairs, listed_candidates, read_pair_scores
+from podium.sampled.reading.negatives import listed_candidates, read_pair_scores
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
-from podium.sampled.sampling import from_doubled
+from podium.sampled.sampling import from_doubled as from_doubled
 from podium.sampled.shared import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
 
+_POLICY = partial(_check.choice, options=("error", "drop"))
 _ROLES = {
     "ranks": ("user", "rank", "history"),
     "scores": ("user", "item", "score", "target", "history"),
@@ -161,28 +164,26 @@ class SampleReader:
     k: int | None = None
     shared: bool = False
 
+    constraints: ClassVar[_check.Constraints] = {
+        **dict.fromkeys(("own_target", "seen_candidates"), _POLICY),
+        **dict.fromkeys(("replacement", "mixed", "shared"), _check.flag),
+    }
+
     def __post_init__(self) -> None:
-        for name in ("own_target", "seen_candidates"):
-            _check.choice(getattr(self, name), name, ("error", "drop"))
-        if self.seen_candidates == "drop" and self.seen is None:
-            raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
-        if self.own_target == "drop" and self.negatives is None:
-            raise ArgumentError(f"{arg.own_target('drop')} needs {arg.negatives()}.")
-        if self.shared and self.negatives is not None:
-            raise ArgumentError(
-                f"{arg.shared(True)} has no effect with {arg.negatives()}, in which each target "
-                "has its own sampled items. Leave it out."
-            )
-        if self.shared and "history" in self.columns:
-            raise ArgumentError(
-                f"{arg['columns', 'history']} has no effect with {arg.shared(True)}, whose methods "
-                "do not use histories. Leave it out."
-            )
-        if self.shared and self.ties == "average":
-            raise ArgumentError(
-                f"{arg.ties('average')} is undefined with {arg.shared(True)}, because it gives "
-                "ranks between two items. Use 'worst', 'best' or 'random'."
-            )
+        vars(self).update(_check.parameters(self))
+        for name, other in (("seen_candidates", "seen"), ("own_target", "negatives")):
+            if getattr(self, name) == "drop" and getattr(self, other) is None:
+                raise ArgumentError(f"{arg[name]('drop')} needs {arg[other]()}.")
+        for given, is_given in (
+            (arg.negatives(), self.negatives is not None),
+            (arg["columns", "history"], "history" in self.columns),
+            (arg.ties("average"), self.ties == "average"),
+        ):
+            if self.shared and is_given:
+                raise ArgumentError(
+                    f"{arg.shared(True)} cannot be combined with {given}. Targets that share a "
+                    "sample have common candidates, whole ranks and no history. Leave one out."
+                )
 
     def read(self, source: Any) -> Observations:
         """Read one table: a path, frame, mapping or tuple of arrays; see `podium.data`.
@@ -213,18 +214,20 @@ class SampleReader:
         table: Any = open_table(source, "table", ()) if _has_names(source) else source
         kind = self._kind(table)
         self._refuse_options(kind, source)
-        readers: dict[Kind, Callable[[Any], Observations]] = {
-            "ranks": self._from_ranks,
-            "scores": self._from_scores,
-            "strata": self._from_strata,
-            "negatives": self._from_negatives,
-        }
         try:
-            return readers[kind](table)
+            return self._read(table, kind)
         except DataError:
             raise
         except ArgumentError as error:  # of numbers in the table, whose name it lacks
             raise type(error)(f"{_name(source)}: {error.message.text}") from error
+
+    def _read(self, table: Any, kind: Kind) -> Observations:
+        if kind == "ranks":
+            return self._from_ranks(table)
+        if kind == "negatives":
+            scores = read_pair_scores(table, self.pairs, self._columns(kind))
+            return self.rank(self.pairs, scores)
+        return self._from_scores(table, in_strata=kind == "strata")
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -238,13 +241,13 @@ class SampleReader:
         return listed_candidates(Path(self.negatives), self)
 
     @cached_property
-    def pairs(self) -> CandidatePairs:
+    def pairs(self) -> ScoredRows:
         """The pairs of users and items of `negatives`, whose scores rank its targets."""
-        return CandidatePairs.of(self.candidates, str(self.negatives))
+        return ScoredRows.of_candidates(self.candidates, str(self.negatives))
 
-    def rank(self, pairs: CandidatePairs, scores: Any) -> SampledRanks:
+    def rank(self, pairs: ScoredRows, scores: Any) -> SampledRanks:
         """Rank the targets of pairs by one score per pair."""
-        return pairs.ranks(scores, ties=self.ties or "worst", seed=self.seed)
+        return replace(pairs, score=scores).ranks(self)
 
     def _kind(self, table: Any) -> Kind:
         """Return the kind of a table, by its columns."""
@@ -340,39 +343,26 @@ class SampleReader:
             )
         return SharedRanks.of(ranks) if self.shared else ranks
 
-    def _from_scores(self, table: Any) -> SampledRanks | SharedRanks:
-        rows = ScoredRows.read(table, self, self._columns("scores"))
-        n_negatives = one_size(rows.n_candidates)
-        if self.n_negatives is not None and np.any(n_negatives != self.n_negatives):
+    def _from_scores(self, table: Any, *, in_strata: bool) -> Observations:
+        kind, ties = "strata" if in_strata else "scores", self.ties or "worst"
+        rows = ScoredRows.read(table, self, self._columns(kind), in_strata=in_strata)
+        if in_strata:
+            counts = rows.counts(ties, keeps_targets=True)
+            rows.warn_of_bad_strata(counts)
+            if self.shared:
+                counts = rows.counts(ties, keeps_targets=False)
+                return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
+            k = _check.cutoff(self.k)
+            return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+        sizes = rows.n_candidates
+        if self.n_negatives is not None and np.any(sizes != self.n_negatives):
             raise DataError(
-                f"{rows.name}: users have {np.min(n_negatives)} candidates, but "
-                f"{arg.n_negatives} is {self.n_negatives}. Leave it out, or check that no rows "
-                "were lost."
+                f"{rows.name}: users have {sizes.min()} candidates, but {arg.n_negatives} is "
+                f"{self.n_negatives}. Leave it out, or check that no rows were lost."
             )
         rows.warn_of_popular_draws()
-        ranks = from_doubled(
-            rows.doubled_above(self.ties or "worst", self.seed),
-            n_negatives=size_at(n_negatives, rows.owner),
-            n_items=rows.n_items,
-            replacement=self.replacement,
-            user=rows.user,
-            history=rows.history,
-        )
+        ranks = rows.ranks(self)
         return SharedRanks.of(ranks) if self.shared else ranks
-
-    def _from_strata(self, table: Any) -> ScannedRanks | SharedRanks:
-        rows = ScoredRows.read_strata(table, self, self._columns("strata"))
-        counts = rows.counts(self.ties or "worst", keeps_targets=True)
-        rows.warn_of_bad_strata(counts)
-        if self.shared:
-            counts = rows.counts(self.ties or "worst", keeps_targets=False)
-            return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
-        k = _check.cutoff(self.k)
-        return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
-
-    def _from_negatives(self, table: Any) -> SampledRanks:
-        scores = read_pair_scores(table, self.pairs, columns=self._columns("negatives"))
-        return self.rank(self.pairs, scores)
 
 
 def read(source: Any, **options: Any) -> Any:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium import _check
-from podium._ties import label_keys
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
 from podium.data.files import File
@@ -19,23 +16,15 @@ from podium.errors import DataError, arg
 from podium.groups import find, row_offsets
 from podium.sampled.candidates import Candidates, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks, columns_at, one_size, size_at
 from podium.sampled.reading.columns import SCORE, Columns
-from podium.sampled.reading.scores import (
-    Tie,
-    doubled_above,
-    refuse_more_items,
-    warn_of_dropped,
-)
+from podium.sampled.reading.scores import ScoredRows, refuse_more_items, warn_of_dropped
 from podium.sampled.reading.seen import catalogue_size
-from podium.sampled.sampling import from_doubled
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
 
 _DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\s*\((\d+), ?(\d+)\)\s+")
-_LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
 def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
@@ -69,9 +58,8 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     users, targets = np.array(targets_of_users, dtype=np.int64).T
     sizes = np.array([drawn.size for drawn in candidates_of_lines])
     items, n_items = np.concatenate(candidates_of_lines), catalogue_size(reader.n_items)
-    replacement = _check.flag(reader.replacement, "replacement")
     columns = (users.copy(), users.copy(), targets.copy(), row_offsets(sizes), items)
-    candidates = Candidates(*columns, n_items, replacement)
+    candidates = Candidates(*columns, n_items, reader.replacement)
     _refuse_sizes(file, sizes, reader.n_negatives, mixed=reader.mixed or drops_own)
     first, second = repeats(users, targets)
     if first.size:
@@ -81,7 +69,7 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
         )
     refuse_more_items(np.union1d(targets, items).size, n_items, str(file))
     repeated_lines, repeated = candidates.repeated
-    if repeated.size and not replacement:
+    if repeated.size and not reader.replacement:
         raise DataError(
             f"{file}: line {repeated_lines[0] + 1} has item {repeated[0]} twice, so items were "
             f"drawn with replacement. Leave {arg.replacement(False)} out."
@@ -89,14 +77,12 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     seen = reader.seen_items
     if seen is None:
         return candidates
-    pairs = CandidatePairs.of(candidates, str(file))
-    n_left = seen.sizes(users, n_items, pairs.file)
-    options: dict[str, Any] = {"n_items": n_items, "source": pairs.file}
-    options["drop"] = reader.seen_candidates == "drop"
-    is_seen = seen.candidates((pairs.user, pairs.item), pairs.target, **options)
+    pairs = ScoredRows.of_candidates(candidates, str(file))
+    is_seen = pairs.seen((pairs.row_users, pairs.item), reader)
     # Targets left without a candidate are dropped, which introduces no bias.
-    remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.target])
-    warn_of_dropped(users.size - remaining.target.size, pairs.file)
+    n_left = seen.sizes(users, n_items, pairs.name)
+    remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.is_target])
+    warn_of_dropped(users.size - remaining.target.size, pairs.name)
     return remaining
 
 
@@ -138,90 +124,7 @@ def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
     return int(match[1]), int(match[2]), np.array(fields, dtype=np.bytes_).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class CandidatePairs:
-    """The pairs of users and items whose scores rank targets among listed candidates.
-
-    Attributes
-    ----------
-    file : str
-        The name of the candidates in messages.
-    owner : int64, (n_lines,)
-        The user of each line.
-    line, item : int64, (n_rows,)
-        The line, from 0, and the item of each pair.
-    target : bool, (n_rows,)
-        Whether the item is the line's target.
-    n_items : int or int64, (n_lines,)
-        The number of items of the catalogue, or of the catalogue of each line's user.
-    replacement : bool
-        Whether an item could be drawn twice.
-    """
-
-    file: str
-    owner: NDArray[Any]
-    line: NDArray[Any]
-    item: NDArray[Any]
-    target: NDArray[Any]
-    n_items: int | NDArray[Any]
-    replacement: bool
-
-    @classmethod
-    def of(cls, candidates: Candidates, file: str) -> CandidatePairs:
-        """Return the pairs of candidates, targets first."""
-        lines = np.arange(candidates.target.size)
-        line = np.concatenate([lines, np.repeat(lines, np.diff(candidates.offsets))])
-        item = np.concatenate([candidates.target, candidates.items])
-        owner, is_target = np.asarray(candidates.user), np.arange(line.size) < lines.size
-        return cls(file, owner, line, item, is_target, candidates.n_items, candidates.replacement)
-
-    @property
-    def user(self) -> NDArray[Any]:
-        """The user of each pair: int64, (n_rows,)."""
-        return self.owner[self.line]
-
-    def keep(self, rows: NDArray[Any]) -> CandidatePairs:
-        """Return some of the pairs."""
-        return replace(self, **columns_at(self, ("line", "item", "target"), rows))
-
-    def ranks(self, scores: NDArray[Any], *, ties: Tie = "worst", seed: int = 0) -> SampledRanks:
-        """Rank each target among its line's candidates by one score per pair.
-
-        Parameters
-        ----------
-        scores : float64, (n_rows,)
-        ties, seed
-            The options of `SampleReader`.
-
-        Returns
-        -------
-        SampledRanks
-        """
-        is_target, line = self.target, self.line
-        keys = label_keys(self._line_keys())[line[is_target]], label_keys(self.item[is_target])
-        doubled = doubled_above(line, scores, is_target, keys, ties, seed)
-        sizes = np.bincount(line[~is_target], minlength=self.owner.size)[line[is_target]]
-        return from_doubled(
-            doubled,
-            n_negatives=one_size(sizes),
-            n_items=size_at(self.n_items, line[is_target]),
-            replacement=self.replacement,
-            user=self.owner[line[is_target]],
-        )
-
-    def _line_keys(self) -> NDArray[Any]:
-        """Return a number per line that depends on its user and target and not on its position."""
-        owner, item = self.owner, self.item
-        if int(owner.max()) > _LARGEST_KEY // (int(item.max()) + 1):
-            owner, item = (np.unique(ids, return_inverse=True)[1] for ids in (owner, item))
-        keys = owner * (int(item.max()) + 1)
-        keys[self.line[self.target]] += item[self.target]
-        return keys
-
-
-def read_pair_scores(
-    source: Any, pairs: CandidatePairs, *, columns: dict[str, str] | None = None
-) -> Floats:
+def read_pair_scores(source: Any, pairs: ScoredRows, columns: dict[str, str]) -> Floats:
     """Return the score of each pair from a table of users, items and scores.
 
     Parameters
@@ -229,8 +132,9 @@ def read_pair_scores(
     source : path, frame, mapping or tuple of arrays
         The table; see `podium.data`. Users and items are the numbers of `pairs`. Rows of other
         pairs are ignored.
-    pairs : CandidatePairs
-    columns : dict, optional
+    pairs : ScoredRows
+        The targets and candidates, without scores.
+    columns : dict
         The names of columns that do not have their usual name, by "user", "item", "score".
 
     Returns
@@ -242,7 +146,8 @@ def read_pair_scores(
     DataError
         If a pair has no score, or several different scores.
     """
-    users, items = (np.unique(ids) for ids in (pairs.user, pairs.item))
+    owner = pairs.row_users
+    users, items = np.unique(owner), np.unique(pairs.item)
 
     def keys_of(user: Ints, item: Ints) -> Ints:
         return np.searchsorted(users, user) * items.size + np.searchsorted(items, item)
@@ -260,13 +165,13 @@ def read_pair_scores(
         raise DataError(
             f"{name} has several scores for user {user[first]} and item {item[first]}. Keep one."
         )
-    position = find(keys, keys_of(pairs.user, pairs.item))
+    position = find(keys, keys_of(owner, pairs.item))
     is_missing = position < 0
     if is_missing.any():
         first = int(np.argmax(is_missing))
         raise DataError(
             f"{name} has no score for {int(is_missing.sum())} of the {is_missing.size} "
-            f"pairs in {pairs.file}, first user {pairs.user[first]} and item {pairs.item[first]}. "
+            f"pairs in {pairs.name}, first user {owner[first]} and item {pairs.item[first]}. "
             "Each target and candidate needs a score, and users and items are the numbers in that "
             "file."
         )

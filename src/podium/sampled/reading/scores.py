@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,22 @@ from podium import _check
 from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER
+from podium.data.convert import Ids
 from podium.data.ids import codes_of, label_array
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
-from podium.sampled.candidates import counts_above, repeats
+from podium.sampled.candidates import Candidates, counts_above, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import Counts, columns_at
+from podium.sampled.ranks import Counts, SampledRanks, columns_at, one_size, size_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
-from podium.sampled.reading.seen import catalogue_size
+from podium.sampled.reading.seen import DROP, catalogue_size
+from podium.sampled.sampling import from_doubled
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
+    from podium.sampled.reading.seen import Seen
 
 Tie = Literal["worst", "best", "average", "random"]
 TIES: tuple[Tie, ...] = get_args(Tie)
@@ -83,68 +86,71 @@ class ScoredRows:
     n_items: int | Ints
 
     @classmethod
-    def read(cls, source: Any, reader: SampleReader, columns: Mapping[str, str]) -> ScoredRows:
-        """Read a table of scores without strata."""
-        n_items, seen = reader.n_items, reader.seen_items
-        roles = (USER, ITEM, SCORE, TARGET, HISTORY)
+    def read(
+        cls, source: Any, reader: SampleReader, columns: Mapping[str, str], *, in_strata: bool
+    ) -> ScoredRows:
+        """Read a table of scores, with or without strata."""
+        roles = (USER, ITEM, SCORE, TARGET, STRATUM if in_strata else HISTORY)
         read = Columns.read(source, "candidates' scores", roles, columns)
-        if seen is not None:
+        if reader.seen_items is not None:
             refuse_history(columns, read)
-        rows = cls._of(read, n_items)
-        rows._refuse_repeats(replacement=_check.flag(reader.replacement, "replacement"))
-        rows._refuse_mixed(mixed=reader.mixed)
-        refuse_more_items(np.unique(rows.item_codes).size, n_items, rows.name)
+        user, item = map(label_array, read.pairs)
+        (users, codes), (item_codes, _) = (
+            np.unique(user, return_inverse=True),
+            codes_of(read.pairs[1]),
+        )
+        listed = _is_listed(label_array(read.ids("stratum")), read.name) if in_strata else None
+        is_target, history = read.is_target(), None
         if "history" in read.values:
-            history = read.numbers("history", rows.is_target)[rows.is_target]
-            rows = replace(rows, history=history)
-        if seen is None:
+            history = read.numbers("history", is_target)[is_target]
+        columns_of_rows = (users, codes, item, item_codes, read.scores(), is_target, listed)
+        rows = cls(read.name, *columns_of_rows, history, catalogue_size(reader.n_items))
+        if in_strata:
+            _refuse_overlap(rows)
+            _refuse_without("target", rows._n_rows(is_target), rows)
+        else:
+            rows._refuse_repeats(replacement=reader.replacement)
+            rows._refuse_mixed(mixed=reader.mixed)
+        refuse_more_items(np.unique(item_codes).size, reader.n_items, rows.name)
+        return rows if reader.seen_items is None else rows._without_seen(read.pairs, reader)
+
+    def _without_seen(self, pairs: tuple[Ids, Ids], reader: SampleReader) -> ScoredRows:
+        """Return the rows of items that users had not seen, from catalogues without these."""
+        is_seen = self.seen(pairs, reader, DROP if self.is_listed is None else _LEAVE_OUT)
+        sizes = cast("Seen", reader.seen_items).sizes(pairs[0], reader.n_items, self.name)
+        rows = replace(self, n_items=sizes[self.is_target])
+        if not is_seen.any():
             return rows
-        options: dict[str, Any] = {"n_items": n_items, "source": rows.name}
-        options["drop"] = reader.seen_candidates == "drop"
-        is_seen = seen.candidates(read.pairs, rows.is_target, **options)
-        has_rest = np.bincount(rows.codes[~is_seen & ~rows.is_target], minlength=rows.users.size)
-        is_kept = ~is_seen & (has_rest > 0)[rows.codes]
-        sizes = seen.sizes(read.pairs[0], n_items, rows.name)[is_kept & rows.is_target]
+        has_rest = np.bincount(self.codes[~is_seen & ~self.is_target], minlength=self.users.size)
+        is_kept = ~is_seen & (has_rest > 0)[self.codes]
         if not is_kept.any():
             raise DataError(
-                f"{rows.name}: all candidates of all users are seen items. Draw others."
+                f"{self.name}: all candidates of all users are seen items. Draw others."
             )
-        warn_of_dropped(int((rows.is_target & ~is_kept).sum()), rows.name)
-        return rows._keep(is_kept, sizes)
+        warn_of_dropped(int((self.is_target & ~is_kept).sum()), self.name)
+        return rows.keep(is_kept)
 
     @classmethod
-    def read_strata(
-        cls, source: Any, reader: SampleReader, columns: Mapping[str, str]
-    ) -> ScoredRows:
-        """Read a table of scores with strata."""
-        n_items, seen = reader.n_items, reader.seen_items
-        roles = (USER, ITEM, SCORE, TARGET, STRATUM)
-        read = Columns.read(source, "strata's scores", roles, columns)
-        is_listed = _is_listed(label_array(read.ids("stratum")), read.name)
-        rows = replace(cls._of(read, n_items), is_listed=is_listed)
-        _, later = repeats(rows.codes, rows.item_codes)
-        if later.size:
-            raise DataError(
-                f"{rows.name}: {later.size} rows repeat an item of the same user, first at row "
-                f"{later[0]} (user {_check.label(rows.users[rows.codes[later[0]]])}). Strata may "
-                "not overlap, nor contain a target. Take the target out before the list is cut, "
-                "and draw from the rest."
-            )
-        _refuse_without("target", rows._n_rows(rows.is_target), rows)
-        refuse_more_items(np.unique(rows.item_codes).size, n_items, rows.name)
-        if seen is None:
-            return rows
-        sizes = seen.sizes(read.pairs[0], n_items, rows.name)[rows.is_target]
-        options: dict[str, Any] = {"n_items": n_items, "source": rows.name, "advice": _LEAVE_OUT}
-        seen.candidates(read.pairs, rows.is_target, drop=False, **options)
-        return replace(rows, n_items=sizes)
+    def of_candidates(cls, candidates: Candidates, name: str) -> ScoredRows:
+        """Return targets, then candidates, which have no scores yet; each line is a user."""
+        lines = np.arange(candidates.target.size)
+        codes = np.concatenate([lines, np.repeat(lines, np.diff(candidates.offsets))])
+        items = np.concatenate([candidates.target, candidates.items])
+        columns = (codes, items, items, np.empty(0), np.arange(codes.size) < lines.size)
+        return cls(name, candidates.user, *columns, None, None, candidates.n_items)
 
-    @classmethod
-    def _of(cls, read: Columns, n_items: int) -> ScoredRows:
-        user, item = map(label_array, read.pairs)
-        users, codes = np.unique(user, return_inverse=True)
-        columns = (codes_of(read.pairs[1])[0], read.scores(), read.is_target(), None)
-        return cls(read.name, users, codes, item, *columns, None, catalogue_size(n_items))
+    def seen(self, pairs: tuple[Ids, Ids], reader: SampleReader, advice: str = DROP) -> Mask:
+        """Return which rows are candidates that their users had seen; see `Seen.candidates`."""
+        if reader.seen_items is None:
+            return np.zeros(self.item.size, np.bool_)
+        options: dict[str, Any] = {"n_items": reader.n_items, "source": self.name}
+        options |= {"drop": reader.seen_candidates == "drop", "advice": advice}
+        return reader.seen_items.candidates(pairs, self.is_target, **options)
+
+    @property
+    def row_users(self) -> NDArray[Any]:
+        """The user of each row: (n,)."""
+        return self.users[self.codes]
 
     @property
     def owner(self) -> NDArray[np.intp]:
@@ -169,10 +175,25 @@ class ScoredRows:
         _refuse_without("candidate", counts, self)
         return counts
 
-    def doubled_above(self, ties: Tie, seed: int) -> Ints:
-        """Return twice the number of candidates above each target: int64, (n_targets,)."""
-        keys = label_keys(self.users)[self.owner], label_keys(self.target)
-        return doubled_above(self.codes, self.score, self.is_target, keys, ties, seed)
+    def ranks(self, reader: SampleReader) -> SampledRanks:
+        """Rank each target among the user's candidates."""
+        ties, sizes = reader.ties or "worst", self.n_candidates[self.owner]
+        rule = _check.choice(ties, "ties", TIES)
+        above, equal = counts_above(self.codes, self.score, self.is_target, ~self.is_target)
+        doubled = 2 * above + {"worst": 2, "best": 0, "average": 1, "random": 0}[rule] * equal
+        if rule == "random":
+            units = np.empty(equal.size)
+            keys = label_keys(self.user), label_keys(self.target)
+            _kernels.units(random_bits(reader.seed), *keys, units)
+            doubled += 2 * np.minimum((units * (equal + 1)).astype(np.int64), equal)
+        return from_doubled(
+            doubled,
+            n_negatives=one_size(sizes),
+            n_items=self.n_items,
+            replacement=reader.replacement,
+            user=self.user,
+            history=self.history,
+        )
 
     def counts(self, ties: str, *, keeps_targets: bool) -> Counts:
         """Return the counts of each target in strata; see `strata_counts`."""
@@ -211,15 +232,20 @@ class ScoredRows:
     def _n_rows(self, selected: Mask) -> Ints:
         return np.bincount(self.codes[selected], minlength=self.users.size).astype(np.int64)
 
-    def _keep(self, rows: Mask, n_items: Ints) -> ScoredRows:
-        users, codes = np.unique(self.users[self.codes[rows]], return_inverse=True)
-        columns = columns_at(self, ("item", "item_codes", "score", "is_target"), rows)
-        return replace(self, users=users, codes=codes, n_items=n_items, **columns)
+    def keep(self, rows: NDArray[Any]) -> ScoredRows:
+        """Return some of the rows."""
+        kept, codes = np.unique(self.codes[rows], return_inverse=True)
+        columns = columns_at(self, ("item", "item_codes", "is_target"), rows)
+        score = self.score[rows] if self.score.size else self.score
+        numbers = (np.cumsum(self.is_target) - 1)[rows][columns["is_target"]]
+        n_items = size_at(self.n_items, numbers)
+        columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
+        return replace(self, **columns)
 
     def _refuse_mixed(self, *, mixed: bool) -> None:
         sizes = self.n_candidates
         is_different = sizes != np.bincount(sizes).argmax()
-        if is_different.any() and not _check.flag(mixed, "mixed"):
+        if is_different.any() and not mixed:
             first = int(np.argmax(is_different))
             raise DataError(
                 f"{self.name}: users have different numbers of candidates: "
@@ -236,55 +262,24 @@ class ScoredRows:
             earlier, later = earlier[is_wrong], later[is_wrong]
         if not earlier.size:
             return
-        user = _check.label(self.users[self.codes[earlier[0]]])
+        user = _check.label(self.row_users[earlier[0]])
         item = _check.label(self.item[earlier[0]])
         if not replacement:
-            raise DataError(
-                f"{self.name}: user {user} has item {item} in two rows, but "
-                f"{arg.replacement(False)} means that no item was drawn twice (rows that repeat "
-                f"another: {earlier.size}). Keep one row per user and item, or check how items "
-                "were drawn."
+            fault = (
+                f"item {item} in two rows, but {arg.replacement(False)} means that no item was "
+                f"drawn twice (rows that repeat another: {earlier.size}). Keep one row per user "
+                "and item, or check how items were drawn."
             )
-        if self.is_target[earlier[0]]:
-            raise DataError(f"{self.name}: user {user} has target {item} in two rows. Keep one.")
-        if self.is_target[later[0]]:
-            raise DataError(
-                f"{self.name}: user {user} has target {item} among the candidates too. Drop such "
-                f"candidates, and pass {arg.mixed(True)} if samples then differ in size."
+        elif self.is_target[earlier[0]]:
+            fault = f"target {item} in two rows. Keep one."
+        elif self.is_target[later[0]]:
+            fault = (
+                f"target {item} among the candidates too. Drop such candidates, and pass "
+                f"{arg.mixed(True)} if samples then differ in size."
             )
-        raise DataError(
-            f"{self.name} has several scores for user {user} and item {item}. Keep one."
-        )
-
-
-def doubled_above(
-    codes: Ints,
-    score: Floats,
-    is_target: Mask,
-    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
-    ties: Tie,
-    seed: int,
-) -> Ints:
-    """Return twice the number of candidates above each target: int64, (n_targets,).
-
-    Parameters
-    ----------
-    codes : int64, (n,)
-        The number of each row's user, whose candidates it is ranked among.
-    score : float64, (n,)
-    is_target : bool, (n,)
-    keys : pair of uint64, (n_targets,)
-        The keys of the target's user and of its item, which determine random ties.
-    ties : {"worst", "best", "average", "random"}
-    seed : int
-    """
-    rule = _check.choice(ties, "ties", TIES)
-    above, equal = counts_above(codes, score, is_target, ~is_target)
-    if rule == "random":
-        units = np.empty(equal.size)
-        _kernels.units(random_bits(seed), *keys, units)
-        return 2 * (above + np.minimum((units * (equal + 1)).astype(np.int64), equal))
-    return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
+        else:
+            fault = f"several scores for item {item}. Keep one."
+        raise DataError(f"{self.name}: user {user} has {fault}")
 
 
 def refuse_history(columns: Mapping[str, str], read: Columns) -> None:
@@ -321,6 +316,18 @@ def _refuse_without(kind: str, counts: Ints, rows: ScoredRows) -> None:
             f"{rows.name}: no {kind} for {counted(int((counts == 0).sum()), 'users')}, first user "
             f"{_check.label(rows.users[np.argmin(counts)])}. The target column must be above 0 for "
             "held-out items and 0 for candidates."
+        )
+
+
+def _refuse_overlap(rows: ScoredRows) -> None:
+    """Raise if a user has an item in two strata, or twice in one."""
+    _, later = repeats(rows.codes, rows.item_codes)
+    if later.size:
+        raise DataError(
+            f"{rows.name}: {later.size} rows repeat an item of the same user, first at row "
+            f"{later[0]} (user {_check.label(rows.row_users[later[0]])}). Strata may not overlap, "
+            "nor contain a target. Take the target out before the list is cut, and draw from the "
+            "rest."
         )
 
 

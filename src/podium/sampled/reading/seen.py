@@ -22,7 +22,7 @@ _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to anoth
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
 _EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
 _SEEN_TABLE = "the table of seen items"
-_DROP = f"Pass {arg.seen_candidates('drop')} to drop them from the samples"
+DROP = f"Pass {arg.seen_candidates('drop')} to drop them from the samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class Seen:
         n_items: ArrayLike,
         source: str,
         drop: bool,
-        advice: str = _DROP,
+        advice: str = DROP,
     ) -> NDArray[np.bool_]:
         """Return which pairs are candidates that their users had seen.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium._arrays import check_arrays, read_arrays, write_arrays
-from podium.catalogue.source import ScoreFunction, Scores
+from podium.catalogue.source import Factors, ScoreFunction, Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
@@ -70,30 +70,16 @@ def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
             "scan saves nothing. Pass a function of rows and items, or rank all items with "
             "podium.catalogue.target_ranks."
         )
-    shape = plan.labels.size, plan.catalogue_size
-    if isinstance(scores, tuple) and len(scores) == 2:
-        user_factors, item_factors = cast("tuple[ArrayLike, ArrayLike]", scores)
-        left: Floats = _check.array(user_factors, "scorer's user factors")
-        right: Floats = _check.array(item_factors, "scorer's item factors")
-        _refuse_factors(left.shape, right.shape, shape)
-        return lambda rows, items: np.einsum("if,if->i", left[rows], right[items])
-    matrix: Floats = _check.array(cast("ArrayLike", scores), "scorer")
-    if matrix.shape != shape:
+    source, shape = read(scores), (plan.labels.size, plan.catalogue_size)
+    if source.shape != shape:
         raise ArgumentError(
             f"scorer must be a function of rows and items, factors, or scores of users x items = "
-            f"{shape}, got shape {matrix.shape}."
+            f"{shape}, got shape {source.shape}."
         )
+    if isinstance(source, Factors):
+        return lambda rows, items: np.einsum("if,if->i", source.users[rows], source.items[items])
+    matrix: Floats = _check.array(cast("ArrayLike", scores), "scorer")
     return lambda rows, items: matrix[rows, items]
-
-
-def _refuse_factors(left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, int]) -> None:
-    """Raise unless factors have a row per user and per item, and equally many columns."""
-    has_rows = len(left) == len(right) == 2 and (left[0], right[0]) == shape
-    if not has_rows or left[1] != right[1]:
-        raise ArgumentError(
-            f"scorer's factors must have {shape[0]} and {shape[1]} rows and equally many columns, "
-            f"got shapes {left} and {right}."
-        )
 
 
 _LIST_GROWTH, _DRAW_GROWTH = 1.5, 1.25
