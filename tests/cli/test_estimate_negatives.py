@@ -213,8 +213,8 @@ scores.csv {LIST} --column target=r | --negatives-file
 scores.csv {LIST} --column history=r | '--column history=NAME'
 scores.csv --negatives-file none | none
 scores.csv --negatives-file own | --drop-own
-scores.csv --negatives-file sizes | '2 to 3'
-scores.csv --negatives-file twice --no-replacement | 'line 2' 'item 7'
+scores.csv --negatives-file sizes | '2 for most, 3'
+scores.csv --negatives-file twice --no-replacement | twice 'item 7'
 scores.csv --negatives-file again --no-replacement | 'lines 1 and 3'
 scores.csv --negatives-file own2 --no-replacement --drop-own | own2 'line 2'
 ranks.csv --negatives 9 --column item=x --seen past | past 'x' '--column item=NAME'

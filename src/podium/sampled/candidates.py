@@ -66,21 +66,15 @@ class Candidates:
         return one_size(np.diff(self.offsets))
 
     @property
-    def repeated(self) -> tuple[Ints, Ints]:
-        """The targets and items of candidates that repeat an earlier one of the same target."""
-        owner = np.repeat(np.arange(self.target.size), np.diff(self.offsets))
-        first, _ = repeats(owner, self.items)
-        return owner[first], self.items[first]
-
-    @property
     def lacks_repeats(self) -> bool:
         """Whether no candidate is repeated although draws with replacement would repeat some."""
         sizes = np.diff(self.offsets).astype(float)
+        owner = np.repeat(np.arange(sizes.size), np.diff(self.offsets))
         expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
         return (
             self.replacement
             and expected_repeats > _CONCLUSIVE_REPEATS
-            and not self.repeated[0].size
+            and not repeats(owner, self.items)[0].size
         )
 
     def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
@@ -258,7 +252,7 @@ def draw_candidates(
         plan.targets,
         np.arange(plan.targets.size + 1) * n_drawn,
         items.ravel(),
-        plan.sizes,
+        one_size(plan.n_items),
         replacement,
         weights,
         plan.n_own_items(history),

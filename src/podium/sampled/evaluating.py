@@ -20,6 +20,7 @@ from podium.sampled.estimators import ErrorFrom, Estimator, get
 from podium.sampled.fits import (
     EstimatorFit,
     Fit,
+    IntervalOf,
     MeanOfUsers,
     Resampler,
     covering,
@@ -306,22 +307,11 @@ class _Request:
     def evaluation(self, fit: Fit, means: Sequence[MeanOfUsers]) -> SampledEvaluation:
         """Return the estimates of one model."""
         (means,) = self._with_resamples([fit], [means])
-        estimates = {
-            str(measure): Estimate(
-                mean.mean,
-                mean.std_error,
-                mean.interval,
-                self.level,
-                fit.n_users,
-                fit.method,
-                *fit.bias,
-                fit.source,
-                mean.bounds,
-                mean.prior_decides,
-                fit.orders(measure),
-            )
-            for measure, mean in zip(self.measures, means, strict=True)
-        }
+        about = (self.level, fit.n_users, fit.method, *fit.bias, fit.source)
+        estimates: dict[str, Estimate] = {}
+        for measure, of in zip(self.measures, means, strict=True):
+            found = (of.mean, of.std_error, of.interval, *about, of.bounds, of.prior_decides)
+            estimates[str(measure)] = Estimate(*found, fit.orders(measure))
         return SampledEvaluation(estimates, self.conventions(fit, fit.source))
 
     def differences(
@@ -357,22 +347,11 @@ class _Request:
         if is_unknown and limits is not None:
             interval, sign_probability = covering(interval, limits), np.nan
         biased, interval_of = zip(*(of.bias for of in pair), strict=True)
-        return Difference(
-            a.mean,
-            b.mean,
-            difference,
-            error,
-            interval,
-            level,
-            fit.n_users,
-            pair[1].method,
-            any(biased),
-            "expectation" if "expectation" in interval_of else "exact",
-            fit.source,
-            sign_probability,
-            limits if self.bounds else None,
-            prior_decides,
-        )
+        kind: IntervalOf = "expectation" if "expectation" in interval_of else "exact"
+        about = (level, fit.n_users, pair[1].method, any(biased), kind, fit.source)
+        shown = limits if self.bounds else None
+        found = (a.mean, b.mean, difference, error, interval, *about)
+        return Difference(*found, sign_probability, shown, prior_decides)
 
     def _with_resamples(
         self, fits: Sequence[Any], means: Sequence[Sequence[MeanOfUsers]]

@@ -171,6 +171,10 @@ class Observation:
 
     Attributes
     ----------
+    n_scored : int or int64, (n,)
+        The number of scored items of each target, without an audit.
+    targets : SampledRanks or ScannedRanks
+        The observations of targets, as if each were the only one of its user.
     is_shared : bool
         Whether whole rankings are observed, so that a measure is a sum over a user's targets.
     is_audited : bool, (n,), or False
@@ -183,18 +187,16 @@ class Observation:
     replacement: bool
     stages: tuple[int, ...]
     row_weights: Any
+    n_scored: Any
+    targets: Any
     is_shared: ClassVar[bool] = False
     is_audited: Any = False
 
     @property
     def n_rows(self) -> int:
         """The number of targets."""
-        raise NotImplementedError
-
-    @property
-    def n_scored(self) -> Any:
-        """The number of scored items of each target, without an audit."""
-        raise NotImplementedError
+        first, *_ = fields(cast("Any", self))
+        return len(vars(self)[first.name])
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -204,11 +206,6 @@ class Observation:
     @property
     def is_exact(self) -> bool:
         """Whether the ranks are exact, as far as measures of them go."""
-        raise NotImplementedError
-
-    @property
-    def targets(self) -> SampledRanks | ScannedRanks:
-        """The observations of targets, as if each were the only one of its user."""
         raise NotImplementedError
 
     @property
@@ -428,11 +425,6 @@ class SampledRanks(Observation):
         )
 
     @property
-    def n_rows(self) -> int:
-        """The number of targets."""
-        return self.ranks.size
-
-    @property
     def n_scored(self) -> int | Ints:
         """The number of sampled items of each target."""
         return self.n_negatives
@@ -572,10 +564,10 @@ class SampledRanks(Observation):
 
 
 def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
-    """Return one size of at least 1, or one per row."""
+    """Return the size of all rows, or one per row if they differ; at least 1."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
-    return integers(values, name, n_rows, low=1)
+    return one_size(integers(values, name, n_rows, low=1))
 
 
 LEAST_DEPTH = 1.5
@@ -687,11 +679,6 @@ class ScannedRanks(Observation):
             f"ScannedRanks({self.above_listed.size} targets of {self.n_users} users, k={self.k}, "
             f"{self.n_scored.mean():.4g} items scored per target, {self.is_open.mean():.1%} open)"
         )
-
-    @property
-    def n_rows(self) -> int:
-        """The number of targets."""
-        return self.above_listed.size
 
     @property
     def targets(self) -> ScannedRanks:

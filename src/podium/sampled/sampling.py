@@ -18,7 +18,7 @@ from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Design, Floats, Ints, read_stages
-from podium.sampled.ranks import SampledRanks, integers, one_size
+from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
 from podium.types import Labels, Ties
 
@@ -51,11 +51,6 @@ class DrawPlan:
     hidden: Rows
     n_items: Ints
     catalogue_size: int
-
-    @property
-    def sizes(self) -> int | Ints:
-        """n_items, as one number if it is the same for all targets."""
-        return one_size(self.n_items)
 
     @property
     def user(self) -> Labels:
@@ -252,9 +247,9 @@ def sample_ranks(
     grows = bool(stages[:-1])
     return from_doubled(
         doubled_above,
-        n_negatives=sizes if grows else stages[-1],
+        n_negatives=sizes,
         stages=stages if grows else None,
-        n_items=plan.sizes,
+        n_items=plan.n_items,
         replacement=replacement,
         user=plan.user,
         history=own_counts,
@@ -372,7 +367,7 @@ def simulate_ranks(
         n_drawn = size
     return SampledRanks(
         above + 1,
-        sizes if design.grows else design.n_negatives,
+        sizes,
         design.n_items,
         replacement=replacement,
         user=user,

@@ -35,7 +35,6 @@ from podium.sampled.ranks import (
     columns_at,
     integers,
     labels,
-    one_size,
     span,
 )
 from podium.sampled.sampling import rank_targets, read_plan
@@ -156,7 +155,7 @@ class SharedRanks(Observation):
             f"{arg.n_items} must be at least {arg.n_negatives} plus the numbers of listed items "
             "and of the user's targets, and includes all of them.",
         )
-        vars(self).update(_targets=replace(targets, n_items=one_size(self.n_candidates)))
+        vars(self).update(_targets=replace(targets, n_items=self.n_candidates))
 
     @classmethod
     def of(cls, ranks: SampledRanks) -> SharedRanks:
@@ -245,11 +244,6 @@ class SharedRanks(Observation):
     def has_strata(self) -> bool:
         """Whether items of a proxy's list are ranked for certain."""
         return self.n_listed is not None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of targets."""
-        return self.above.size
 
     @property
     def n_candidates(self) -> Ints:

@@ -296,7 +296,7 @@ def _all_outcomes(design: Design) -> SampledRanks:
     """Return one row per outcome of a design, in order."""
     return SampledRanks(
         design.above + 1,
-        design.sizes if design.grows else design.n_negatives,
+        design.sizes,
         design.n_items,
         replacement=design.replacement,
         stages=design.stages if design.grows else None,

@@ -18,8 +18,6 @@ from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
 from podium.sampled.ranks import SampledRanks, ScannedRanks
-from podium.sampled.ranks import one_size as one_size
-from podium.sampled.ranks import size_at as size_at
 from podium.sampled.reading.columns import (
     HISTORY,
     N_NEGATIVES,
@@ -32,7 +30,6 @@ from podium.sampled.reading.columns import (
 from podium.sampled.reading.negatives import listed_candidates, read_pair_scores
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
-from podium.sampled.sampling import from_doubled as from_doubled
 from podium.sampled.shared import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
@@ -321,14 +318,9 @@ class SampleReader:
                 )
             refuse_history(columns, read)
             n_items = self.seen_items.sizes(user, self.n_items, read.name)
-        sizes: Any = self.n_negatives
-        if sizes is None:
-            sizes = read.numbers("n_negatives")
-            if not self.stages and (sizes == sizes[0]).all() and float(sizes[0]).is_integer():
-                sizes = int(sizes[0])
         ranks = SampledRanks(
             read.numbers("rank"),
-            sizes,
+            read.numbers("n_negatives") if self.n_negatives is None else self.n_negatives,
             n_items,
             replacement=self.replacement,
             user=None if user is None else label_array(user),
@@ -354,12 +346,6 @@ class SampleReader:
                 return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
             k = _check.cutoff(self.k)
             return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
-        sizes = rows.n_candidates
-        if self.n_negatives is not None and np.any(sizes != self.n_negatives):
-            raise DataError(
-                f"{rows.name}: users have {sizes.min()} candidates, but {arg.n_negatives} is "
-                f"{self.n_negatives}. Leave it out, or check that no rows were lost."
-            )
         rows.warn_of_popular_draws()
         ranks = rows.ranks(self)
         return SharedRanks.of(ranks) if self.shared else ranks

@@ -53,6 +53,10 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
                 f"Pass {arg.own_target('drop')} to drop it from the candidates."
             )
+        if is_own_target.all():
+            raise DataError(
+                f"{file}: line {number} has no candidate beside its target. Remove the line."
+            )
         targets_of_users.append((user, item))
         candidates_of_lines.append(drawn[~is_own_target])
     users, targets = np.array(targets_of_users, dtype=np.int64).T
@@ -60,50 +64,26 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     items, n_items = np.concatenate(candidates_of_lines), catalogue_size(reader.n_items)
     columns = (users.copy(), users.copy(), targets.copy(), row_offsets(sizes), items)
     candidates = Candidates(*columns, n_items, reader.replacement)
-    _refuse_sizes(file, sizes, reader.n_negatives, mixed=reader.mixed or drops_own)
     first, second = repeats(users, targets)
     if first.size:
         raise DataError(
             f"{file}: lines {first[0] + 1} and {second[0] + 1} have the same user and target. "
             "Keep one."
         )
+    pairs = ScoredRows.of_candidates(candidates, str(file))
+    pairs.refuse_sizes(reader.n_negatives, mixed=reader.mixed or drops_own)
+    if not reader.replacement:
+        pairs.refuse_repeats(replacement=False)
     refuse_more_items(np.union1d(targets, items).size, n_items, str(file))
-    repeated_lines, repeated = candidates.repeated
-    if repeated.size and not reader.replacement:
-        raise DataError(
-            f"{file}: line {repeated_lines[0] + 1} has item {repeated[0]} twice, so items were "
-            f"drawn with replacement. Leave {arg.replacement(False)} out."
-        )
     seen = reader.seen_items
     if seen is None:
         return candidates
-    pairs = ScoredRows.of_candidates(candidates, str(file))
     is_seen = pairs.seen((pairs.row_users, pairs.item), reader)
     # Targets left without a candidate are dropped, which introduces no bias.
     n_left = seen.sizes(users, n_items, pairs.name)
     remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.is_target])
     warn_of_dropped(users.size - remaining.target.size, pairs.name)
     return remaining
-
-
-def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bool) -> None:
-    """Raise for lines without candidates, of different lengths, or not of the given length."""
-    smallest, largest = int(sizes.min()), int(sizes.max())
-    if not smallest:
-        raise DataError(
-            f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. "
-            "Remove the line."
-        )
-    if smallest < largest and not mixed:
-        raise DataError(
-            f"{file}: lines have from {smallest} to {largest} candidates. Pass {arg.mixed(True)} "
-            "if samples were drawn with different sizes."
-        )
-    if n_negatives not in (None, largest):
-        raise DataError(
-            f"{file}: lines have {largest} candidates, but {arg.n_negatives} is {n_negatives}. "
-            "Leave it out, or check that no candidates were lost."
-        )
 
 
 def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:

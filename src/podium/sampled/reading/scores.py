@@ -22,7 +22,7 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.candidates import Candidates, counts_above, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import Counts, SampledRanks, columns_at, one_size, size_at
+from podium.sampled.ranks import Counts, SampledRanks, columns_at, size_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
 from podium.sampled.reading.seen import DROP, catalogue_size
 from podium.sampled.sampling import from_doubled
@@ -109,8 +109,8 @@ class ScoredRows:
             _refuse_overlap(rows)
             _refuse_without("target", rows._n_rows(is_target), rows)
         else:
-            rows._refuse_repeats(replacement=reader.replacement)
-            rows._refuse_mixed(mixed=reader.mixed)
+            rows.refuse_repeats(replacement=reader.replacement)
+            rows.refuse_sizes(reader.n_negatives, mixed=reader.mixed)
         refuse_more_items(np.unique(item_codes).size, reader.n_items, rows.name)
         return rows if reader.seen_items is None else rows._without_seen(read.pairs, reader)
 
@@ -188,7 +188,7 @@ class ScoredRows:
             doubled += 2 * np.minimum((units * (equal + 1)).astype(np.int64), equal)
         return from_doubled(
             doubled,
-            n_negatives=one_size(sizes),
+            n_negatives=sizes,
             n_items=self.n_items,
             replacement=reader.replacement,
             user=self.user,
@@ -242,19 +242,24 @@ class ScoredRows:
         columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
         return replace(self, **columns)
 
-    def _refuse_mixed(self, *, mixed: bool) -> None:
+    def refuse_sizes(self, n_negatives: int | None, *, mixed: bool) -> None:
+        """Raise if users have no candidate, or another number of them than asked for."""
         sizes = self.n_candidates
-        is_different = sizes != np.bincount(sizes).argmax()
-        if is_different.any() and not mixed:
-            first = int(np.argmax(is_different))
+        usual = int(np.bincount(sizes).argmax())
+        if (sizes != usual).any() and not mixed:
+            first = int(np.argmax(sizes != usual))
             raise DataError(
-                f"{self.name}: users have different numbers of candidates: "
-                f"{np.bincount(sizes).argmax()} for most, {sizes[first]} for user "
-                f"{_check.label(self.users[first])}. Pass {arg.mixed(True)} if samples were drawn "
-                "with different sizes."
+                f"{self.name}: users have different numbers of candidates: {usual} for most, "
+                f"{sizes[first]} for user {_check.label(self.users[first])}. Pass "
+                f"{arg.mixed(True)} if samples were drawn with different sizes."
+            )
+        if n_negatives not in (None, int(sizes.max())):
+            raise DataError(
+                f"{self.name}: users have {sizes.max()} candidates, but {arg.n_negatives} is "
+                f"{n_negatives}. Leave it out, or check that no rows were lost."
             )
 
-    def _refuse_repeats(self, *, replacement: bool) -> None:
+    def refuse_repeats(self, *, replacement: bool) -> None:
         """Raise if a user has an item twice, unless it was drawn twice and has one score."""
         earlier, later = repeats(self.codes, self.item_codes, self.is_target)
         if replacement:
@@ -314,7 +319,7 @@ def _refuse_without(kind: str, counts: Ints, rows: ScoredRows) -> None:
     if not counts.all():
         raise DataError(
             f"{rows.name}: no {kind} for {counted(int((counts == 0).sum()), 'users')}, first user "
-            f"{_check.label(rows.users[np.argmin(counts)])}. The target column must be above 0 for "
+            f"{_check.label(rows.users[np.argmin(counts)])}. A target column must be above 0 for "
             "held-out items and 0 for candidates."
         )
 
