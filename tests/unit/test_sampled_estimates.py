@@ -258,8 +258,7 @@ def test_users_are_drawn_whole() -> None:
     for drawn in users.draws(40, seed=0):
         by_user = np.zeros(2)
         by_user[users.first] = drawn
-        tally = Tally(part.ranks, part.sizes * by_user[ranks.owner], 2)
-        (_, counts), *_ = tally.designs
+        (_, counts), *_ = Tally(part.ranks, part.sizes * by_user[ranks.owner], 2).designs
         assert counts.sum() == pytest.approx(2.0)
         seen.add(tuple(counts[:3].tolist()))
     assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}

@@ -43,6 +43,8 @@ WEIGHTED = SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2])
 BY_USER = SampledRanks([1, 2, 3], 4, [60, 60, 50], user=["x", "x", "y"])
 KNOWN = SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3], history=[1, 2, 3])
 SCANNED = ScannedRanks([1, 2], [3, 3], [0, 0], [4, 4], 100, k=2)
+LISTS_ALONE = ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=10)
+SETTLED = ScannedRanks([10, 11], [19, 19], [0, 0], [0, 0], 50, k=10)
 SHARED = SharedRanks([0, 3, 1], 4, 100, user=["a", "a", "b"])
 STRATA = SharedRanks([0], 4, 100, user=["a"], replacement=False, above_listed=[0], n_listed=3)
 HALF: Any = {"user": [1, 1], "replacement": False}
@@ -79,10 +81,6 @@ def scanned(**change: Any) -> Any:
 def planned(**change: Any) -> Any:
     usual = {"n_items": 50, "n_users": 10, "measure": "ndcg@10", "error": 0.1}
     return plan(**{**usual, **change})
-
-
-def undrawn(above: list[int]) -> ScannedRanks:
-    return ScannedRanks(above, [9, 9], [0, 0], [0, 0], 50, k=10)
 
 
 def both(b: Any, a: Any = RANKS) -> Any:
@@ -254,14 +252,8 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: planned(sizes=[]), "sizes", "n_items"),
     (lambda: planned(sizes=9), "sizes"),
     (lambda: planned(pilot=[RANKS, RANKS]), "pilot"),
-    (
-        lambda: planned(measure=M, pilot=ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=5)),
-        "pilot",
-    ),
-    (
-        lambda: planned(measure=M, pilot=ScannedRanks([5, 6], [9, 9], [0, 0], [0, 0], 50, k=5)),
-        "pilot",
-    ),
+    (lambda: planned(pilot=LISTS_ALONE), "pilot"),
+    (lambda: planned(pilot=SETTLED), "pilot"),
     (lambda: planned(pilot=[]), "pilot"),
     (lambda: planned(n_items=100, measure="ndcg@6", pilot=SCANNED),),
     (lambda: read({"rank": [1]}, n_items=50), "n_negatives"),
