@@ -63,7 +63,7 @@ def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[A
 
 
 def _podium(loss: str, **options: Any) -> Fit:
-    settings = {"n_negatives": NEGATIVES, **options}
+    settings = {"n_negatives": NEGATIVES, "prior": 0.0, **options}
 
     def fit(train: csr_array[Any], epochs: int, threads: int) -> tuple[Factors, Factors]:
         from podium.executors import Threads

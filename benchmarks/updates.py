@@ -43,7 +43,7 @@ def _podium(**options: Any) -> Fit:
         from podium.executors import Threads
         from podium.recommenders import Factorization
 
-        model = Factorization(FACTORS, n_epochs=passes, gain="one", **options)
+        model = Factorization(FACTORS, n_epochs=passes, gain="one", prior=0.0, **options)
         model.fit(pairs, executor=Threads(threads))
 
     return fit

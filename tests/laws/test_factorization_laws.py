@@ -205,12 +205,6 @@ def test_chosen_block_count_keeps_its_promises(
     assert n_blocks == 1 or int(per_user * n_users) / n_users / n_blocks >= 2
 
 
-def test_block_count_of_known_shapes() -> None:
-    assert choose_n_blocks(6_040, 3_706, 800_000, 64) == 8  # all factors fit in a cache
-    assert choose_n_blocks(200_000, 50_000, 8_000_000, 64) == 13  # 12.2 MiB of factors
-    assert choose_n_blocks(1_129_318, 386_133, 49_824_519, 64) == 22  # 44 pairs per user
-
-
 def test_pairs_of_all_parts_are_about_equal() -> None:
     sizes = np.random.default_rng(0).integers(0, 30, 1000)
     offsets = np.concatenate([[0], np.cumsum(sizes)])

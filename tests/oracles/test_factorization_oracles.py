@@ -1,4 +1,4 @@
-"""The factorization's objective, its linearisation and its steps, held to their definitions."""
+"""The factorization's costs and steps, held to their definitions."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def _settings(**changes: Any) -> Settings:
         "exact": True,
         "only_unseen": True,
         "item_bias": True,
+        "prior": 0.0,
         "cosine": False,
         "popularity": 0.0,
         "popularity_share": 1.0,
@@ -78,43 +79,6 @@ def _pairs_of(likes: Doubles, unseen: bool) -> Iterator[tuple[int, int, list[int
 def _cost(gap: float, loss: str = "robirank") -> float:
     """Return sigma(gap), the bound of gap < 0."""
     return math.log2(1 + math.exp(-gap) if loss == "bpr" else 1 + 2**-gap)
-
-
-def _exact(scores: Doubles, unseen: bool) -> float:
-    """Return the poster's type I objective, weights divided by their mean."""
-    weights = LIKES / LIKES[LIKES > 0].mean()
-    return sum(
-        weights[x, y] * math.log2(1 + sum(_cost(scores[x, y] - scores[x, z]) for z in others))
-        for x, y, others in _pairs_of(LIKES, unseen)
-    )
-
-
-def _linearised(scores: Doubles, xi: dict[tuple[int, int], float], unseen: bool) -> float:
-    """Return the bound at given xi: SPEC's -log2 xi + (xi (T + 1) - 1) / ln 2."""
-    weights = LIKES / LIKES[LIKES > 0].mean()
-    total = 0.0
-    for x, y, others in _pairs_of(LIKES, unseen):
-        cost = sum(_cost(scores[x, y] - scores[x, z]) for z in others)
-        bend = xi[x, y]
-        total += weights[x, y] * (-math.log2(bend) + (bend * (cost + 1) - 1) / math.log(2))
-    return total
-
-
-def _best_xi(scores: Doubles, unseen: bool) -> dict[tuple[int, int], float]:
-    return {
-        (x, y): 1 / (1 + sum(_cost(scores[x, y] - scores[x, z]) for z in others))
-        for x, y, others in _pairs_of(LIKES, unseen)
-    }
-
-
-@pytest.mark.parametrize("unseen", [True, False])
-def test_linearised_objective_touches_the_exact_one_at_the_best_xi(unseen: bool) -> None:
-    scores = _scores(_problem()[1])
-    xi = _best_xi(scores, unseen)
-    assert _linearised(scores, xi, unseen) == pytest.approx(_exact(scores, unseen), rel=1e-12)
-    for factor in (0.5, 0.9, 1.1, 2.0):  # and bounds it from above at any other
-        elsewhere = {pair: factor * value for pair, value in xi.items()}
-        assert _linearised(scores, elsewhere, unseen) > _exact(scores, unseen)
 
 
 @pytest.mark.parametrize("loss", AVERAGED)

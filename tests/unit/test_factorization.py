@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from tests.raised import raises
 
-from podium.errors import ArgumentError, ConvergenceWarning, DataError
+from podium.errors import ArgumentError, ConvergenceWarning
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization
 from podium.recommenders._pairs import read
@@ -181,6 +182,7 @@ SMALL = csr_array([[5.0, 4, 1, 0], [5, 0, 4, 0], [0, 5, 2, 5], [4, 5, 0, 0]])
         ({}, coo_array(([-1.0, 3.0, 1.0], ([0, 0, 1], [1, 1, 0]))), "got -1 for user 0 and item 1"),
         ({"gain": "exp2"}, csr_array([[99.0, 1.0], [1.0, 0.0]]), "gain"),
         ({"xi": "exact", "loss": "softmax"}, SMALL, "xi"),
+        ({"prior": "best"}, SMALL, "prior"),
     ],
 )
 def test_fit_that_could_not_learn_is_refused(params: Any, likes: Any, named: str) -> None:
@@ -348,10 +350,53 @@ def test_short_vectors_are_compared_by_products(loss: str) -> None:
     assert one.item_factors_.tobytes() == two.item_factors_.tobytes()
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -2.0])
-def test_bad_weight_is_named_by_its_place(bad: float) -> None:
-    likes = csr_array(np.array([[0, 1.0], [1.0, bad]]))
-    with pytest.raises(ArgumentError, match=f"got {bad:g} for user 1 and item 1"):
-        Factorization().fit(likes)
-    with pytest.raises(DataError, match=r"row 1|row 2"):
-        Factorization().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})
+COSINES: dict[str, Any] = {"n_factors": 8, "n_epochs": 6, "n_negatives": 16, "similarity": "cosine"}
+
+
+def _popular(n_users: int) -> csr_array[Any]:
+    shares = 1.0 / np.arange(1, 61) ** 0.8
+    return csr_array((np.random.default_rng(0).random((n_users, 60)) < shares).astype(float))
+
+
+def test_held_out_pairs_choose_the_prior_but_not_the_factors(tmp_path: Path) -> None:
+    likes = _popular(600)
+    model, other = (Factorization(**COSINES).fit(likes, executor=Threads(n)) for n in (1, 2))
+    assert model.prior_ == model.history_["prior"][4] > 0
+    plain, given = (Factorization(**COSINES, prior=p).fit(likes) for p in (0.0, model.prior_))
+    assert model.user_factors_.tobytes() == plain.user_factors_.tobytes()
+    assert model.item_bias_.tobytes() == other.item_bias_.tobytes() == given.item_bias_.tobytes()
+    bias = model.prior_ * np.log1p(np.diff(likes.tocsc().indptr))
+    assert model.scores([3])[0] == pytest.approx(plain.scores([3])[0] + bias, rel=1e-5)
+    model.save(tmp_path / "model")
+    loaded = Factorization.load(tmp_path / "model")
+    assert loaded.fold_in(likes[:3]).tobytes() == plain.fold_in(likes[:3]).tobytes()
+    loaded.partial_fit(csr_array(([1.0, 1.0], ([0, 1], [60, 60])), shape=(600, 61)))
+    assert loaded.item_bias_[:60].tobytes() == model.item_bias_.tobytes()
+    assert loaded.item_bias_[60] == pytest.approx(model.prior_ * np.log(3))
+
+
+def test_eval_set_chooses_the_prior_of_the_best_pass() -> None:
+    model = Factorization(**COSINES).fit(_popular(600), eval_set=_popular(700)[100:], executor=ONE)
+    tried, passes = (model.history_[name] for name in ("prior_validation", "validation"))
+    assert tried[0] == pytest.approx(passes.max())
+
+
+@pytest.mark.parametrize(("changes", "n_users"), [({}, 150), ({"similarity": "dot"}, 600)])
+def test_prior_of_few_users_or_of_products_is_zero(changes: Any, n_users: int) -> None:
+    model = Factorization(**{**COSINES, **changes}).fit(_popular(n_users), executor=ONE)
+    assert model.prior_ == 0.0
+    assert model.history_.keys() == {"cost"}
+
+
+def test_interrupt_while_the_prior_is_chosen_keeps_the_factors(tmp_path: Path) -> None:
+    def stopping(done: int, total: int, note: str) -> None:
+        if "prior" in note:
+            raise KeyboardInterrupt
+
+    likes, path = _popular(600), tmp_path / "checkpoint"
+    model = Factorization(**COSINES)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(likes, executor=ONE, progress=stopping, checkpoint=path)
+    assert (model.prior_, model.n_epochs_) == (0.0, 6)
+    resumed = Factorization(**COSINES).fit(likes, executor=ONE, checkpoint=path, resume=True)
+    assert resumed.item_bias_.tobytes() == Factorization(**COSINES).fit(likes).item_bias_.tobytes()

@@ -253,7 +253,7 @@ def _fit(
 
             def count(done: int, total: int, note: str) -> None:
                 nonlocal n_passes, all_passes
-                n_passes, all_passes = n_passes + 1, total
+                n_passes, all_passes = n_passes + 1, max(all_passes, total)
                 show(done, total, note)
 
             model.fit(
@@ -362,7 +362,8 @@ def _n_pairs(model: Any) -> int:
 def _fit_summary(model: Any, seconds: float, n_passes: int) -> str:
     """Return the number of passes, their speed, and the reason for stopping, as text."""
     speed = n_passes * model.n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
-    validation = ", validation included" if "validation" in model.history_ else ""
+    parts = [name for name in ("validation", "prior") if name in model.history_]
+    validation = f", {' and '.join(parts)} included" if parts else ""
     passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
     progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
     reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
@@ -384,6 +385,8 @@ def _cost_summary(model: Any, valid: Path | None) -> str:
 
     best_pass = model.n_epochs_ - 1
     value = f"cost {model.history_['cost'][best_pass]:.4f}"
+    if model.prior_:
+        value += f", prior {model.prior_:g}"
     if valid is None:
         return value
     measure = parse(model.eval_metric)

@@ -24,7 +24,7 @@ _COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of so
 _RATE = 0.1  # the default of other losses
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 _SAMPLE = 1024  # items from which the level of a user is estimated
-_LOG2_E = float(np.log2(np.e))
+LOG2_E = float(np.log2(np.e))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class BPR(FactorLoss):
     name: ClassVar[str] = "bpr"
     averages: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.BPR
-    _scale: ClassVar[float] = _LOG2_E
+    _scale: ClassVar[float] = LOG2_E
 
 
 @LOSSES.register
@@ -189,7 +189,7 @@ class Softmax(FactorLoss):
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
         temperature = 1.0 if self.temperature is None else self.temperature
-        scale = np.float32(_LOG2_E / temperature)
+        scale = np.float32(LOG2_E / temperature)
         return super().in_kernel(memory)._replace(scale=scale, correction=self.correction)
 
 
@@ -307,7 +307,7 @@ class LLPAUC(FactorLoss):
     partial: ClassVar[bool] = True
     has_states: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.LOGISTIC
-    _scale: ClassVar[float] = _LOG2_E
+    _scale: ClassVar[float] = LOG2_E
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from podium.catalogue.lists import measured
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
+from podium.executors import Executor
 from podium.metrics import Measure
 from podium.recommenders._factors import with_bias
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Descent, Factors, State
-from podium.types import Progress
+from podium.recommenders.factorization._settings import Settings
+from podium.types import PerGroup, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,23 @@ class History:
             and validation.patience is not None
             and 0 < validation.patience <= n_waited
         )
+
+
+def learned(
+    pairs: Pairs,
+    settings: Settings,
+    executor: Executor,
+    progress: Progress,
+    *,
+    start: tuple[State, History] | None = None,
+    validation: Validation | None = None,
+    after_pass: Callable[[State, History], None] | None = None,
+) -> tuple[Factors, History]:
+    """Make all passes, or those after `start`; return the factors of the scores, and the record."""
+    state, history = start or (State.draw(pairs, settings), History())
+    descent = Descent(pairs, settings, executor, state)
+    factors = run(descent, history, validation, after_pass, progress)
+    return factors.scoring(cosine=settings.cosine), history
 
 
 def run(
@@ -137,15 +156,20 @@ def _refuse_divergence(epoch: int, descent: Descent) -> None:
 
 def _measured(factors: Factors, validation: Validation) -> float:
     """Return the mean of the measure, with a sign such that higher is better."""
-    measure = validation.measure
-    users = np.flatnonzero(np.diff(validation.pairs.offsets))
-    scores = with_bias(factors.users[users], factors.items, factors.bias)
-    held_out, seen = validation.pairs.matrix()[users], validation.seen.matrix()[users]
-    values = measured(scores, held_out, seen, measure)
+    values = of_users(factors, validation)
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
-            f"{arg.eval_set} has no user for which {measure} is defined. Add pairs to it that the "
-            f"model has not seen, or choose another {arg.eval_metric}."
+            f"{arg.eval_set} has no user for which {validation.measure} is defined. Add pairs to "
+            f"it that the model has not seen, or choose another {arg.eval_metric}."
         )
-    return measure.metric.sign * float(values.mean())
+    return float(values.mean())
+
+
+def of_users(factors: Factors, validation: Validation) -> PerGroup:
+    """Return the measure of each user with held-out pairs, with such a sign; nan if undefined."""
+    users = np.flatnonzero(np.diff(validation.pairs.offsets))
+    scores = with_bias(factors.users[users], factors.items, factors.bias)
+    held_out, seen = validation.pairs.matrix()[users], validation.seen.matrix()[users]
+    measure = validation.measure
+    return measure.metric.sign * measured(scores, held_out, seen, measure)

@@ -12,10 +12,11 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._losses import LOSSES, FactorLoss
+from podium.recommenders.factorization._losses import LOG2_E, LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks
 
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
+AUTO = "auto"
 _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
@@ -36,6 +37,7 @@ class Settings:
     exact: bool
     only_unseen: bool
     item_bias: bool
+    prior: float | None  # None: held-out pairs choose it
     cosine: bool
     popularity: float
     popularity_share: float
@@ -57,6 +59,11 @@ class Settings:
     def counts_items(self) -> bool:
         """Whether the steps depend on the numbers of users of the items."""
         return self.popularity > 0.0 or self.l2_power != 1.0
+
+    @property
+    def unit(self) -> float:
+        """The difference of scores that the loss takes for a factor e of the odds."""
+        return LOG2_E / float(self.factor_loss.in_kernel(self.memory).scale)
 
     def rate(self, epoch: int) -> float:
         """Return the step of a pass: decreasing linearly to zero, or constant."""
@@ -113,7 +120,9 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
     if similarity is None:
         is_long = checked["n_factors"] >= _FEWEST_FACTORS  # short vectors have too few directions
         similarity = "cosine" if is_long and loss.suits_cosines else "dot"
-    cosine = similarity == "cosine"
+    cosine, prior = similarity == "cosine", checked["prior"]
+    if prior == AUTO:
+        prior = None if cosine else 0.0  # products have a bias that is learned
     loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
     values: dict[str, Any] = {
         "popularity": loss.default_popularity(cosine=cosine),
@@ -131,11 +140,19 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
         "exact": exact,
         "only_unseen": values["negatives"] == "unseen",
         "item_bias": values["item_bias"] and not cosine,
+        "prior": prior,
         "cosine": cosine,
         "pairs_per_user": size.pairs_per_user,
         "pairs_per_item": size.pairs_per_item,
     }
     return Settings(**{field.name: values[field.name] for field in fields(Settings)})
+
+
+def check_prior(value: Any, name: str) -> float | str:
+    """Return "auto" or a number >= 0."""
+    if isinstance(value, str) and value != AUTO:
+        raise ArgumentError(f"{arg[name]} must be {AUTO!r} or a number >= 0, got {value!r}.")
+    return value if isinstance(value, str) else _check.number(value, name, low=0.0)
 
 
 def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> None:

@@ -154,7 +154,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "NeuMF": NeuMF,
     "itemKNN": recommenders.ItemKNN,
     "ALS": ALS,
-    "RoBiRank": recommenders.Factorization,
+    "RoBiRank": partial(recommenders.Factorization, prior=0.0),
 }
 """Every recommender by its name in the paper's tables."""
 

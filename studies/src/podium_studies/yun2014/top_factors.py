@@ -23,8 +23,8 @@ from podium_studies.yun2014 import fits
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
 METHODS: dict[str, Callable[[], Any]] = {
-    PODIUM: Factorization,
-    DEFAULTS: Factorization,
+    PODIUM: lambda: Factorization(prior=0.0),  # the tables are older than the prior
+    DEFAULTS: lambda: Factorization(prior=0.0),
     "EASE": EASE,
     "iALS": lambda: ALS(l2_power=1.0, alpha=10.0, l2=0.003),
     "ItemKNN": ItemKNN,
