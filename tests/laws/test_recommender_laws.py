@@ -186,15 +186,17 @@ class TestAnswers:
 
     def test_recommended_are_the_best_scores_without_seen(self, name: str) -> None:
         model = fitted(name)
-        for seen in (True, False):
-            items, best = model.recommend([4, 5, 7], k=6, exclude_seen=seen)
+        for exclude_seen in (True, False, None):
+            items, best = model.recommend([4, 5, 7], k=6, exclude_seen=exclude_seen)
+            seen = not model.repeats if exclude_seen is None else exclude_seen
             scores = np.where((PAIRS[[4, 5, 7]] > 0) & seen, -np.inf, model.scores([4, 5, 7]))
             np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :6], rtol=1e-5, atol=1e-6)
             item_scores = np.take_along_axis(scores, items, axis=1)
             np.testing.assert_allclose(item_scores, best, rtol=1e-5, atol=1e-6)
 
     def test_allow_and_deny_are_heard(self, name: str) -> None:
-        items, _ = fitted(name).recommend(None, k=4, allow=[2, 3, 5, 8, 11], deny=[8])
+        allow = [2, 3, 5, 8, 11]
+        items, _ = fitted(name).recommend(None, 4, exclude_seen=True, allow=allow, deny=[8])
         shown = set(items.ravel().tolist())
         assert shown <= {-1, 2, 3, 5, 11}
         unseen = PAIRS[:, [2, 3, 5, 11]] == 0
@@ -216,7 +218,7 @@ class TestAnswers:
         held_out = np.zeros_like(PAIRS)
         held_out[0, np.flatnonzero(PAIRS[0] == 0)[:2]] = 1.0
         held_out[7, 3] = 1.0
-        ranks = model.ranks(sparse.csr_array(held_out))
+        ranks = model.ranks(sparse.csr_array(held_out), exclude_seen=True)
         scores = model.scores()
         user, item = np.nonzero(held_out)
         others = (PAIRS[user] == 0) & (np.arange(N_ITEMS) != item[:, None])
@@ -229,8 +231,8 @@ class TestAnswers:
     def test_ranks_lists_and_streams_of_rankings_agree(self, name: str) -> None:
         model, user = fitted(name), 3
         held_out = sparse.csr_array((PAIRS == 0) * (np.arange(N_USERS) == user)[:, None] * 1.0)
-        ranks = model.ranks(held_out, ties="id")
-        items, _ = model.recommend([user], k=held_out.nnz)
+        ranks = model.ranks(held_out, exclude_seen=True, ties="id")
+        items, _ = model.recommend([user], k=held_out.nnz, exclude_seen=True)
         assert sorted(ranks) == list(range(1, held_out.nnz + 1))
         assert held_out.indices[np.argmin(ranks)] == items[0, 0]
         stream = rank_blocks(model.as_scores(), held_out, exclude=LIKES, depth=3)
@@ -267,7 +269,7 @@ class TestAnswers:
             (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
             (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to recommend"),
             (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, like user_items"),
-            (lambda model: model.ranks(LIKES), "held_out"),
+            (lambda model: model.ranks(LIKES, exclude_seen=True), "held_out"),
             (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the shape of the model"),
             (lambda model: model.recommend([0], k=41), "k must be at most 40, the number of items"),
             (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),
@@ -340,7 +342,7 @@ def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> 
     """The ranks of all unseen items, with ties by item number, contain every rank once."""
     model = fit(name, sparse.csr_array(table))
     unseen = sparse.csr_array((table == 0).astype(np.float64))
-    ranks = model.ranks(unseen, ties="id")
+    ranks = model.ranks(unseen, exclude_seen=True, ties="id")
     for user in range(table.shape[0]):
         part = ranks[unseen.indptr[user] : unseen.indptr[user + 1]]
         assert sorted(part) == list(range(1, part.size + 1))

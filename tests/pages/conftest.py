@@ -69,7 +69,8 @@ def purchases() -> dict[str, Any]:
     part = rng.choice(3, user.size, p=(0.8, 0.1, 0.1))
     for number, name in enumerate(("past.csv", "valid.parquet", "truth.csv")):
         rows = part == number
-        data.write_table({"user": user[rows], "item": item[rows]}, Path(name))
+        times = 3600 * rng.permutation(rows.sum())
+        data.write_table({"user": user[rows], "item": item[rows], "time": times}, Path(name))
     data.write_table({"user": user, "item": item}, Path("purchases.parquet"))
     user_items = csr_array((np.ones(user.size), (user, item)), shape=(80, 40))
     return {"user_items": user_items, "new_users": user_items[:5]}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from podium.tuning import Search as Found
     from podium.tuning import Trial
 
-_OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
+_OF_SEARCH = {"tune", "grid", "budget", "valid_share", "split", "tune_table", "resume"}
 _OF_VALIDATION = {"valid", "eval_metric", "patience"}
 
 

@@ -16,7 +16,7 @@ _OF_EVENTS = frozenset({"gain", "columns", "format", "resume", "threads", "ray",
 _SHARED = frozenset(
     {
         *("data", "out", "model", "loss", "l2", "learning_rate", "set", "min_relevance", "seed"),
-        *("valid", "valid_share", "eval_metric", "patience"),
+        *("valid", "valid_share", "split", "eval_metric", "patience"),
         *("tune", "grid", "budget", "tune_table", "column"),
     }
 )
@@ -31,7 +31,7 @@ def train(job: Job) -> None:
     if model.min_relevance is not None:
         _check.positive(model.min_relevance, "--min-relevance")
     learns = f"with --model {model.model}, which learns from events"
-    job.columns.refuse(("relevance", "timestamp"), learns)
+    job.columns.refuse(("relevance",), learns)
     if len(job.data) > 1:
         raise ArgumentError(
             f"a recommender is trained on one file of events, got {len(job.data)}. Put them into "

@@ -52,12 +52,13 @@ class Job:
         """The weight of a pair; --tune tries others, unless an option decides."""
         return self.interactions.weight(self.min_relevance)
 
-    def read(self, path: Path, gain: str) -> Events:
-        """Read events of training or validation."""
+    def read(self, path: Path, gain: str, *, timed: bool = False) -> Events:
+        """Read events of training, with their times if the model needs them, or of validation."""
         from podium.data.interactions import read_weighted
 
         names = self.columns.names_by_role()
-        return read_weighted(path, **names, **self.interactions.of_file(), gain=gain)
+        file = self.interactions.of_file()
+        return read_weighted(path, **names, **file, gain=gain, timed=timed)
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
@@ -73,7 +74,9 @@ class Job:
         self.search.check_tune()
         if share is not None and not self.search.tune:
             raise ArgumentError("--valid-share needs --tune.")
-        check_parts(eval_set=valid, valid=share)
+        if self.validation.split is not None and not self.search.tune:
+            raise ArgumentError("--split needs --tune with a recommender.")
+        check_parts(eval_set=valid, split=self.validation.split, valid=share)
         self.search.limits()
 
 
@@ -92,13 +95,19 @@ def fit(model: Any, job: Job) -> None:
         fixed.add("gain")
     grid = _search.grid(model, job.search, fixed) if job.search.tune else []
     with job.work.executor() as fit_executor:
-        all_events = job.read(job.data[0], job.gain)
+        timed = _needs_times(model, grid, job)
+        if not timed:
+            job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
+        all_events = job.read(job.data[0], job.gain, timed=timed)
         positives, not_positive = all_events.positives(job.min_relevance)
         _check_memory(model, positives)
         valid = _read_valid(job, positives)
         seen = None if not_positive is None else not_positive.seen_in(positives)
         counts_once = job.gain == "one" and not model.reads_gain
-        events = positives.distinct() if counts_once else positives
+        if model.reads_times and counts_once:  # the model itself counts each pair once
+            events = replace(positives, value=None)
+        else:
+            events = positives.distinct() if counts_once else positives
         resume = job.work.resume
         if job.search.tune:
             _note_new_start(searched, "search", resume=resume)
@@ -110,6 +119,7 @@ def fit(model: Any, job: Job) -> None:
                 eval_set=valid,
                 grid=grid,
                 valid=job.validation.valid_share,
+                split=job.validation.split,
                 measure=job.validation.eval_metric,
                 **job.search.limits(),
                 refit=False,
@@ -143,9 +153,30 @@ def fit(model: Any, job: Job) -> None:
     zeros = _zero_note(positives, job)
     if zeros:
         zeros += " neither learned nor recommended; --gain one gives every pair the weight 1"
-    for note in filter(None, (weight, _repeat_note(positives, model, gain), zeros)):
+    days = _days_note(model, all_events, timed=timed)
+    for note in filter(None, (weight, _repeat_note(positives, model, gain), zeros, days)):
         _messages.say(note)
     _report(model, job, seconds, n_passes)
+
+
+def _needs_times(model: Any, grid: list[dict[str, Any]], job: Job) -> bool:
+    """Return whether the times of events have an effect; else a wrong column does no harm."""
+    params = model.get_params(deep=False)
+    is_set = any(params.get(name) is not None for name in ("half_life", "window"))
+    return is_set or job.validation.split is not None or any("half_life" in part for part in grid)
+
+
+def _days_note(model: Any, events: Events, *, timed: bool) -> str:
+    """Return which parameters about time "auto" has chosen, as text."""
+    params = model.get_params(deep=False)
+    names = [name for name in model.auto_values if timed and params[name] == "auto"]
+    if not names:
+        return ""
+    if events.timestamp is None:
+        return "all events count alike, because DATA has no times; --column timestamp=NAME names it"
+    days: dict[str, Any] = {name: vars(model)[f"{name}_"] for name in names}
+    chosen = ", ".join(f"{n}={'none' if d is None else f'{d:g}'}" for n, d in days.items())
+    return f"{chosen}: chosen on the last tenth of the events, in days"
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:

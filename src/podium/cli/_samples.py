@@ -158,7 +158,8 @@ def _candidate_scores(
 
     `n_items` is the size of the catalogue that the candidates were drawn from.
     """
-    from podium.recommenders import Factorization, score_candidates
+    from podium.recommenders import Factorization
+    from podium.recommenders.candidates import score_candidates
 
     model, file = Factorization.load(path), candidates.name
     pairs = (candidates.row_users, candidates.item, candidates.is_target)

@@ -25,7 +25,7 @@ class Model:
     model : MODEL
         Model that learns from rows with features: linear, neural, lightgbm, xgboost, or the
         baseline logistic-regression. Or a recommender, which learns from events: factorization,
-        ease, item-knn or popularity.
+        ease, item-knn, popularity, recent (the last days) or own-history.
     loss : LOSS
         Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, listnet,
         rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such as pap-ramp@30,
@@ -134,7 +134,7 @@ class Validation:
     split : HOW
         Way to choose the rows of --valid-share: users (random users), rows (random rows of each
         user), time (the latest rows) or time-per-user (the latest rows of each user). Default:
-        users.
+        users. For a recommender with --tune: time (the latest events).
     folds : N
         Number of folds for cross-validation, instead of --valid. Each user of DATA is in one fold.
     eval_metric : MEASURE

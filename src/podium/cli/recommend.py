@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -21,7 +22,7 @@ from podium.cli._options import (
     is_folder_target,
 )
 from podium.cli.rank import RUNS, opened
-from podium.errors import DataError
+from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,7 @@ def recommend(
     users: Path | None = None,
     allow: Path | None = None,
     deny: Path | None = None,
+    fallback: Path | None = None,
     include_seen: bool = False,
     device: str | None = None,
     cluster: Cluster,
@@ -50,7 +52,8 @@ def recommend(
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
-    Items that a user has in the events that the model was trained on are left out.
+    Items that a user has in the events that the model was trained on are left out, except by
+    own-history.
 
     Parameters
     ----------
@@ -70,6 +73,10 @@ def recommend(
         per line. Default: all items.
     deny : FILE
         Items not to recommend, in a file as for --allow.
+    fallback : MODEL
+        Model file of popularity, recent or own-history, trained on the same events, whose list is
+        written for users that MODEL does not have. Default: MODEL itself if it is one of these;
+        otherwise such users are left out.
     include_seen
         Also recommend items that the user has in the training events.
     device : NAME
@@ -85,21 +92,26 @@ def recommend(
 
     max_items = _check.cutoff(k, name="-k")
     fitted = load(model)
+    other = _fallback(fitted, model, fallback)
     items = ("item", columns.name_of("item"), _labels(fitted.item_labels_, fitted.n_items_))
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
-        "exclude_seen": not include_seen,
+        "exclude_seen": not (include_seen or fitted.repeats),
         "allow": _known(allow, *items, model=model, option="--allow"),
         "deny": _known(deny, *items, model=model, option="--deny"),
         "device": device,
     }
     all_users = _labels(fitted.user_labels_, fitted.n_users_)
-    known = _known(users, "user", columns.name_of("user"), all_users, model=model)
+    of_others = None if other is None else fallback or model
+    named = ("user", columns.name_of("user"), all_users)
+    known = _known(users, *named, model=model, of_others=of_others)
     user_ids = all_users if known is None else known
+    fitted = fitted if other is None else _WithFallback(fitted, other)
     with cluster.executor() as workers, progress("recommending") as show:
         lists = Lists(user_ids, fitted, options, workers, show)
         if out is not None and is_folder_target(out):
-            _write_folder(out, _job(model, user_ids, options), lists)
+            models = [model] if fallback is None else [model, fallback]
+            _write_folder(out, _job(models, user_ids, options), lists)
         else:
             _write_file(out, lists)
     if lists.n_empty:
@@ -107,6 +119,52 @@ def recommend(
         _messages.say(
             f"{lists.n_empty:,} of {lists.n_users:,} users{written} have no item left to recommend."
         )
+
+
+@dataclass(frozen=True)
+class _WithFallback:
+    """A fitted model, and one with a list for the users that the first one does not have."""
+
+    model: Any
+    fallback: Any
+
+    def recommend(self, users: NDArray[Any], k: int, **options: Any) -> Any:
+        """Return items and scores as a model does."""
+        import numpy as np
+
+        labels = _labels(self.model.item_labels_, self.model.n_items_)
+        items, scores = np.empty((users.size, k), labels.dtype), np.empty((users.size, k), "f4")
+        known_users = _labels(self.model.user_labels_, self.model.n_users_)
+        rows = np.isin(users, known_users)
+        if rows.any():
+            known = users[rows].astype(known_users.dtype)  # numbers beside unknown texts are texts
+            items[rows], scores[rows] = self.model.recommend(known, k, **options)
+        if not rows.all():
+            items[~rows], scores[~rows] = self.fallback.recommend(users[~rows], k, **options)
+        return items, scores
+
+
+def _fallback(fitted: Any, model: Path, fallback: Path | None) -> Any:
+    """Return the model of users that the fitted one does not have, or None if they have no list."""
+    import numpy as np
+
+    from podium.recommenders import load
+
+    if fallback is None:
+        return fitted if fitted.serves_unknown else None
+    other = load(fallback)
+    if not other.serves_unknown:
+        raise ArgumentError(
+            f"--fallback needs a model with a list for any user, such as recent or popularity, but "
+            f"{fallback} is a {type(other).__name__}."
+        )
+    items, others = (_labels(m.item_labels_, m.n_items_) for m in (fitted, other))
+    if not np.array_equal(items, others):
+        raise ArgumentError(
+            f"--fallback needs a model of the same items, but {fallback} has {other.n_items_} and "
+            f"{model} has {fitted.n_items_}. Train both on the same events."
+        )
+    return other
 
 
 class Lists:
@@ -173,7 +231,7 @@ def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:
         lists.write(missing, _PART, lambda start, rows: folder.write(start // _PART, rows))
 
 
-def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
+def _job(models: list[Path], users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return what the lists depend on, large values as checksums."""
     import hashlib
 
@@ -188,7 +246,7 @@ def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str,
 
     return {
         "podium": podium.__version__,
-        "MODEL": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "MODEL": hashlib.sha256(b"".join(path.read_bytes() for path in models)).hexdigest(),
         "--users": checksum(users),
         "-k": options["k"],
         "--include-seen": not options["exclude_seen"],
@@ -206,14 +264,26 @@ def _known(
     *,
     model: Path,
     option: str = "",
+    of_others: Path | None = None,
 ) -> Any:
-    """Return the ids of a file that the model has, each once; print the number of the others."""
+    """Return the ids of a file that the model has, each once; print the number of the others.
+
+    If there is a model of the others, they are returned too, after the first ones.
+    """
+    import numpy as np
+
     from podium.data.id_lists import match, read_ids
 
     if path is None:
         return None
     source = f"{option} {path}".strip()
     known, unknown = match(read_ids(path, kind, column), labels)
+    if of_others is not None and unknown.size:
+        _messages.say(
+            f"{path}: {unknown.size:,} of {known.size + unknown.size:,} users have no history in "
+            f"{model}; their lists are from {of_others}."
+        )
+        return np.concatenate([known, unknown]) if known.size else unknown
     if not known.size and option != "--deny":
         raise DataError(
             f"{source}: {model} contains none of its {kind}s, such as {_check.label(unknown[0])}. "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.data.columns import EVENTS, ITEM, TIMESTAMP, USER, VALUE, Role
 from podium.data.convert import Ids, of_user, one_chunk
 from podium.data.ids import codes_of, compared, share
@@ -20,6 +21,8 @@ from podium.data.times import Times
 from podium.errors import DataError, arg
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
+_DAY = 86_400
+_LARGEST_TIMES = (1e11, 1e14, 1e17)  # of Unix times in seconds, milli- and microseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,39 @@ class Interactions:
         is_first = np.zeros(self.n_rows, np.bool_)
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
+
+    def ages(self) -> NDArray[np.float64] | None:
+        """Return the days from the last event of each pair to the last of all; None without times.
+
+        The pairs are in the order of their users and items. Times that are numbers are Unix times.
+        Their size shows whether they are seconds, milli-, micro- or nanoseconds.
+
+        Examples
+        --------
+        >>> times = [86_400, 3 * 86_400, 4 * 86_400]
+        >>> read_interactions({"user": [1, 1, 1], "item": [5, 5, 6], "time": times}).ages()
+        array([1., 0.])
+        """
+        if self.timestamp is None:
+            return None
+        codes = np.unique(self._pairs(), return_inverse=True)[1].reshape(-1)
+        ages = np.full(int(codes.max()) + 1, np.inf)
+        np.minimum.at(ages, codes, _days_to_last(self.timestamp))
+        return ages
+
+    def by_time(self, share: float) -> tuple[Interactions, Interactions]:
+        """Return the events without the last ones by time, and these, a share of all.
+
+        Raises
+        ------
+        ArgumentError
+            If no event remains, because all have the same time.
+        """
+        from podium.data.splits import by_time
+
+        is_last = np.zeros(self.n_rows, np.bool_)
+        is_last[by_time(cast("Any", self.timestamp), test=share).test] = True
+        return self._keep(~is_last), self._keep(is_last)
 
     def positives(self, min_relevance: float | None) -> tuple[Interactions, Interactions | None]:
         """Return the rows with a value >= min_relevance, and the other rows or None.
@@ -195,22 +231,32 @@ def read_interactions(
     return _read(open_table(source, "interactions", EVENTS, given, format, columns), EVENTS)
 
 
+def opened(source: Any) -> Any:
+    """Return a sparse matrix or Interactions as they are, and anything else as Interactions."""
+    is_read = _check.is_sparse(source) or isinstance(source, Interactions)
+    return source if is_read else read_interactions(source)
+
+
 def read_weighted(
     source: Any,
     *,
     user: str | None = None,
     item: str | None = None,
     value: str | None = None,
+    timestamp: str | None = None,
     gain: str = "value",
+    timed: bool = False,
     format: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Interactions:
-    """Read interactions whose values are weights of pairs; times are not read.
+    """Read interactions whose values are weights of pairs.
 
     Parameters
     ----------
-    source, user, item, value, format, columns
+    source, user, item, value, timestamp, format, columns
         The table, see `read_interactions`.
+    timed : bool
+        Whether to read times, if the table has any.
     gain : {"value", "exp2", "one"}
         The gain that will be applied to the values. "exp2" accepts grades up to 60.
 
@@ -226,8 +272,8 @@ def read_weighted(
     >>> events.value_name, events.positives(4)[0].item.tolist()
     ('rating', [6])
     """
-    roles = (USER, ITEM, VALUE)
-    given = {"user": user, "item": item, "value": value}
+    roles = EVENTS if timed else (USER, ITEM, VALUE)
+    given = {"user": user, "item": item, "value": value, "timestamp": timestamp}
     table = open_table(source, "interactions", roles, given, format, columns)
     events = _read(table, roles)
     if events.value is not None:
@@ -264,6 +310,14 @@ def _read(table: Source, roles: Sequence[Role]) -> Interactions:
     times, whole = columns.times(), columns.whole()
     timestamp = None if times is None else times.array()
     return Interactions(users, items, values, timestamp, table.name, value_name, whole)
+
+
+def _days_to_last(times: NDArray[Any]) -> NDArray[np.float64]:
+    spans = times.max() - times
+    if times.dtype.kind == "M":
+        return spans.astype("timedelta64[s]").astype(np.float64) / _DAY
+    unit = 1000.0 ** np.searchsorted(_LARGEST_TIMES, float(times.max()))
+    return spans.astype(np.float64) / (_DAY * unit)
 
 
 def _check_weights(

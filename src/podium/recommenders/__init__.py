@@ -1,9 +1,9 @@
 """Recommenders: models that score all items for each user, with one interface.
 
-The models are `Factorization`, `Popularity`, `ItemKNN` and `EASE`, and those that plugins register.
-Each model is fitted to a sparse matrix or a table of users and items. It recommends items, ranks
-held-out items and scores single pairs. `get` creates a model from its name, and `load` reads a
-saved one. `CandidateScores` holds the scores of any other model.
+The models are `Factorization`, `EASE`, `ItemKNN`, `Popularity`, `Recent` and `OwnHistory`, and
+those that plugins register. Each model is fitted to a sparse matrix or a table of users and items.
+It recommends items, ranks held-out items and scores single pairs. `get` creates a model from its
+name, and `load` reads a saved one.
 """
 
 from __future__ import annotations
@@ -16,34 +16,33 @@ from podium.registry import Models
 
 if TYPE_CHECKING:
     from podium.recommenders._base import MatrixRecommender, Recommender
-    from podium.recommenders._candidates import CandidateScores, score_candidates
     from podium.recommenders._factors import FactorRecommender, Popularity
+    from podium.recommenders._own import OwnHistory
+    from podium.recommenders._recent import Recent
     from podium.recommenders._similar import EASE, ItemKNN
     from podium.recommenders.factorization._model import Factorization
 
 _HOME = {
-    "CandidateScores": "_candidates",
     "FactorRecommender": "_factors",
     "MatrixRecommender": "_base",
     "Recommender": "_base",
-    "score_candidates": "_candidates",
 }
 
 __all__ = [
     "EASE",
     "REGISTRY",
-    "CandidateScores",
     "FactorRecommender",
     "Factorization",
     "ItemKNN",
     "MatrixRecommender",
+    "OwnHistory",
     "Popularity",
+    "Recent",
     "Recommender",
     "get",
     "load",
     "parse",
     "register",
-    "score_candidates",
 ]
 
 REGISTRY: Models[Recommender] = Models(
@@ -56,6 +55,8 @@ get, parse = REGISTRY.make, REGISTRY.parse
 
 register_at("factorization", "podium.recommenders.factorization._model", "Factorization")
 register_at("popularity", "podium.recommenders._factors", "Popularity")
+register_at("recent", "podium.recommenders._recent", "Recent")
+register_at("own-history", "podium.recommenders._own", "OwnHistory")
 register_at("ease", "podium.recommenders._similar", "EASE")
 register_at("item-knn", "podium.recommenders._similar", "ItemKNN")
 

@@ -17,7 +17,9 @@ from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.executors.local import or_threads
+from podium.ranking import kept_offsets
 from podium.recommenders import _ids, _pairs
+from podium.recommenders._auto import settled
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Floats, Ints
@@ -56,6 +58,12 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     """Whether the weights of pairs have an effect."""
     reads_gain: ClassVar[bool] = False
     """Whether the model has the parameter `gain`, which sets the weights of pairs."""
+    reads_times: ClassVar[bool] = False
+    """Whether the model has the parameter `half_life`, so that times have an effect."""
+    repeats: ClassVar[bool] = False
+    """Whether the model recommends items that a user has already, unless `exclude_seen` is True."""
+    serves_unknown: ClassVar[bool] = False
+    """Whether users without a pair get a list, also if their ids are not in the fit."""
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ()
     """The values that a search draws from by default, as `tuning.default_grid` returns them; a
     text such as "log(0.01,1)" is a distribution of `tuning.parse_values`. Empty: no default."""
@@ -179,7 +187,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         users: ArrayLike | None = None,
         k: int = 10,
         *,
-        exclude_seen: bool = True,
+        exclude_seen: bool | None = None,
         allow: IdsLike | None = None,
         deny: IdsLike | None = None,
         device: str | None = None,
@@ -191,10 +199,12 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         ----------
         users : (n,), optional
             The ids, or the row numbers if the model was fitted to a matrix; all users by default.
+            Only a model that `serves_unknown` users has lists for ids that are not in the fit.
         k : int
             The number of items per user, at most the number of items of the model.
-        exclude_seen : bool
-            Whether to leave out the items with which the user has a pair.
+        exclude_seen : bool, optional
+            Whether to leave out the items with which the user has a pair, by default unless the
+            model `repeats`.
         allow, deny : (n,) or set, optional
             The only items that can be recommended, and items that cannot be recommended.
         device : str, optional
@@ -214,7 +224,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
         allowed = self._candidates(allow, deny)
-        options = width, _check.flag(exclude_seen, "exclude_seen"), allowed, device
+        options = width, self._excludes(exclude_seen), allowed, device
         parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
         if executor is None:
             lists = [_best_of_users(part, self, *options) for part in parts]
@@ -227,7 +237,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         self,
         held_out: Any,
         *,
-        exclude_seen: bool = True,
+        exclude_seen: bool | None = None,
         ties: Ties = "worst",
         seed: int = 0,
         device: str | None = None,
@@ -240,9 +250,9 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         held_out : scipy.sparse matrix, (n_users, n_items), or table
             The pairs to rank. A user may have one, several or none. Rows of a table with value 0
             are left out, unless the model has gain="one".
-        exclude_seen : bool
-            Whether to leave out the items with which the user has a pair. It is then an error if a
-            held-out pair is one of these.
+        exclude_seen : bool, optional
+            Whether to leave out the items with which the user has a pair, by default unless the
+            model `repeats`. It is then an error if a held-out pair is one of these.
         ties, seed
             The order of equal scores and the seed of random orders; see
             `podium.catalogue.target_ranks`.
@@ -277,7 +287,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         array([1., 1.])
         """
         check_is_fitted(self)
-        excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
+        excluded: Any = self.user_items_ if self._excludes(exclude_seen) else None
         if not _pairs.is_matrix(held_out):
             held_out = self.pairs_like(held_out, "held_out", every_row=self.every_row)
         shape = (self.n_users_, self.n_items_)
@@ -360,9 +370,26 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             )
         return width
 
+    def _excludes(self, given: bool | None) -> bool:
+        """Return whether to leave out seen items: as given, or as is usual for the model."""
+        return not self.repeats if given is None else _check.flag(given, "exclude_seen")
+
+    def pairs_of(self, rows: Ints) -> Any:
+        """Return the pairs of some users as a matrix; those of row -1 are none."""
+        pairs: Any = self.user_items_[rows]
+        if (rows >= 0).all():
+            return pairs
+        is_known = np.repeat(rows >= 0, np.diff(pairs.indptr))
+        columns = pairs.data[is_known], pairs.indices[is_known]
+        offsets = kept_offsets(is_known, pairs.indptr)
+        return sparse.csr_array((*columns, offsets), shape=pairs.shape)
+
     def _rows(self, users: ArrayLike | None) -> Ints:
+        """Return the row numbers of users; -1 for an unknown id if the model serves it."""
         if users is None:
             return np.arange(self.n_users_, dtype=np.int64)
+        if self.serves_unknown and self.user_labels_ is not None:
+            return _ids.places(_ids.id_array(users, "users"), self.user_labels_, self.n_users_)
         return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
     def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
@@ -380,12 +407,25 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
 class MatrixRecommender(Recommender):
     """A recommender that learns from a sparse matrix; subclasses define `_fit` and `_score`."""
 
+    half_life_: float | None  # declared here, because a dataclass would make them parameters
+    window_: float | None
+
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
         """Learn from pairs of users and items; see `Recommender.fit`."""
-        pairs = _pairs.with_others(_pairs.read(user_items, self._gain, unit_scale=True), seen)
+        user_items = _pairs.opened(user_items)
+        days = self._settle(user_items) if self.reads_times else {}
+        pairs = _pairs.read(user_items, self._gain, unit_scale=True, **days)
+        pairs = _pairs.with_others(pairs, seen)
         self._fit(pairs.learned().matrix())
         self._hold_pairs(pairs)
         return self
+
+    def _settle(self, user_items: Any) -> dict[str, Any]:
+        """Choose parameters that are "auto"; return the arguments of `_pairs.read` about times."""
+        chosen = settled(self, user_items)
+        for name, value in chosen.items():
+            setattr(self, f"{name}_", value)
+        return chosen
 
     @abc.abstractmethod
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
@@ -404,7 +444,7 @@ def _best_of_users(
     device: str | None,
 ) -> tuple[Ints, Floats]:
     """Return the columns of the best items of some users, and their scores."""
-    seen = model.user_items_[rows] if exclude_seen else None
+    seen = model.pairs_of(rows) if exclude_seen else None
     return best_items(model.as_scores(rows, candidates), k, seen, candidates, device)
 
 

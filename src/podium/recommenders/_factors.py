@@ -131,7 +131,8 @@ class FactorRecommender(Recommender):
 class Popularity(FactorRecommender, MatrixRecommender):
     """The same ranking for all users: an item's score is its number of users.
 
-    The weights of pairs are ignored. The model has no factors, only a bias.
+    The weights of pairs are ignored. The model has no factors, only a bias. It has the same list
+    for users that are not in the fit.
 
     Examples
     --------
@@ -141,9 +142,11 @@ class Popularity(FactorRecommender, MatrixRecommender):
     """
 
     reads_weights: ClassVar[bool] = False
+    serves_unknown: ClassVar[bool] = True
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         n_users, n_items = pairs.shape
-        counts = np.bincount(pairs.indices, minlength=n_items)
+        weights = pairs.data if self.reads_times else None
+        counts = np.bincount(pairs.indices, weights, n_items)
         self._set_factors(np.empty((n_users, 0)), np.empty((n_items, 0)), counts)

@@ -35,6 +35,8 @@ class Saved:
 
     _learned: ClassVar[tuple[str, ...]] = ()  # arrays of the file, besides pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
+    auto_values: ClassVar[dict[str, tuple[float | None, ...]]] = {}
+    """The values that a fit compares for parameters that are "auto", the simplest one first."""
 
     user_labels_: Labels | None
     item_labels_: Labels | None
@@ -70,7 +72,7 @@ class Saved:
         arrays = self._arrays() | {name: learned[name] for name in _SEEN}
         arrays |= {name: learned[name] for name in _LABELS if learned[name] is not None}
         params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
-        fitted = {name: learned[name] for name in self._scalars}
+        fitted = {name: learned[name] for name in self._kinds()}
         header = {"class": type(self).__name__, "params": params, "fitted": fitted}
         write_arrays(path, _KIND, FORMAT, arrays, header)
 
@@ -91,6 +93,10 @@ class Saved:
 
         return read_model(path, get_class)
 
+    def _kinds(self) -> dict[str, Any]:
+        """Return the types of the learned values that are no arrays."""
+        return self._scalars | {f"{name}_": float | None for name in self.auto_values}
+
     def _arrays(self) -> Arrays:
         """Return the learned state as arrays of a file."""
         return {name: vars(self)[name] for name in self._learned}
@@ -108,10 +114,11 @@ class Saved:
         n_users, self.n_items_, learned = self._layout(arrays)
         check(arrays, n_users, self.n_items_, learned)
         self._set_arrays(arrays)
-        for name, kind in self._scalars.items():
-            if type(fitted[name]) is not kind:
-                raise ArgumentError(f"{name} has the wrong type: {fitted[name]!r:.80}")
-            setattr(self, name, fitted[name])
+        for name, kind in self._kinds().items():
+            value = fitted.get(name)  # older files lack values that may be None
+            if not isinstance(value, kind):
+                raise ArgumentError(f"{name} has the wrong type: {value!r:.80}")
+            setattr(self, name, value)
         if not 0.0 < self.weight_scale_ < np.inf:
             raise ArgumentError(f"weight_scale_ must be a number > 0, got {self.weight_scale_!r}")
         offsets, items, weights = (arrays[name] for name in _SEEN)

@@ -21,7 +21,10 @@ Ints: TypeAlias = NDArray[np.int64]
 GAINS = ("value", "exp2", "one")
 SEARCHED_GAINS = ["value", "one"]
 """The gains in the default spaces of models that read weights."""
+ONCE = "once"
+"""The gain of models that count each pair with a value > 0 once."""
 _MOST_ITEMS = 2**31 - 2
+_MOST_HALVINGS = 60.0  # a pair keeps a weight > 0, and is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,8 @@ def read(
     item_labels: Labels | None = None,
     scale: float | None = None,
     unit_scale: bool = False,
+    half_life: float | None = None,
+    window: float | None = None,
 ) -> Pairs:
     """Read pairs from a sparse matrix, or from anything that `podium.data` reads.
 
@@ -144,22 +149,52 @@ def read(
         least one.
     unit_scale : bool
         Whether to divide the weights by 1; there must then be at least one weight > 0.
+    half_life : float, optional
+        The days in which the weight of a pair falls by half, counted from the pair's last event to
+        the last event of all.
+    window : float, optional
+        The days before the last event of all; a pair without an event in them has weight 0.
 
     Raises
     ------
     ArgumentError, DataError
-        If values are negative or not finite, if there are no pairs, or if an id is not in
-        item_labels.
+        If values are negative or not finite, if there are no pairs, if an id is not in item_labels,
+        or if there are no times for half_life or window.
     """
-    _check.choice(gain, "gain", GAINS)
+    if gain != ONCE:
+        _check.choice(gain, "gain", GAINS)
+    source = opened(source)
     if is_matrix(source):
         matrix, users, items = _without_zeros(_canonical(source, name)), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
-    pairs = _with_weights(matrix, gain, name, users, items, 1.0 if unit_scale else scale)
+    fading = _fading(source, name, half_life=half_life, window=window)
+    pairs = _with_weights(matrix, gain, name, users, items, 1.0 if unit_scale else scale, fading)
     if unit_scale and not pairs.weights.any():
         raise _no_pair(matrix, name)
     return pairs
+
+
+def opened(source: Any) -> Any:
+    """Return a matrix or Interactions as they are, and anything else as Interactions."""
+    from podium.data.interactions import opened
+
+    return opened(source)
+
+
+def _fading(source: Any, name: str, **days: float | None) -> NDArray[np.float64] | float:
+    """Return the factors of the weights of the pairs."""
+    given = [parameter for parameter, value in days.items() if value is not None]
+    if not given:
+        return 1.0
+    ages = None if is_matrix(source) else source.ages()
+    if ages is None:
+        raise ArgumentError(
+            f"{arg[given[0]]} needs the times of events, and {arg[name]} has none. Pass a table "
+            f"with a column of times, or leave {arg[given[0]]} out."
+        )
+    half_life, window = days["half_life"] or np.inf, days["window"] or np.inf
+    return np.exp2(-np.minimum(ages / half_life, _MOST_HALVINGS)) * (ages < window)
 
 
 def read_matching(source: Any, name: str, fitted: Pairs, *, every_row: bool) -> Pairs:
@@ -225,10 +260,9 @@ def is_matrix(source: Any) -> bool:
 
 
 def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:
-    from podium.data import Interactions, read_interactions
     from podium.data.ids import codes_of
 
-    events = source if isinstance(source, Interactions) else read_interactions(source)
+    events = opened(source)
     users, user_labels = codes_of(events.user)
     items, labels = codes_of(events.item)
     if item_labels is not None:
@@ -278,6 +312,7 @@ def _with_weights(
     users: Labels | None,
     items: Labels | None,
     scale: float | None = None,
+    fading: NDArray[np.float64] | float = 1.0,
 ) -> Pairs:
     _refuse_bad(matrix, name)
     values = np.asarray(matrix.data, np.float64)
@@ -289,6 +324,9 @@ def _with_weights(
         values = np.ones(values.size)
     elif gain == "exp2":
         values = _exp2(values, name)
+    elif gain == ONCE:
+        values = np.sign(values)
+    values = values * fading
     if not values.any() and scale is None:
         raise _no_pair(matrix, name)
     with np.errstate(over="ignore"):

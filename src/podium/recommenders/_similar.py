@@ -17,6 +17,7 @@ from podium._arrays import Arrays
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
 from podium.errors import ArgumentError, arg
+from podium.recommenders._auto import HALF_LIVES, or_auto
 from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._files import Shapes
 from podium.recommenders._pairs import SEARCHED_GAINS, Floats, Ints
@@ -32,6 +33,9 @@ class _ItemItem(MatrixRecommender, abc.ABC):
     """A recommender with ``scores = user_items_ @ weights_``."""
 
     weights_: Any  # declared here, because a dataclass would make it a parameter
+    reads_times: ClassVar[bool] = True
+    auto_values: ClassVar[dict[str, tuple[float | None, ...]]] = {"half_life": HALF_LIVES}
+    constraints: ClassVar[_check.Constraints] = {"half_life": or_auto}
 
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
@@ -55,6 +59,10 @@ class EASE(_ItemItem):
         accurate enough unless l2 is much smaller than the number of users of a popular item.
     gain : {"value", "exp2", "one"}
         The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    half_life : float, str or None
+        The days, such as 30 or "30d", in which the weight of a pair falls by half: from its last
+        event to the last event of the table, which must have times. With "auto", models without the
+        last tenth of the events are measured on these, for each of six half-lives and for none.
 
     Attributes
     ----------
@@ -94,6 +102,7 @@ class EASE(_ItemItem):
     l2: float = 500.0
     precision: str = "double"
     gain: str = "value"
+    half_life: float | str | None = None
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_items = arrays["weights_"].shape[0]
@@ -123,6 +132,8 @@ class ItemKNN(_ItemItem):
         The number of neighbours per item.
     gain : {"value", "exp2", "one"}
         The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    half_life : float, str or None
+        The days in which the weight of a pair falls by half, see `EASE`.
 
     Attributes
     ----------
@@ -160,6 +171,7 @@ class ItemKNN(_ItemItem):
 
     k: int = 150
     gain: str = "value"
+    half_life: float | str | None = None
 
     def _arrays(self) -> Arrays:
         weights = self.weights_

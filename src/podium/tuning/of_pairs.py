@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from podium import __version__, _check
 from podium.catalogue.lists import measured as of_catalogue
+from podium.data.interactions import Interactions, opened
 from podium.errors import ArgumentError, arg, warn
 from podium.executors import Executor, Threads
 from podium.metrics import Measure
@@ -42,12 +43,15 @@ class Parts:
         Further pairs that candidates neither learn from nor are measured on.
     has_zeros : bool
         Whether some pairs of the table have the value 0.
+    events : Interactions or None
+        The events of `train`, if they have times.
     """
 
     train: Any
     valid: Any
     seen: Any = None
     has_zeros: bool = False
+    events: Interactions | None = None
 
     def digest(self) -> str:
         """Return a text that identifies the pairs."""
@@ -56,6 +60,8 @@ class Parts:
             if matrix is not None:
                 for values in (matrix.indptr, matrix.indices, matrix.data):
                     digest.update(np.ascontiguousarray(values, np.float64).data)
+        ages = None if self.events is None else self.events.ages()
+        digest.update(b"" if ages is None else ages.data)
         return digest.hexdigest()
 
 
@@ -72,6 +78,8 @@ def divided_pairs(
     ArgumentError
         If the pairs are invalid, or an eval_set or `seen` has other users or items.
     """
+    user_items = opened(user_items)
+    timed = isinstance(user_items, Interactions) and user_items.timestamp is not None
     reader = Popularity().fit(user_items)  # the pairs are read and checked as in any fit
     learned, zeros = _split(reader.user_items_, every_row=every_row)
     others = None if seen is None else reader.pairs_like(seen, "seen", every_row=True)
@@ -79,10 +87,29 @@ def divided_pairs(
     has_zeros = not reader.user_items_.data.all()
     if eval_set is not None:
         valid = reader.pairs_like(eval_set, "eval_set", every_row=every_row)
-        return Parts(learned, valid, others, has_zeros)
+        return Parts(learned, valid, others, has_zeros, user_items if timed else None)
     is_valid = _drawn(learned, share, seed)
     train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
     return Parts(train, valid, others, has_zeros)
+
+
+def divided_by_time(
+    user_items: Any, seen: Any, share: float, split: str
+) -> tuple[Interactions, Interactions, Interactions | None]:
+    """Return the events to learn from, the last share of events, and the rest of seen.
+
+    Events of users and items without an earlier event are left out.
+    """
+    _check.choice(split, "split", ("time",))
+    events = opened(user_items)
+    if not isinstance(events, Interactions) or events.timestamp is None:
+        raise ArgumentError(
+            f"{arg.split('time')} needs a table of pairs with a column of times. Name it, or leave "
+            f"{arg.split} out."
+        )
+    earlier, later = events.by_time(share)
+    held_out, _ = later.known_to(earlier)
+    return earlier, held_out, None if seen is None else opened(seen).seen_in(earlier)
 
 
 def _split(pairs: Any, *, every_row: bool) -> tuple[Any, Any]:
@@ -115,12 +142,16 @@ def check_measured(parts: Parts, measure: Measure) -> None:
 
 
 def measured(model: Recommender, parts: Parts, measure: Measure) -> PerGroup:
-    """Return the measure of each user with validation pairs, among all items not in training."""
+    """Return the measure of each user with validation pairs, among all items not in training.
+
+    A model that `repeats` is measured among all items.
+    """
     users = np.flatnonzero(np.diff(parts.valid.indptr))
     if not users.size:
         return np.full(1, np.nan)
     known = parts.train if parts.seen is None else parts.train + parts.seen
-    return of_catalogue(model.as_scores(users), parts.valid[users], known[users], measure)
+    excluded = None if model.repeats else known[users]
+    return of_catalogue(model.as_scores(users), parts.valid[users], excluded, measure)
 
 
 def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:
@@ -177,11 +208,17 @@ class OfPairs(Task):
 
     def __post_init__(self) -> None:
         self.base = clone(self.recommender)
-        self._suited = self.recommender.for_data(self.parts.train).get_params(deep=False)
+        self._suited = self.recommender.for_data(self._learned).get_params(deep=False)
         self.n_passes: int = self._suited.get(_PASSES, 0)
         if self.n_passes:
             self.base.set_params(**{_PASSES: self.n_passes})
         self.n_rungs = 2 if self.n_passes >= FACTOR * _FEWEST_PASSES else 1
+
+    @property
+    def _learned(self) -> Any:
+        """The pairs that candidates learn from, with times if these can have an effect."""
+        events = self.parts.events if self.recommender.reads_times else None
+        return self.parts.train if events is None else events
 
     def n_trials(self, *, timed: bool) -> int:
         """Return the default number of candidates."""
@@ -242,7 +279,7 @@ class OfPairs(Task):
     def fitted(self, params: Params, fold: int, progress: Progress) -> Recommender:
         """Return a model that is fitted to the training pairs."""
         del fold, progress
-        return self._fitted(params, self.parts.train, self.parts.seen)
+        return self._fitted(params, self._learned, self.parts.seen)
 
     def values(self, model: Any, fold: int) -> PerGroup:
         """Return the measure of each user of the validation part."""

@@ -18,7 +18,7 @@ from podium.progress import or_silent
 from podium.recommenders import Recommender
 from podium.tuning import fitting
 from podium.tuning.candidates import Grid, Params, candidates, checked_grid, drawn
-from podium.tuning.of_pairs import OfPairs, check_measured, divided_pairs
+from podium.tuning.of_pairs import OfPairs, check_measured, divided_by_time, divided_pairs
 from podium.tuning.of_rows import OfRows, Rows, check_parts, divided_rows, prepared
 from podium.tuning.results import Search
 from podium.tuning.trials import FitFile, Task, Trials
@@ -104,7 +104,8 @@ def search(
     split : {"users", "rows", "time", "time-per-user"}, optional
         The validation rows if there are neither eval_set nor n_folds: those of users drawn at
         random (the default), rows of each user drawn at random, the last of all rows by `time`, or
-        the last rows of each user by `time`.
+        the last rows of each user by `time`. A recommender accepts "time", the last of all events,
+        if X is a table with times; a `half_life` requires it or an eval_set.
     valid : float, optional
         The share of rows or users for validation, between 0 and 1, by default 0.2. For a
         recommender, it is the share of each user's pairs, by default 0.1; each user keeps one.
@@ -190,7 +191,7 @@ def search(
     options = {"seen": seen, "budget": budget, "executor": executor, "checkpoint": checkpoint}
     of_pairs = options | {"resume": resume or None}
     options = {"y": y, "qid": qid, "item": item, "min_relevance": min_relevance, "time": time}
-    of_rows = options | {"n_folds": n_folds, "split": split, "one_group": one_group or None}
+    of_rows = options | {"n_folds": n_folds, "one_group": one_group or None}
     seed, refit = _check.seed(seed), _check.flag(refit, "refit")
     check_parts(eval_set=eval_set, n_folds=n_folds, split=split, valid=valid)
     if n_trials is not None:
@@ -200,7 +201,10 @@ def search(
         _refuse(estimator, of_rows | {"n_jobs": None if n_jobs == 1 else n_jobs}, "pairs")
         parsed = parse_relevance("ndcg@10" if measure is None else measure)
         share = 0.1 if valid is None else valid
-        parts = divided_pairs(X, eval_set, seen, share, seed, every_row=estimator.every_row)
+        divided = X, eval_set, seen
+        if split is not None:
+            divided = divided_by_time(X, seen, share, split)
+        parts = divided_pairs(*divided, share, seed, every_row=estimator.every_row)
         task = OfPairs(estimator, parsed, parts, X, seen, executor, refit)
         space = task.searched(checked_grid(estimator, grid))
         check_measured(parts, parsed)

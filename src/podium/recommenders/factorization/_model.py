@@ -21,6 +21,7 @@ from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
+from podium.recommenders._auto import number_of_days
 from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._files import Shapes
@@ -144,6 +145,10 @@ class Factorization(FactorRecommender):
         users.
     gain : {"value", "exp2", "one"}
         The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``, or 1.
+    half_life : float, str or None
+        The days, such as 30 or "30d", in which the weight of a pair falls by half in `fit`: from
+        its last event to the last event of the table, which must have times. Choose it by
+        `podium.tuning.search` with split="time".
     random_state : int
     eval_metric : str or Measure
         The measure on the `eval_set`.
@@ -191,6 +196,7 @@ class Factorization(FactorRecommender):
 
     makes_passes: ClassVar[bool] = True
     reads_gain: ClassVar[bool] = True
+    reads_times: ClassVar[bool] = True
     default_space: ClassVar[tuple[dict[str, Any], ...]] = _SPACE
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
@@ -219,6 +225,7 @@ class Factorization(FactorRecommender):
         "item_bias": _check.flag,
         "prior": check_prior,
         "gain": partial(_check.choice, options=_pairs.GAINS),
+        "half_life": number_of_days,
         "random_state": _check.seed,
         "patience": partial(_check.cutoff, required=False),
     }
@@ -242,6 +249,7 @@ class Factorization(FactorRecommender):
     item_bias: bool = True
     prior: float | str = "auto"
     gain: str = "value"
+    half_life: float | str | None = None
     random_state: int = 0
     eval_metric: str | Measure = "ndcg@10"
     patience: int | None = None
@@ -298,7 +306,9 @@ class Factorization(FactorRecommender):
         self.check()
         measure, patience = parse_relevance(self.eval_metric), self.patience
         executor, progress = or_threads(executor), or_silent(progress)
-        all_pairs = _pairs.with_others(_pairs.read(user_items, self.gain), seen)
+        half_life = number_of_days(self.half_life, "half_life")
+        all_pairs = _pairs.read(user_items, self.gain, half_life=half_life)
+        all_pairs = _pairs.with_others(all_pairs, seen)
         pairs = all_pairs.learned()
         settings = read_settings(self, DataSize.of(pairs))
         validation = None
