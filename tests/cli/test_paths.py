@@ -29,7 +29,7 @@ READ = {  # the files of a folder --spill-dir have names of their own
     "explain": {"truth", "run", "other_truth", "other_run"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
-    "recommend": {"model", "users", "allow", "deny"},
+    "recommend": {"model", "users", "allow", "deny", "fallback"},
     "estimate": {"files", "negatives_file", "seen"},
     "plan": {"negatives_file", "seen", "pilot"},
     "demo": {"out"},  # a folder, and nothing is read

@@ -14,9 +14,8 @@ import pytest
 from scipy import sparse
 
 from podium import data
-from podium.data.appending import append_run
 from podium.data.part_folder import PartFolder
-from podium.recommenders import Factorization
+from podium.recommenders import Factorization, ItemKNN, Popularity
 
 Run = Callable[..., Any]
 N_USERS, N_ITEMS = 30, 12
@@ -110,6 +109,30 @@ def test_unknown_users_are_left_out_and_told(podium: Run) -> None:
     assert set(pl.read_parquet("run.parquet")["user"]) == {"u1"}
 
 
+def test_fallback_serves_unknown_users_and_says_how_many(podium: Run, model: Factorization) -> None:
+    """The ids of strangers may also be texts where the model has numbers."""
+    assert model.user_labels_ is not None
+    pairs = model.user_items_.tocoo()
+    for kind, users in (("texts", model.user_labels_[pairs.row]), ("numbers", pairs.row)):
+        table = {"user": users, "item": pairs.col + 100}
+        Popularity().fit(table).save(f"popular-{kind}")
+        ItemKNN().fit(table).save(f"knn-{kind}")
+        Path("users.txt").write_text(f"{users[0]}\nx\ny\n")
+        done = podium(
+            *("recommend", f"knn-{kind}", "--users", "users.txt", "-k", "4", "-o", "run.csv"),
+            *("--fallback", f"popular-{kind}"),
+        )
+        assert f"2 of 3 users have no history in knn-{kind}; their lists are from pop" in done.err
+        known = ItemKNN().fit(table).recommend(users[:1], k=4)[0]
+        popular = Popularity().fit(table).recommend(["x"], k=4)[0]
+        wanted = np.concatenate([known, popular, popular]).ravel()
+        run = pl.read_csv("run.csv", schema_overrides={"user": pl.String})
+        assert run["item"].to_list() == wanted[wanted >= 0].tolist()
+        assert run["user"].unique(maintain_order=True).to_list() == [str(users[0]), "x", "y"]
+        alone = ("recommend", f"popular-{kind}", "--users", "users.txt", "-o", "alone.csv")
+        assert f"lists are from popular-{kind}" in podium(*alone).err
+
+
 def test_unknown_items_are_left_aside_and_told(podium: Run) -> None:
     Path("deny.txt").write_text("100\n999\nboots\n")
     done = podium("recommend", "model", "--deny", "deny.txt", "-o", "run.parquet")
@@ -133,16 +156,6 @@ def test_run_is_whole_or_not_at_all(podium: Run, name: str, before: str | None) 
     assert before is None or Path("run.trec").read_text() == before
 
 
-def test_pieces_of_a_trec_run_count_ranks_anew_for_each_user(tmp_path: Path) -> None:
-    with append_run(tmp_path / "run.trec") as append:
-        append({"user": [], "item": [], "score": np.empty(0)})
-        append({"user": [4, 4, 2], "item": [1, 2, 3], "score": np.array([2.0, 1.0, 0.1])})
-        append({"user": [3], "item": [9], "score": np.array([1e-300])})
-    assert (tmp_path / "run.trec").read_text() == (
-        "4 Q0 1 1 2.0 podium\n4 Q0 2 2 1.0 podium\n2 Q0 3 1 0.1 podium\n3 Q0 9 1 1e-300 podium\n"
-    )
-
-
 REFUSED = """
 --users numbers.csv | numbers.csv u0
 --users items.csv | items.csv user
@@ -153,6 +166,8 @@ REFUSED = """
 --users none.txt | none.txt
 --allow strangers.txt | '--allow strangers.txt' u1 100
 --allow items.csv --deny items.csv | --allow --deny
+--fallback model | --fallback 'a Factorization'
+--fallback other | --fallback 'other has 1 and model has 12'
 -k 0 | -k
 -o run.xls | --out run.xls
 -o none/run.csv | none
@@ -163,6 +178,7 @@ def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
     rows = "".join(f"{u},{i},{i % 2},{i}.25\n" for u in range(3) for i in range(6))
     Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
     assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
+    Popularity().fit({"user": ["u1"], "item": [100]}).save("other")
     Path("strangers.txt").write_text("u1\nu99\nu98\n")
     Path("numbers.csv").write_text("user\n3\n")
     Path("items.csv").write_text("item\n100\n101\n")

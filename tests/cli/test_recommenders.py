@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import polars as pl
 import pytest
 
 from podium import recommenders
-from podium.data.part_folder import PartFolder
 from podium.errors import warn
 
 Run = Callable[..., Any]
@@ -76,6 +74,26 @@ def test_low_values_are_neither_learned_nor_recommended(
     assert shown.isdisjoint(known.select("userId", "movieId").rows())
 
 
+def test_days_are_chosen_and_printed(podium: Run, pairs: pl.DataFrame) -> None:
+    rng = np.random.default_rng(1)
+    day = pl.Series(np.sort(rng.integers(0, 99, pairs.height)))
+    table = pairs.with_columns(movieId=day // 20 * 3 + pairs["movieId"] % 5, at=day * 86_400)
+    table.write_csv("timed.csv")
+    named = ("--column", "timestamp=at", "--out", "model")
+    done = podium("train", "timed.csv", "--model", "recent", *named)
+    library = recommenders.Recent().fit(table.rename({"at": "time"}))
+    assert f"podium: window={library.window_:g}: chosen on the last tenth" in done.err
+    assert np.array_equal(recommenders.load("model").scores(), library.scores())
+    options = ("--tune", "--split", "time", "--grid", "half_life=none,5", *named)
+    done = podium("train", "timed.csv", "--model", "ease", "--l2", "9", *options)
+    assert "best half_life=5" in done.err
+    (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
+    assert podium(*shlex.split(line)).status == 0
+    assert recommenders.load("model").get_params()["half_life"] == 5
+    once = podium("train", "timed.csv", "--model", "recent", "--gain", "one", "--out", "model")
+    assert "all events count alike, because DATA has no times" in once.err
+
+
 def test_factorize_names_the_command_that_took_its_place(podium: Run) -> None:
     done = podium("factorize", "pairs.csv", "--factors", "4", "--out", "model")
     assert (done.status, Path("model").exists()) == (2, False)
@@ -135,6 +153,11 @@ REFUSED = """
 --patience 3 | --patience --valid
 --budget 3 | --budget --tune
 --valid-share 0.1 | --valid-share --tune
+--split time | --split --tune
+--tune --split users | --split users
+--tune --split time | --split
+--column timestamp=value | '--column timestamp' half_life
+--model recent --set window=0 | window
 --tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
 --tune --grid gain=one | --grid gain --gain
 --tune --l2 3 --grid l2=1,2 | --grid l2
@@ -188,10 +211,8 @@ def test_search_tries_both_weights_and_can_be_repeated(
     before = Path("model").read_bytes()
     assert podium(*shlex.split(line)).status == 0
     assert Path("model").read_bytes() == before
-    for fixed in ("value", "one"):
-        assert podium(*argv, "--gain", fixed, "--tune-table", "t.csv").status == 0
-        assert "gain" not in pl.read_csv("t.csv").columns
-        assert recommenders.load("model").get_params()["gain"] == fixed
+    assert podium(*argv, "--gain", "one", "--tune-table", "t.csv").status == 0
+    assert "gain" not in pl.read_csv("t.csv").columns
 
 
 def test_search_says_why_candidates_failed(podium: Run) -> None:
@@ -216,31 +237,3 @@ def test_refused_lists_leave_nothing(podium: Run, out: str) -> None:
     done = podium("recommend", "model", "--deny", "events.csv", "--out", out)
     assert "--deny" in done.message
     assert sorted(Path().iterdir()) == there
-
-
-def test_error_of_a_later_part_keeps_finished_parts() -> None:
-    with suppress(KeyboardInterrupt), PartFolder(Path("lists"), {"k": 1}) as folder:
-        folder.write(0, {"user": [1], "item": [2]})
-        raise KeyboardInterrupt
-    with suppress(ValueError), PartFolder(Path("lists"), {"k": 1}) as folder:
-        assert folder.has(0)
-        raise ValueError("later")
-    with PartFolder(Path("lists"), {"k": 1}) as folder:
-        assert folder.has(0)
-    assert [path.name for path in Path("lists").iterdir()] == ["part-00000.parquet"]
-
-
-@pytest.mark.parametrize(
-    ("options", "weights"),
-    [
-        (("--model", "ease"), {1.0, 3.0}),
-        (("--model", "ease", "--gain", "one"), {1.0}),
-        (("--model", "ease", "--gain", "exp2"), {1.0, 7.0}),
-    ],
-)
-def test_weight_of_a_repeated_pair(
-    podium: Run, options: tuple[str, ...], weights: set[float]
-) -> None:
-    done = podium("train", "events.csv", "--out", "model", *options)
-    assert "25 % of the pairs occur more than once" in done.err
-    assert set(recommenders.load("model").seen_weights_.tolist()) == weights

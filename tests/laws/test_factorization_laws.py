@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from podium.executors import Threads
 from podium.recommenders import Factorization
@@ -106,28 +106,6 @@ def test_calls_share_nothing_but_what_they_are_given(changes: dict[str, Any]) ->
     likes = _likes()
     expected = _bits(_model(**changes).fit(likes, executor=Threads(1)))
     assert _bits(_model(**changes).fit(likes, executor=_Lazy(1))) == expected
-
-
-def test_refit_gives_the_same_bits_and_another_seed_others() -> None:
-    likes = _likes()
-    first = _bits(_model().fit(likes))
-    assert _bits(_model().fit(likes)) == first
-    assert _bits(_model(random_state=8).fit(likes)) != first
-
-
-def test_order_and_form_of_interactions_do_not_matter() -> None:
-    likes = coo_array(_likes())
-    order = np.random.default_rng(1).permutation(likes.nnz)
-    shuffled = coo_array(
-        (likes.data[order], (likes.row[order], likes.col[order])), shape=likes.shape
-    )
-    columns = {"user": likes.row[order], "item": likes.col[order], "value": likes.data[order]}
-    expected = _model().fit(likes)
-    assert _bits(_model().fit(shuffled)) == _bits(expected)
-    from_table = _model().fit(columns)  # user 3 has no pair, so a table does not contain it
-    assert from_table.user_labels_ is not None
-    assert from_table.user_labels_.tolist() == np.unique(likes.row).tolist()
-    assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(from_table)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
-from threadpoolctl import threadpool_limits
 
 from podium.catalogue import ScoreFunction, rank_all, rank_blocks, target_ranks, top_k
 from podium.catalogue.source import Source, read_matrix
@@ -108,14 +107,6 @@ REPEATED = csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), sha
 def test_bad_scores_and_truth_are_refused_before_anything_is_ranked(call: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         call()
-
-
-def test_bad_score_is_named_by_the_user_of_the_whole_matrix() -> None:
-    scores = changed(np.nan, 8, 3, (10, 4))
-    blocks = rank_blocks(scores, csr_array((10, 4)), depth=1, block_size=3)
-    assert [next(blocks).n_groups, next(blocks).n_groups] == [3, 3]
-    with pytest.raises(ArgumentError, match="user 8 and item 3"):
-        list(blocks)
 
 
 # The best items
@@ -260,17 +251,6 @@ def test_function_ranks_as_its_matrix_does(
     assert found.tolist() == target_ranks(GRID, LIKED, **options).tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_function_has_the_top_of_its_matrix(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Source, "block_size", 6)
-    scores = GRID.astype(np.float32)
-    items, best = top_k(function(scores, dtype=dtype), 4, exclude=HIDDEN)
-    wanted, values = top_k(scores, 4, exclude=HIDDEN)
-    assert items.tolist() == wanted.tolist()
-    assert best.tolist() == values.tolist()
-    assert best.dtype == dtype
-
-
 def test_function_is_called_with_consecutive_users_once_and_never_with_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -345,15 +325,6 @@ def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
     for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
         alone = top_k((users[part], items), 10, exclude=seen[part])
         assert same(alone, (ranked[part], best[part]))
-
-
-def test_threads_of_the_matrix_product_change_nothing() -> None:
-    users, items = drawn(300, 2_000)
-    with threadpool_limits(1):
-        expected = top_k((users, items), 10)
-    for threads in (2, 4):
-        with threadpool_limits(threads):
-            assert same(top_k((users, items), 10), expected)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 60, 61])

@@ -71,20 +71,11 @@ def test_model_of_a_table_uses_its_ids() -> None:
         model.fold_in({"user": ["z"], "item": [99]})
 
 
-def test_weights_have_no_unit_and_no_pairs_at_zero() -> None:
+def test_weights_have_no_unit() -> None:
     likes = _tastes()
     doubled = _fitted().user_factors_
     same = Factorization(8, n_epochs=60, random_state=1).fit(4 * likes, executor=ONE)
     assert same.user_factors_.tobytes() == doubled.tobytes()
-    zero = coo_array(
-        (np.append(likes.data, 0.0), (np.append(likes.tocoo().row, 0), np.append(likes.indices, 1)))
-    )
-    assert _bits(zero) == _bits(likes)
-
-
-def _bits(likes: Any, **changes: Any) -> bytes:
-    model = Factorization(4, n_epochs=2, **changes).fit(likes, executor=ONE)
-    return model.user_factors_.tobytes()
 
 
 def _held_out() -> tuple[csr_array[Any], csr_array[Any]]:
@@ -191,17 +182,6 @@ def test_fit_that_could_not_learn_is_refused(params: Any, likes: Any, named: str
         model = EASE()
     with pytest.raises(ArgumentError, match=named):
         model.fit(likes)
-
-
-@pytest.mark.parametrize("executor", ["ray", 2, Threads])
-def test_invalid_executor_is_refused(executor: Any) -> None:
-    with raises(ArgumentError, "executor"):
-        Factorization(2).fit(_tastes(), executor=executor)
-
-
-def test_changed_parameters_do_not_change_the_width_of_folded_users() -> None:
-    model = _fitted().set_params(n_factors=1)
-    assert model.fold_in(_tastes(), executor=ONE).shape == (40, 8)
 
 
 def test_interrupted_copy_of_the_best_pass_leaves_the_one_before(

@@ -12,11 +12,10 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
-from tests.raised import raises
 
 import podium
 from podium._arrays import read_arrays, with_digest, write_arrays
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import DataError
 from podium.executors import Threads
 from podium.metrics import parse
 from podium.recommenders import Factorization, Popularity, load
@@ -190,14 +189,6 @@ def test_resumed_fit_that_had_ended_is_unchanged(tmp_path: Path) -> None:
     )
     assert _bits(resumed) == _bits(ended)
     assert (resumed.stop_reason_, resumed.n_epochs_) == ("patience", ended.n_epochs_)
-
-
-def test_resume_without_a_file_warns_and_starts_from_the_first_pass(tmp_path: Path) -> None:
-    with pytest.warns(PodiumWarning):
-        model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
-    assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
-    with raises(ArgumentError, "resume", "checkpoint"):
-        _model().fit(_likes(), resume=True)
 
 
 def test_checkpoint_of_another_fit_or_version_is_refused(

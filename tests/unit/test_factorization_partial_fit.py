@@ -107,14 +107,6 @@ def test_new_users_without_a_pair_get_the_mean_direction_of_cosines() -> None:
     np.testing.assert_allclose(scores, wanted, rtol=1e-6)
 
 
-def test_model_that_was_never_fitted_is_fitted() -> None:
-    likes = csr_array(_tastes())
-    first = _model().partial_fit(likes, executor=ONE)
-    assert (
-        first.item_factors_.tobytes() == _model().fit(likes, executor=ONE).item_factors_.tobytes()
-    )
-
-
 @pytest.mark.parametrize(
     ("known", "new", "options"),
     [

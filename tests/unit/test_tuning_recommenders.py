@@ -232,21 +232,6 @@ def test_failures_and_warnings_are_listed_with_their_reasons(tmp_path: Path) -> 
     assert found.table["warning"] == ["Steps diverged."] * 2
 
 
-def test_progress_ends_at_its_total() -> None:
-    calls: list[tuple[int, int, str]] = []
-
-    def note(done: int, total: int, text: str) -> None:
-        calls.append((done, total, text))
-
-    for options in ({}, {"n_trials": 4}, {"n_trials": 2, "budget": 100.0}):
-        calls.clear()
-        found = search(progress=note, **options)
-        done, total, text = calls[-1]
-        assert done == total
-        assert text == f"best ndcg@10 {found.best.mean:.4f}"
-        assert [call[0] for call in calls] == sorted(call[0] for call in calls)
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
