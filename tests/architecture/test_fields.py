@@ -18,15 +18,11 @@ READERS = {
     "evaluation/same_lists.py evaluation/unjudged.py",
     "min_relevance": "data/lists.py decide/audit/reading.py",
     **dict.fromkeys(
-        ("low_grades", "ties", "unretrieved", "single_precision", "score_above"), "data/lists.py"
+        ("low_grades", "ties", "missing", "unjudged", "unretrieved", "single_precision"),
+        "data/lists.py",
     ),
-    "missing": "data/lists.py evaluation/in_buckets.py evaluation/of_part.py",
-    "unjudged": "data/lists.py data/unjudged.py decide/gate.py evaluation/of_part.py "
-    "evaluation/several_runs.py",
-    "n_items": "data/lists.py evaluation/of_part.py",
-    "ties_seed": "data/lists.py",
-    "undefined": "evaluation/evaluation.py evaluation/from_runs.py "
-    "evaluation/of_part.py evaluation/unjudged.py",
+    **dict.fromkeys(("score_above", "n_items", "ties_seed"), "data/lists.py"),
+    "undefined": "evaluation/evaluation.py",
     "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py "
     "evaluation/users.py",
     "weight": "decide/rules.py evaluation/users.py",
@@ -80,5 +76,5 @@ def _is_value(node: ast.expr, values: set[str]) -> bool:
         return True
     if made == "replace":
         return _is_value(node.args[0], values)
-    makers = (".conventions", ".replace", ".task", ".with_absent")
+    makers = (".conventions", ".replace", ".task")
     return made.endswith(makers) and _is_value(node.func.value, values)  # type: ignore[attr-defined]

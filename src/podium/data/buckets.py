@@ -3,29 +3,21 @@
 A bucket holds all rows of its users. Users with integer ids are divided into ranges of ids, so
 that the ids of a bucket are dense, and a row group whose statistics lie in a range is read from
 its file. Users with text ids are divided by their hash. All other rows go through spill files.
+Tables that fit in memory are a single part.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.bucket_rows import (
-    BucketRows,
-    SpillTask,
-    bucket_keys,
-    divided,
-    shown,
-    spill_folder,
-    write_rows,
-)
 from podium.data.columns import RUN, TRUTH
 from podium.data.convert import Ids
 from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
@@ -33,7 +25,8 @@ from podium.data.lists import Whole
 from podium.data.opened import Tables
 from podium.data.parts import Block, stored_table
 from podium.data.runs import read_run, read_truth
-from podium.data.sides import Grades, Side
+from podium.data.sides import Ranges, Side, StoredSide, side_of
+from podium.data.spill import SpillFile, shown, spill_folder
 from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError, arg
 
@@ -43,62 +36,92 @@ _CACHED = 1 << 26  # bytes that measuring a bucket takes, so that rows in random
 _HIGHEST = np.iinfo(np.int64).max
 
 
+class InMemory:
+    """Whole tables as the only part of their users."""
+
+    whole = None
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, buckets: Iterable[int] | None = None
+    ) -> Iterator[Any]:
+        """Yield the result of a function of the truth and the runs, which are still to be read."""
+        del buckets
+        yield function(read_truth(self._tables.truth), self._tables.runs, *shared)
+
+    def progressed(self, n_done: int) -> None:
+        """Report nothing."""
+
+    def refuse_scattered(self, users: Iterable[Sequence[Any]]) -> None:
+        """Do nothing."""
+
+
 class Buckets:
-    """The truth and the runs, divided by their users.
+    """A truth and its runs, divided by their users.
 
     Attributes
     ----------
     n_buckets : int
-    truth : Side
-    runs : dict of str to Side
-    grades : Grades
-        The relevances of the whole truth.
+    whole : Whole
+        The facts of the whole tables that the lists of a bucket depend on.
+    n_bytes : int
+        The size of the tables on disk in memory.
     """
 
-    def __init__(self, truth: Side, runs: dict[str, Side], storage: Storage) -> None:
-        self.truth, self.runs, self.storage = truth, runs, storage
-        self._sides = [truth, *runs.values()]
-        self.grades = Grades.of(truth)
-        self.n_rows = sum(side.n_rows for side in self._sides)
-        self.rows = BucketRows(
-            self._sides, list(runs), any(side.has_text_users for side in self._sides)
-        )
+    n_buckets = 0
+    _n_spilled = 0
 
-    @property
-    def whole(self) -> Whole:
-        """The facts of the whole tables that the join of a bucket depends on."""
-        return Whole(self.grades.lowest, grades=self.grades.distinct)
+    def __init__(self, tables: Tables, storage: Storage) -> None:
+        truth = side_of(tables.truth, TRUTH, read_truth)
+        self._runs = list(tables.runs)
+        self._sides = [truth, *(side_of(run, RUN, read_run) for run in tables.runs.values())]
+        self._storage = storage
+        self._n_rows = sum(side.n_rows for side in self._sides)
+        self.n_bytes = sum(side.n_bytes for side in self._sides)
+        grades = truth.grades()
+        self.whole = Whole(float(grades.min(initial=np.inf)), grades=grades)
 
-    @property
-    def user_name(self) -> str:
-        """The name of the truth's column of users."""
-        return self.truth.by_role["user"] if self.truth.stored else self.truth.table.origin.user
+    def map(
+        self, function: Callable[..., Any], *shared: Any, buckets: Iterable[int] | None = None
+    ) -> Iterator[Any]:
+        """Yield the results of a function of the truth and the runs of each bucket, in order."""
+        numbers = range(self.n_buckets) if buckets is None else buckets
+        tables = self._sides, self._runs
+        return self._storage.executor.map(_of_bucket, numbers, *tables, function, *shared)
+
+    def progressed(self, n_done: int) -> None:
+        """Report that some buckets are done."""
+        n_rows = self._n_rows * n_done // self.n_buckets
+        total = self._n_spilled + self._n_rows
+        self._storage.progress(self._n_spilled + n_rows, total, "measuring")
 
     def match_files(self) -> None:
         """Let each bucket be the files of one number."""
-        files_of_sides = [s.stored.files if s.stored is not None else [] for s in self._sides]
-        first = len(files_of_sides[0])
-        for side, files in zip(self._sides, files_of_sides, strict=True):
-            if len(files) != first or not first:
+        truth = self._sides[0]
+        first = len(truth.files)
+        for side in self._sides:
+            if len(side.files) != first or not isinstance(side, StoredSide):
                 raise ArgumentError(
                     f"{arg.grouped(True)} requires folders with the same number of files, whose "
-                    f"i-th files contain the same users, but {self.truth.name} has {first} and "
-                    f"{side.name} has {len(files)}. Leave it out."
+                    f"i-th files contain the same users, but {truth.name} has {first} and "
+                    f"{side.name} has {len(side.files)}. Leave it out."
                 )
-            blocks = side.stored_on_disk.blocks()
-            self.rows.direct.append([[b for b in blocks if b.file == file] for file in files])
-            self.rows.spilled.append([])
+            side.group()
         self.n_buckets = first
 
-    def refuse_scattered(self, users: Sequence[Sequence[Ids]]) -> None:
-        """Raise if a user is in files of two numbers, with the users of each side and bucket.
+    def refuse_scattered(self, users: Iterable[Sequence[Any]]) -> None:
+        """Raise if the caller's files have a user in two buckets, with the users of each bucket.
 
         Raises
         ------
         DataError
             If there is one. The message has the numbers of two files.
         """
-        of_bucket = [distinct_ids(joined_ids(parts)) for parts in zip(*users, strict=True)]
+        if not self._storage.grouped:
+            return
+        of_bucket = [distinct_ids(joined_ids([*map(_ids, tables)])) for tables in users]
         codes, names = codes_of(joined_ids(of_bucket))
         repeated = first_repeated(codes)
         if repeated is None:
@@ -113,76 +136,44 @@ class Buckets:
 
     def divide(self, n_buckets: int, stack: ExitStack) -> None:
         """Find the ranges of users, and write the rows that their files do not keep together."""
-        bounds = self._ranges(n_buckets)
-        n_cached = math.ceil(_COPIES * sum(side.n_bytes for side in self._sides) / _CACHED)
-        if n_cached > n_buckets and self._n_scattered(bounds) > self.n_rows / 2:
-            bounds = self._ranges(min(n_cached, _MOST))
-        self.rows.bounds, self.n_buckets = bounds, bounds.size + 1
-        others = [self._place(side) for side in self._sides]
+        ranges = self._ranges(n_buckets)
+        n_cached = math.ceil(_COPIES * self.n_bytes / _CACHED)
+        if n_cached > n_buckets and self._n_scattered(ranges) > self._n_rows / 2:
+            ranges = self._ranges(min(n_cached, _MOST))
+        self.n_buckets = ranges.bounds.size + 1
+        others = [(side, side.place(ranges)) for side in self._sides]
         n_bytes = sum(
-            side.n_bytes * _sum_rows(blocks) // max(side.n_rows, 1)
-            for side, blocks in zip(self._sides, others, strict=True)
+            side.n_bytes * _sum_rows(blocks) // max(side.n_rows, 1) for side, blocks in others
         )
-        if any(others):
-            folder = stack.enter_context(spill_folder(self.storage.spill_dir, n_bytes))
-            self._spill(folder, others)
+        if any(blocks for _, blocks in others):
+            folder = stack.enter_context(spill_folder(self._storage.spill_dir, n_bytes))
+            self._spill(folder, ranges, [blocks for _, blocks in others])
 
-    def _place(self, side: Side) -> list[Block]:
-        """Divide the rows of a side that are in memory or in narrow blocks; return the others."""
-        bounds, others = self.rows.bounds, list[Block]()
-        frames: list[list[pl.DataFrame]] = [[] for _ in range(self.n_buckets)]
-        direct: list[list[Block]] = [[] for _ in range(self.n_buckets)]
-        if side.stored is None:
-            keys = bucket_keys(side.table.user, self.rows.is_text)
-            for bucket, of_bucket in divided(side.rows(), keys, bounds):
-                frames[bucket].append(of_bucket)
-            side.clear()
-        for block in self._blocks(side):
-            span = self._span(block, bounds)
-            for bucket in span:
-                direct[bucket].append(block)
-            if not span:
-                others.append(block)
-        self.rows.frames.append(frames)
-        self.rows.direct.append(direct)
-        self.rows.spilled.append([])
-        return others
-
-    def _blocks(self, side: Side) -> list[Block]:
-        blocks = [] if side.stored is None else side.stored.blocks(side.by_role["user"])
-        return [block for block in blocks if block.n_rows]
-
-    def _span(self, block: Block, bounds: NDArray[np.int64]) -> range:
-        """Return the buckets for which a block is read from its file: at most two, or none."""
-        if block.low is None or block.high is None or self.rows.is_text:
-            return range(0)
-        first, last = np.searchsorted(bounds, [block.low, block.high], side="right").tolist()
-        return range(first, last + 1) if last <= first + 1 else range(0)
-
-    def _n_scattered(self, bounds: NDArray[np.int64]) -> int:
+    def _n_scattered(self, ranges: Ranges) -> int:
         """Return the number of rows that need spill files."""
-        blocks = [block for side in self._sides for block in self._blocks(side)]
-        return _sum_rows([block for block in blocks if not self._span(block, bounds)])
+        blocks = [block for side in self._sides for block in side.blocks()]
+        return _sum_rows([block for block in blocks if not ranges.span(block)])
 
-    def _spill(self, folder: Path, others: list[list[Block]]) -> None:
+    def _spill(self, folder: Path, ranges: Ranges, others: list[list[Block]]) -> None:
         """Write blocks to spill files, several at a time."""
         tasks = [
-            SpillTask(number, blocks, folder / f"{number}-{place}")
+            (number, blocks, folder / f"{number}-{place}")
             for number, side_blocks in enumerate(others)
             for place, blocks in enumerate(self._pieces(self._sides[number], side_blocks))
         ]
-        self.n_spilled = sum(task.n_rows for task in tasks)
-        n_done, total = 0, self.n_spilled + self.n_rows
-        written = self.storage.executor.map(write_rows, tasks, self.rows)
-        for task, file in zip(tasks, written, strict=True):
-            self.rows.spilled[task.side].append(file)
-            n_done += task.n_rows
-            self.storage.progress(n_done, total, "dividing")
+        self._n_spilled = sum(_sum_rows(blocks) for _, blocks, _ in tasks)
+        n_done, total = 0, self._n_spilled + self._n_rows
+        written = self._storage.executor.map(_spilled, tasks, self._sides, ranges)
+        for (number, blocks, _), file in zip(tasks, written, strict=True):
+            side: Any = self._sides[number]
+            side.spilled.append(file)
+            n_done += _sum_rows(blocks)
+            self._storage.progress(n_done, total, "dividing")
 
     def _pieces(self, side: Side, blocks: list[Block]) -> list[list[Block]]:
         """Divide blocks into consecutive pieces, so that those in work take little memory."""
         width = side.n_bytes / max(side.n_rows, 1)
-        room = self.storage.memory / (4 * _COPIES * self.storage.executor.n_workers)
+        room = self._storage.memory / (4 * _COPIES * self._storage.executor.n_workers)
         pieces: list[list[Block]] = []
         n_rows = math.inf
         for block in blocks:
@@ -193,22 +184,42 @@ class Buckets:
             n_rows += block.n_rows
         return pieces
 
-    n_spilled = 0
-    n_buckets = 0
-
-    def _ranges(self, n_buckets: int) -> NDArray[np.int64]:
-        """Return the bounds of ranges with about equally many rows."""
+    def _ranges(self, n_buckets: int) -> Ranges:
+        """Return ranges with about equally many rows."""
         shares = np.arange(1, n_buckets) / n_buckets
-        if self.rows.is_text:
-            return (shares * float(_HIGHEST)).astype(np.int64)
+        if any(side.has_text_users for side in self._sides):
+            return Ranges((shares * float(_HIGHEST)).astype(np.int64), is_text=True)
         samples = [side.sample() for side in self._sides]
         users = np.concatenate([sampled for sampled, _ in samples])
         weights = np.concatenate([np.full(sampled.size, w) for sampled, w in samples])
         order = np.argsort(users, kind="stable")
         users, reached = users[order], np.cumsum(weights[order])
         if not reached.size:
-            return np.empty(0, np.int64)
-        return np.unique(users[np.searchsorted(reached, shares * reached[-1])])
+            return Ranges(np.empty(0, np.int64), is_text=False)
+        bounds = users[np.searchsorted(reached, shares * reached[-1])]
+        return Ranges(np.unique(bounds), is_text=False)
+
+
+Parts: TypeAlias = InMemory | Buckets
+
+
+def _of_bucket(
+    bucket: int, sides: list[Side], runs: list[str], function: Callable[..., Any], *shared: Any
+) -> Any:
+    truth, *tables = [side.of_bucket(bucket) for side in sides]
+    return function(truth, dict(zip(runs, tables, strict=True)), *shared)
+
+
+def _ids(labels: Any) -> Ids:
+    return (
+        labels if isinstance(labels, pl.Series) or labels.dtype.kind == "i" else pl.Series(labels)
+    )
+
+
+def _spilled(task: tuple[int, list[Block], Path], sides: list[Side], ranges: Ranges) -> SpillFile:
+    number, blocks, path = task
+    side: Any = sides[number]
+    return side.spill(blocks, path, ranges)
 
 
 def _sum_rows(blocks: list[Block]) -> int:
@@ -216,8 +227,8 @@ def _sum_rows(blocks: list[Block]) -> int:
 
 
 @contextmanager
-def in_buckets(tables: Tables, storage: Storage) -> Generator[Buckets | None]:
-    """Yield the buckets of a truth and its runs, or None if they fit in memory.
+def in_parts(tables: Tables, storage: Storage) -> Generator[Parts]:
+    """Yield a truth and its runs in parts: buckets, or whole tables if they fit in memory.
 
     Parameters
     ----------
@@ -232,17 +243,14 @@ def in_buckets(tables: Tables, storage: Storage) -> Generator[Buckets | None]:
         If grouped=True, and the tables are not folders with equally many files.
     """
     if not is_large(tables, storage):
-        yield None
+        yield InMemory(tables)
         return
-    truth = Side(tables.truth, TRUTH, read_truth)
-    runs = {name: Side(run, RUN, read_run) for name, run in tables.runs.items()}
-    need = _COPIES * sum(side.n_bytes for side in (truth, *runs.values()))
     with ExitStack() as stack:
-        buckets = Buckets(truth, runs, storage)
+        buckets = Buckets(tables, storage)
         if storage.grouped:
             buckets.match_files()
         else:
-            buckets.divide(n_buckets_for(need, storage), stack)
+            buckets.divide(n_buckets_for(_COPIES * buckets.n_bytes, storage), stack)
         yield buckets
 
 

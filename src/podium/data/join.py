@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium import _check
 from podium.data.convert import one_chunk
-from podium.data.ids import Shared, compared, share
-from podium.data.overlap import CommonIds, Side, check_common
+from podium.data.ids import Shared, compared, distinct_ids, share
+from podium.data.overlap import CommonIds, PartIds, Side, check_ids, common_ids
 from podium.data.runs import Run, Truth
-from podium.errors import ArgumentError, arg
 from podium.groups import Groups, find
 from podium.types import Labels, Mask
 
@@ -83,22 +81,27 @@ class Join:
         ArgumentError
             If `all_users`, and the run lacks users.
         """
-        users = replace(self.users, left=self.truths.labels, right=self.runs.labels)
-        check_common(users, "user", *self._sides("user"))
-        if all_users:
-            self.refuse_absent()
-        return check_common(self.items, "item", *self._sides("item"))
+        sides = self._sides("user"), self._sides("item")
+        return check_ids(self._distinct_users(), self.items, *sides, all_users=all_users)
+
+    def part_ids(self) -> PartIds:
+        """Return the ids of both tables, if these are some users of larger ones."""
+        ids = self.users.ids
+        common = common_ids(self._distinct_users())
+        return PartIds(
+            (self.truth.name, self.run.name),
+            ("item" in self.truth.whole, "item" in self.run.whole),
+            common.both.size,
+            ([ids(common.left)], [ids(common.right)]),
+            (distinct_ids(self.truth.item), distinct_ids(self.run.item)),
+        )
+
+    def _distinct_users(self) -> Shared:
+        return replace(self.users, left=self.truths.labels, right=self.runs.labels)
 
     def _sides(self, kind: Literal["user", "item"]) -> tuple[Side, Side]:
         left, right = compared(self.truth, self.run, kind)
         return Side("the truth", self.truth.name, left), Side("the run", self.run.name, right)
-
-    def refuse_absent(self) -> None:
-        """Raise if the run lacks users of the truth."""
-        is_absent = find(self.runs.labels, self.truths.labels) < 0
-        if is_absent.any():
-            first = self.users.label(self.truths.labels[is_absent.argmax()])
-            raise missing_users(self.run.name, int(is_absent.sum()), is_absent.size, first)
 
     @property
     def keeps_rows(self) -> bool:
@@ -115,11 +118,3 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
         return labels
     numbers = pl.Series(labels).str.strip_suffix(".0").cast(pl.Int64)  # "7.0" as it is written
     return one_chunk(numbers)
-
-
-def missing_users(run: str, n_missing: int, n_users: int, first: Any) -> ArgumentError:
-    """Return the error for users of the truth that the run lacks."""
-    return ArgumentError(
-        f"{run} lacks {n_missing} of {n_users} users, first {_check.label(first)}. Pass "
-        f"{arg.missing('zero')} to score them 0, or {arg.missing('skip')} to leave them out."
-    )

@@ -7,9 +7,9 @@ rows (single_precision, ties, ties_seed). All of them are read here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from podium.data.columns import threshold
 from podium.data.convert import Ids
 from podium.data.ids import compared, joined_ids, share
 from podium.data.join import Join
-from podium.data.overlap import MIN_SHARE, Side, check_common
+from podium.data.overlap import MIN_SHARE, PartIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.data.sample_signs import SampleSigns
 from podium.errors import ArgumentError, DataError, arg
@@ -55,6 +55,65 @@ class Whole:
     lists_whole: bool = True
     grades: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
+    @classmethod
+    def stated(
+        cls, truth: Truth, conventions: Conventions, lowest: float, lists_whole: bool | None
+    ) -> Whole:
+        """Return the facts that a caller states who has some users, `truth`, of larger tables.
+
+        Raises
+        ------
+        ArgumentError
+            If `lowest` is wrong, or `lists_whole` is missing, but matters.
+        """
+        lowest = _check.number(lowest, "lowest", low=0.0)
+        lowest_here = truth.relevance.min(initial=np.inf)
+        if lowest_here < lowest:
+            raise ArgumentError(
+                f"lowest must be the smallest relevance of the whole truth, got {lowest:g}, but a "
+                f"user has {lowest_here:g}."
+            )
+        can_be_whole = lowest < threshold_of(truth, conventions) and conventions.n_items is None
+        if can_be_whole and lists_whole is None and conventions.missing == "zero":
+            raise ArgumentError(
+                f"lists_whole is required with {arg.missing('zero')} and lowest={lowest:g}. Pass "
+                "True if each list of the run has exactly the items of the truth for its user, "
+                "otherwise False."
+            )
+        return cls(lowest, lists_whole=can_be_whole and bool(lists_whole))
+
+
+class OfSome(NamedTuple):
+    """What the lists of some users state of the lists of all users.
+
+    Attributes
+    ----------
+    signs : SampleSigns
+    first_short : label or None
+        The first user whose list does not contain exactly the truth's items.
+    has_absent : bool
+        Whether a user has no list, which counts as the worst one.
+    all_users : bool
+        Whether a user without a list is an error.
+    """
+
+    signs: SampleSigns
+    first_short: Any
+    has_absent: bool
+    all_users: bool
+
+    @property
+    def has_whole_absent(self) -> bool:
+        """Whether absent lists were taken for whole, as all other lists of these users are."""
+        return self.has_absent and self.first_short is None
+
+
+def check_some(parts: Sequence[OfSome | None], ids: PartIds) -> None:
+    """Check the lists and the ids of all users as those of whole tables, given all parts."""
+    known = [part for part in parts if part is not None]
+    n_items = ids.check(all_users=known[0].all_users)
+    SampleSigns.joined(part.signs for part in known).warn(n_items, ids.names[1])
+
 
 @dataclass(frozen=True, eq=False)
 class Listed:
@@ -79,6 +138,8 @@ class Listed:
     @classmethod
     def joined(cls, parts: list[Listed]) -> Listed:
         """Return the items of all users, given those of disjoint parts of them, in any order."""
+        if len(parts) == 1:
+            return parts[0]
         labels = np.concatenate([part.groups.labels for part in parts])
         offsets = row_offsets(np.concatenate([part.groups.sizes for part in parts]))
         item = joined_ids([part.item for part in parts])
@@ -111,6 +172,8 @@ class Lists:
     _score: PerRow
     _only_listed: bool
     """Whether relevant items that a list lacks do not count."""
+    _all_users: bool
+    """Whether a user without a list is an error."""
 
     @classmethod
     def of(
@@ -132,7 +195,8 @@ class Lists:
         conventions : Conventions
         whole : Whole, optional
             The facts of the whole tables, if these are some of their users. What whole tables are
-            checked for (users and items in common, signs of samples) is then left to the caller.
+            checked for (users and items in common, missing users, signs of samples) is then left to
+            the caller, who has `part_ids` and `of_some`; missing users are left out.
         measures : iterable of Measure
             The measures of these lists. Judged items are marked only if one reads them.
         with_items : bool
@@ -146,11 +210,8 @@ class Lists:
         run = in_precision(run, conventions, has_rows=whole is None)
         threshold_of(truth, conventions)  # or raise, before ids are compared
         join = Join.of(truth, run)
-        all_users, n_items = conventions.missing == "error", 0
-        if whole is None:
-            n_items = join.check(all_users=all_users).n_right
-        elif all_users:
-            join.refuse_absent()
+        all_users = conventions.missing == "error"
+        n_items = join.check(all_users=all_users).n_right if whole is None else 0
         mark_judged = any(measure.metric.judgements for measure in measures)
         rows = Rows.of(join, conventions, whole, with_items=with_items, mark_judged=mark_judged)
         item, score = NOTHING, np.empty(0)
@@ -163,7 +224,23 @@ class Lists:
         grades = None
         if conventions.unjudged == "bounds":
             grades = np.unique(truth.relevance) if whole is None else whole.grades
-        return cls(ranking, grades, rows.join, item, score, conventions.unretrieved == "drop")
+        only_listed = conventions.unretrieved == "drop"
+        return cls(ranking, grades, rows.join, item, score, only_listed, all_users)
+
+    def part_ids(self) -> PartIds:
+        """Return the ids of both tables, if these are some users of larger ones."""
+        return self._join.part_ids()
+
+    def of_some(self) -> OfSome:
+        """Return what the lists of these users state of those of all users."""
+        absent, is_short = self.ranking.absent, self.ranking.n_items < 0
+        is_short = is_short if absent is None else is_short & ~absent
+        return OfSome(
+            SampleSigns.of(self.ranking),
+            self.labels[is_short.argmax()] if is_short.any() else None,
+            absent is not None and bool(absent.any()),
+            self._all_users,
+        )
 
     @property
     def labels(self) -> Labels:
@@ -259,9 +336,7 @@ def same_lists(
     if conventions.unretrieved == "drop":
         # Items below the depth and the least score decide which relevant items count.
         conventions, depth = replace(conventions, score_above=None), None
-    one, other = (
-        Lists.of(truth, run, conventions.with_absent(), Whole(), with_items=True) for run in runs
-    )
+    one, other = (Lists.of(truth, run, conventions, Whole(), with_items=True) for run in runs)
     return one.is_same(other, depth)
 
 
@@ -354,7 +429,7 @@ class Rows:
 
         `whole` has the facts of the whole tables if these are some of their users.
         """
-        if conventions.missing == "skip":
+        if conventions.missing != "zero" and join.is_absent.any():
             join = join.of_users(~join.is_absent)
         unjudged, is_absent = conventions.unjudged, join.is_absent
         marks = mark_judged or unjudged == "bounds"

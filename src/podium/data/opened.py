@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from podium.data.columns import EVENTS, ITEM, RUN, TRUTH, USER, Role
+from podium.data.frames import Origin
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -109,6 +110,13 @@ class Tables:
     def kind(self) -> str:
         """The package of the first frame among the truth and the runs; see `Origin`."""
         return first_kind([self.truth, *self.runs.values()])
+
+    @property
+    def origin(self) -> Origin:
+        """The package of the frames, and the name of the truth's column of users."""
+        truth = self.truth
+        is_read = isinstance(truth, Truth)
+        return Origin(self.kind, truth.origin.user if is_read else truth.resolve(TRUTH)["user"])
 
     def read(self) -> tuple[Truth, dict[str, Run]]:
         """Read the truth and the runs."""

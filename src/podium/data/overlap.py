@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,17 @@ from podium import _check
 from podium._text import counted, inside
 from podium.data import spelling
 from podium.data.convert import Ids
-from podium.data.ids import Shared, distinct, first_repeated, strings
-from podium.errors import DataError, warn
+from podium.data.ids import (
+    Shared,
+    both_written,
+    distinct,
+    distinct_ids,
+    first_repeated,
+    joined_ids,
+    share,
+    strings,
+)
+from podium.errors import ArgumentError, DataError, arg, warn
 
 MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
@@ -68,6 +78,98 @@ def common_ids(shared: Shared) -> CommonIds:
     left, right = distinct(shared.left), distinct(shared.right)
     in_both = np.isin(left, right)
     return CommonIds(left[in_both], left[~in_both], right[~np.isin(right, left)])
+
+
+@dataclass(frozen=True, eq=False)
+class PartIds:
+    """The ids of a truth and a run for some of their users.
+
+    Attributes
+    ----------
+    names : (str, str)
+        The names of the truth and the run.
+    whole : (bool, bool)
+        Whether their items are integers that their files write with ".0".
+    n_both : int
+        The number of users of both tables.
+    users : (list of ids, list of ids)
+        The users of the truth only, and of the run only.
+    items : (ids, ids)
+        The distinct items of each table.
+    """
+
+    names: tuple[str, str]
+    whole: tuple[bool, bool]
+    n_both: int
+    users: tuple[list[Ids], list[Ids]]
+    items: tuple[Ids, Ids]
+
+    def __add__(self, other: PartIds) -> PartIds:
+        """Return the ids of the users of both."""
+        (truth, run), (more_truth, more_run) = self.items, other.items
+        return replace(
+            self,
+            n_both=self.n_both + other.n_both,
+            users=(self.users[0] + other.users[0], self.users[1] + other.users[1]),
+            items=(_joined(truth, more_truth), _joined(run, more_run)),
+        )
+
+    def check(self, *, all_users: bool) -> int:
+        """Check the ids of all users as `check_ids` does; return the number of items of the run."""
+        users, items = tuple(map(joined_ids, self.users)), both_written(self.items, self.whole)
+        sides = [
+            [
+                Side(*side, ids, has_rows=False)
+                for side, ids in zip(self._sides(), column, strict=True)
+            ]
+            for column in (users, items)
+        ]
+        shared = share(*users), share(*items)
+        return check_ids(*shared, *sides, n_more=self.n_both, all_users=all_users).n_right
+
+    def refuse_absent(self) -> None:
+        """Raise if the run lacks users of the truth."""
+        refuse_absent(self.names[1], joined_ids(self.users[0]), self.n_both)
+
+    def _sides(self) -> list[tuple[str, str]]:
+        return [*zip(("the truth", "the run"), self.names, strict=True)]
+
+
+def _joined(*columns: Ids) -> Ids:
+    return distinct_ids(joined_ids(columns))
+
+
+def check_ids(
+    users: Shared,
+    items: Shared,
+    user_sides: Sequence[Side],
+    item_sides: Sequence[Side],
+    *,
+    n_more: int = 0,
+    all_users: bool,
+) -> CommonIds:
+    """Check the ids of a truth and a run as `check_common` does, and return the common items.
+
+    Raises
+    ------
+    ArgumentError
+        If `all_users`, and the run lacks users of the truth. `n_more` further users are in both.
+    """
+    common = common_ids(users)
+    report_common(users, common, "user", *user_sides, n_more=n_more)
+    if all_users:
+        refuse_absent(user_sides[1].name, users.ids(common.left), common.both.size + n_more)
+    return check_common(items, "item", *item_sides)
+
+
+def refuse_absent(run: str, absent: Ids, n_both: int) -> None:
+    """Raise if a run lacks users of the truth."""
+    if len(absent):
+        raise ArgumentError(
+            f"{run} lacks {len(absent)} of {n_both + len(absent)} users, first "
+            f"{_check.label(_smallest(absent))}. Pass {arg.missing('zero')} to score them 0, or "
+            f"{arg.missing('skip')} to leave them out."
+        )
 
 
 def refuse_repeated(shared: Shared, noun: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A truth or a run that is read in pieces: its columns, its users and the checks of its values."""
+"""A truth or a run in buckets: sets of users that fit in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -14,162 +15,253 @@ from numpy.typing import NDArray
 
 from podium.data.columns import Role
 from podium.data.convert import Ids
+from podium.data.files import File, arrow_frame
+from podium.data.ids import strings
 from podium.data.parts import Block, StoredTable, stored_table
-from podium.data.runs import Truth
+from podium.data.runs import Run, Truth, rows_of
 from podium.data.source import NOWHERE, Places, Source
+from podium.data.spill import SpillFile, spilled_rows, write_spill
+from podium.errors import DataError
+from podium.groups import row_offsets
 
 _SAMPLED_BLOCKS, _SAMPLED_ROWS = 16, 20_000
-_HIGHEST = np.iinfo(np.int64).max
+_LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _EXACT = 2**53  # float64 represents all integers up to here
 
 
-class Side:
-    """The truth or a run: a table on disk, or one that is already in memory.
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Buckets as ranges of the keys of users.
+
+    Attributes
+    ----------
+    bounds : int64, (n_buckets - 1,)
+        The first key of each bucket but the first.
+    is_text : bool
+        Whether a user id is text, so that keys are hashes. Otherwise they are the ids.
+    """
+
+    bounds: NDArray[np.int64]
+    is_text: bool
+
+    def ordered(self, users: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows in the order of their buckets, and the first place of each bucket."""
+        buckets = np.searchsorted(self.bounds, self._keys(users), side="right")
+        counts = np.bincount(buckets, minlength=self.bounds.size + 1)
+        order = np.argsort(buckets.astype(np.int16), kind="stable")  # a radix sort
+        return order, row_offsets(counts)
+
+    def _keys(self, users: Ids) -> NDArray[np.int64]:
+        if not self.is_text and isinstance(users, np.ndarray):
+            return users
+        texts = strings(users).str.strip_suffix(".0")  # 7 may be written 7.0, see `as_written`
+        return (texts.hash().to_numpy() >> np.uint64(1)).astype(np.int64)
+
+    def span(self, block: Block) -> range:
+        """Return the buckets for which a block is read from its file: at most two, or none."""
+        if block.low is None or block.high is None or self.is_text:
+            return range(0)
+        first, last = np.searchsorted(self.bounds, [block.low, block.high], side="right").tolist()
+        return range(first, last + 1) if last <= first + 1 else range(0)
+
+    def within(self, frame: pl.DataFrame, users: Any, block: Block, bucket: int) -> pl.DataFrame:
+        """Return the rows of a block whose users, which are integers, are in a bucket."""
+        lowest, highest, stated = int(users.min()), int(users.max()), (block.low, block.high)
+        if stated[0] is None or stated[1] is None or lowest < stated[0] or highest > stated[1]:
+            raise DataError(
+                f"{block.file} has users outside of the range that its statistics state for row "
+                f"group {block.number}. Write the file again."
+            )
+        low = int(self.bounds[bucket - 1]) if bucket else _LOWEST
+        high = int(self.bounds[bucket]) if bucket < self.bounds.size else math.inf
+        if low <= lowest and highest < high:
+            return frame
+        return frame.filter((users >= low) & (users < high))
+
+
+class ReadSide:
+    """A table in memory."""
+
+    n_bytes = 0  # that its rows take besides
+    files: Sequence[File] = ()
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.name, self.n_rows = table.name, len(table.user)
+        self.has_text_users = isinstance(table.user, pl.Series)
+
+    def blocks(self) -> list[Block]:
+        """Return the blocks of the table: none."""
+        return []
+
+    def place(self, ranges: Ranges) -> list[Block]:
+        """Divide the rows; return the blocks that need spill files: none."""
+        self._order, self._offsets = ranges.ordered(self._table.user)
+        return []
+
+    def of_bucket(self, bucket: int) -> Any:
+        """Return the rows of a bucket."""
+        start, stop = self._offsets[bucket : bucket + 2]
+        return rows_of(self._table, self._order[start:stop])
+
+    def sample(self) -> tuple[NDArray[np.int64], float]:
+        """Return the users of some rows, and the number of rows that each of them stands for."""
+        users: Any = self._table.user
+        sampled = users[:: max(1, len(users) // _SAMPLED_ROWS)]
+        return sampled, len(users) / max(len(sampled), 1)
+
+    def grades(self) -> NDArray[np.float64]:
+        """Return the distinct relevances of a truth."""
+        return np.unique(self._table.relevance)
+
+
+class StoredSide:
+    """A table on disk, which is read block by block.
 
     Parameters
     ----------
-    table : Source, Truth or Run
+    source : StoredSource
+    stored : StoredTable
     roles : sequence of Role
         The roles of its columns.
     read : function
         `read_truth` or `read_run`.
     """
 
-    def __init__(self, table: Any, roles: Sequence[Role], read: Callable[[Any], Any]) -> None:
-        self._read = read
-        self._as_text: list[str] = []
-        self._is_order = False
-        self.table: Any = None
-        self.stored = stored_table(table)
-        if self.stored is None:
-            self.table = read(table)
-            self.name, self.n_bytes, self.n_rows = self.table.name, 0, len(self.table.user)
-            return
-        self.name, self.n_rows, self._named = table.name, self.stored.n_rows, table.named
-        self.by_role = table.resolve(roles)
-        self.columns = list(self.by_role.values())
-        self.n_bytes = self.stored.n_bytes(self.columns)
-        self._examine()
+    def __init__(
+        self,
+        source: Source,
+        stored: StoredTable,
+        roles: Sequence[Role],
+        read: Callable[[Any], Truth | Run],
+    ) -> None:
+        self._stored, self._read, self._named = stored, read, source.named
+        self.name, self.n_rows, self.files = source.name, stored.n_rows, stored.files
+        self._by_role = source.resolve(roles)
+        self._columns = list(self._by_role.values())
+        self.n_bytes = stored.n_bytes(self._columns)
+        self._ranges: Ranges | None = None
+        self._direct: list[list[Block]] = []
+        self.spilled: list[SpillFile] = []
+        # The types in memory of columns of integers depend on all their values.
+        kinds = {role: str(stored.types[column]) for role, column in self._by_role.items()}
+        self._as_text = [
+            self._by_role[role]
+            for role in ("user", "item")
+            if kinds[role] == "uint64" and self._largest(role) > _HIGHEST
+        ]
+        has_integers = kinds.get("score") in ("int64", "uint64")
+        self._is_order = has_integers and self._largest("score") >= _EXACT
 
-    @property
-    def stored_on_disk(self) -> StoredTable:
-        """The table on disk."""
-        if self.stored is None:
-            raise TypeError(f"{self.name} is in memory")
-        return self.stored
-
-    @property
-    def whole(self) -> tuple[str, ...]:
-        """The roles of ids that are integers, but written with ".0"; see `Run`."""
-        return self.table.whole if self.stored is None else ()
-
-    def _examine(self) -> None:
-        """Read the columns of integers whose type in memory depends on all their values."""
-        for role, column in self.by_role.items():
-            kind = str(self.stored_on_disk.types[column])
-            if role in ("user", "item") and kind == "uint64":
-                if self._largest(column) > _HIGHEST:
-                    self._as_text.append(column)
-            elif role == "score" and kind in ("int64", "uint64"):
-                self._is_order = self._largest(column) >= _EXACT
-
-    def _largest(self, column: str) -> int:
-        ends: list[Any] = [end for c in self.column(column) for end in (c.min(), c.max())]
+    def _largest(self, role: str) -> int:
+        ends: list[Any] = [end for c in self._column(role) for end in (c.min(), c.max())]
         return max((abs(int(end)) for end in ends if end is not None), default=0)
 
-    def column(self, name: str) -> Iterator[pl.Series]:
-        """Yield a column of a table on disk, block by block."""
-        for _, frame in self.stored_on_disk.pieces([name]):
-            yield frame[name]
+    def _column(self, role: str) -> Iterator[pl.Series]:
+        """Yield the column of a role, block by block."""
+        for _, frame in self._stored.pieces([self._by_role[role]]):
+            yield frame.to_series()
 
     @property
     def has_text_users(self) -> bool:
-        if self.stored is None:
-            return isinstance(self.table.user, pl.Series)
-        column = self.by_role["user"]
+        """Whether the ids of users are text in memory."""
+        column = self._by_role["user"]
         types: Any = import_module("pyarrow").types
-        kind = self.stored.types[column]
+        kind = self._stored.types[column]
         return column in self._as_text or not (types.is_integer(kind) or types.is_floating(kind))
 
-    def read(self, block: Block) -> Iterator[tuple[pl.DataFrame, Ids]]:
+    def blocks(self) -> list[Block]:
+        """Return the blocks with rows, with the bounds of their users."""
+        return [b for b in self._stored.blocks(self._by_role["user"]) if b.n_rows]
+
+    def group(self) -> None:
+        """Let each bucket be one of the files."""
+        blocks = self._stored.blocks()
+        self._direct = [[b for b in blocks if b.file == file] for file in self.files]
+
+    def place(self, ranges: Ranges) -> list[Block]:
+        """Find the blocks that are read for each bucket; return those that need spill files."""
+        self._ranges = ranges
+        self._direct = [[] for _ in range(ranges.bounds.size + 1)]
+        others: list[Block] = []
+        for block in self.blocks():
+            span = ranges.span(block)
+            for bucket in span:
+                self._direct[bucket].append(block)
+            if not span:
+                others.append(block)
+        return others
+
+    def spill(self, blocks: Sequence[Block], path: Path, ranges: Ranges) -> SpillFile:
+        """Write the rows of blocks to a spill file."""
+
+        def pieces() -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+            for block in blocks:
+                for frame, users in self._rows(block):
+                    order, offsets = ranges.ordered(users)
+                    yield frame[order], offsets
+
+        return write_spill(path, pieces())
+
+    def of_bucket(self, bucket: int) -> Any:
+        """Return the rows of a bucket."""
+        frames = [
+            rows
+            if self._ranges is None or self._ranges.is_text
+            else self._ranges.within(rows, users, block, bucket)
+            for block in self._direct[bucket]
+            for rows, users in self._rows(block)
+        ]
+        frames = [frame for frame in frames if frame.height]
+        frames += spilled_rows(self.spilled, bucket)
+        rows = pl.concat(frames, rechunk=True) if frames else self._no_rows()
+        table = self._table(rows, NOWHERE)
+        return replace(table, is_order=True) if self._is_order else table
+
+    def _rows(self, block: Block) -> Iterator[tuple[pl.DataFrame, Ids]]:
         """Yield the rows of a block and their users, after a check of all values."""
-        for first_row, frame in self.stored_on_disk.read(block, self.columns):
+        for first_row, frame in self._stored.read(block, self._columns):
             rows = frame.with_columns(pl.col(self._as_text).cast(pl.String))
-            yield rows, self._of(rows, Places(first_row=first_row)).user
+            yield rows, self._table(rows, Places(first_row=first_row)).user
 
-    def rows(self) -> pl.DataFrame:
-        """Return the rows of a table in memory."""
-        ids = {"user": self.table.user, "item": self.table.item}
-        if isinstance(self.table, Truth):
-            return pl.DataFrame({**ids, "relevance": self.table.relevance})
-        return pl.DataFrame({**ids, "score": self.table.score})
+    def _no_rows(self) -> pl.DataFrame:
+        arrow: Any = import_module("pyarrow")
+        types = self._stored.types
+        schema = arrow.schema([(column, types[column]) for column in self._columns])
+        return arrow_frame(schema.empty_table()).with_columns(pl.col(self._as_text).cast(pl.String))
 
-    def clear(self) -> None:
-        """Remove the rows of a table in memory, which `of_rows` gives to the rows of a bucket."""
-        self.table = _with_columns(self.table, self.rows().clear())
-
-    def of_rows(self, frames: list[pl.DataFrame]) -> Any:
-        """Return a Truth or Run of the rows of a bucket; None if there are none."""
-        if not frames:
-            return None
-        rows = pl.concat(frames, rechunk=True)
-        if self.table is not None:
-            return _with_columns(self.table, rows)
-        result = self._of(rows, NOWHERE)
-        return replace(result, is_order=True) if self._is_order else result
-
-    def _of(self, rows: pl.DataFrame, places: Places) -> Any:
-        return self._read(Source.of(self.name, rows, places=places, named=self._named))
+    def _table(self, rows: pl.DataFrame, places: Places) -> Any:
+        facts: dict[str, Any] = {"places": places, "named": self._named, "can_be_empty": True}
+        return self._read(Source.of(self.name, rows, **facts))
 
     def sample(self) -> tuple[NDArray[np.int64], float]:
         """Return the users of some rows, and the number of rows that each of them stands for."""
-        if self.stored is None:
-            users = self.table.user
-            sampled = users[:: max(1, len(users) // _SAMPLED_ROWS)]
-            return sampled, len(users) / max(len(sampled), 1)
-        blocks = [block for block in self.stored.blocks() if block.n_rows]
+        blocks, column = self.blocks(), self._by_role["user"]
         chosen = blocks[:: max(1, math.ceil(len(blocks) / _SAMPLED_BLOCKS))]
         step = max(1, sum(block.n_rows for block in chosen) // _SAMPLED_ROWS)
-        column = self.by_role["user"]
         parts = [
             frame[column][::step].cast(pl.Int64, strict=False).drop_nulls().to_numpy()
             for block in chosen
-            for _, frame in self.stored.read(block, [column])
+            for _, frame in self._stored.read(block, [column])
         ]
         sampled = np.concatenate([np.empty(0, np.int64), *parts])
-        return sampled, self.stored.n_rows / max(sampled.size, 1)
+        return sampled, self.n_rows / max(sampled.size, 1)
+
+    def grades(self) -> NDArray[np.float64]:
+        """Return the distinct relevances of a truth, as `read_truth` reads them."""
+        if "relevance" not in self._by_role:
+            return np.ones(1)
+        grades = np.empty(0)
+        for column in self._column("relevance"):
+            values = column.unique().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+            grades = np.union1d(grades, np.maximum(values, 0.0))
+        return grades
 
 
-def _with_columns(table: Any, rows: pl.DataFrame) -> Any:
-    """Return a Truth or Run with other rows, whose places are unknown."""
-    columns: Any = {
-        name: series if series.dtype == pl.String else series.to_numpy()
-        for name, series in rows.to_dict().items()
-    }
-    return replace(table, **columns, places=NOWHERE)
+Side: TypeAlias = ReadSide | StoredSide
 
 
-@dataclass(frozen=True)
-class Grades:
-    """The smallest relevance of the truth, and its distinct relevances."""
-
-    lowest: float
-    distinct: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, truth: Side) -> Grades:
-        """Read the relevances of a truth."""
-        if truth.stored is None:
-            columns = [truth.table.relevance]
-        elif "relevance" not in truth.by_role:
-            columns = [np.ones(1)]
-        else:
-            columns = (
-                c.cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-                for c in truth.column(truth.by_role["relevance"])
-            )
-        distinct = np.empty(0)
-        for column in columns:
-            grades = pl.Series(column).unique().to_numpy()
-            distinct = np.union1d(distinct, np.maximum(grades, 0.0))  # as `read_truth` reads them
-        return cls(float(distinct.min(initial=np.inf)), distinct)
+def side_of(table: Any, roles: Sequence[Role], read: Callable[[Any], Truth | Run]) -> Side:
+    """Return the rows of a truth or a run, which are read unless they can be read in blocks."""
+    stored = stored_table(table)
+    return ReadSide(read(table)) if stored is None else StoredSide(table, stored, roles, read)

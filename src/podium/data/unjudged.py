@@ -114,7 +114,7 @@ def pool_unjudged(
     (['x', 'y'], [2, 0], [2, 1])
     """
     stated = Protocol.of(protocol, **fields)
-    _check.choice(stated.unjudged or "bounds", "unjudged", ("bounds",))
+    _check.choice(stated.stated().get("unjudged", "bounds"), "unjudged", ("bounds",))
     conventions = stated.replace(unjudged="bounds", measures=()).conventions()
     judged, runs = Tables.open(stated, truth, {"base": base, "candidate": candidate}).read()
     with warnings.catch_warnings():

@@ -161,7 +161,7 @@ def gate(
     stated = rules.protocol
     if state is not None:
         check_target(Path(state), "state")
-    has_bounds = stated.unjudged == "bounds"
+    has_bounds = stated.has_bounds
     if has_bounds and rules.looks != "once":
         raise ArgumentError(
             f"{arg.unjudged('bounds')} is not available with {arg.state}, which keeps no lists of "

@@ -139,6 +139,17 @@ class Evaluation(Result):
         values = self.values[str(measure)] if values is None else values
         return fill(values, self.undefined_rule(measure))
 
+    def refuse_undefined(self) -> None:
+        """Raise if a value is undefined whose rule is "error"."""
+        for name, column in self.values.items():
+            bad = np.flatnonzero(np.isnan(column))
+            if bad.size and self.undefined_rule(name) == "error":
+                raise ArgumentError(
+                    f"{name} is undefined for {bad.size} of {self.n_groups} groups, first group "
+                    f"{_check.label(self.labels[bad[0]])}. Pass "
+                    f"{arg.undefined('skip', 'zero', 'one')}."
+                )
+
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask.
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-import numpy as np
-
-from podium import _check
 from podium._fields import FIELDS
 from podium.errors import ArgumentError, arg
 from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
-from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
 from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
-from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
-    from podium.data.lists import Lists
+    from podium.data.lists import OfSome
 
 
 def evaluate(
@@ -72,18 +67,16 @@ def evaluate(
     stated = Protocol.of(protocol, **fields)
     _refuse_lists(stated)
     measures = list(stated.required_measures())
-    blocks: list[Evaluation] = []
-    relevances: list[Relevances] = []
+    blocks: list[Values] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
         block = evaluate_ranking(ranking, measures)
         own = stated.replace(**_conventions_of(ranking))
-        blocks.append(replace(block, protocol=own, of_rankings=True))
-        relevances.append(Relevances.of(ranking))
+        block = replace(block, protocol=own, of_rankings=True)
+        blocks.append(Values(block, Relevances.of(ranking)))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
-    evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
-    protocol = evaluation.protocol
-    return finished(evaluation, Relevances.joined(relevances), protocol.task(), protocol)
+    protocol = blocks[0].evaluation.protocol
+    return finished(blocks, protocol.task(), protocol)
 
 
 def _conventions_of(ranking: Ranking) -> dict[str, Any]:
@@ -127,17 +120,29 @@ class Relevances:
         return cls(max(highest), sum(n_relevant), sum(n_below))
 
 
-def finished(
-    evaluation: Evaluation, relevances: Relevances, task: Task, protocol: Protocol
-) -> Evaluation:
-    """Give hints about the values of all groups, and set the protocol of the result."""
+class Values(NamedTuple):
+    """The values of some groups, the relevances of these in the truth, and the facts of lists."""
+
+    evaluation: Evaluation
+    relevances: Relevances
+    of_some: OfSome | None = None
+
+
+def finished(parts: list[Values], task: Task, protocol: Protocol) -> Evaluation:
+    """Join the values of disjoint groups, which are removed from `parts`, and check them.
+
+    The hints are about the values of all groups. The result has the protocol.
+    """
+    relevances = Relevances.joined(part.relevances for part in parts)
+    evaluations = (parts.pop(0).evaluation for _ in range(len(parts)))
+    evaluation = next(evaluations) if len(parts) == 1 else merge(evaluations)
+    evaluation = replace(evaluation, protocol=protocol)
     measures, conventions = task
     threshold = conventions.threshold
     if conventions.min_relevance is None and not evaluation.of_rankings:
         n_below, n_relevant = relevances.n_below, relevances.n_relevant
         _hints.warn_of_fractions(n_below, n_relevant, measures, min_relevance=threshold)
-    if conventions.undefined == "error":
-        refuse_undefined(evaluation.values, evaluation.labels)
+    evaluation.refuse_undefined()
     _hints.warn_of_undefined(
         evaluation.values,
         measures,
@@ -148,7 +153,7 @@ def finished(
         any_counted=bool(evaluation.n_pos.any()),
     )
     _hints.warn_of_scale(measures, relevances.highest)
-    return replace(evaluation, protocol=protocol)
+    return evaluation
 
 
 def evaluate_ranking(
@@ -168,24 +173,3 @@ def evaluate_ranking(
         weights={name: w for name, w in weights.items() if w is not None},
         n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
     )
-
-
-def evaluate_lists(lists: Lists, task: Task) -> Evaluation:
-    """Return the values of the users of lists, and their ranges if judgements are left open."""
-    ranking, measures = lists.ranking, task.measures
-    result = evaluate_ranking(ranking, measures, open_ties=task.conventions.open_ties)
-    if lists.grades is None:
-        return result
-    bounds = {str(m): judgement_bounds(ranking, m, lists.grades) for m in measures}
-    return replace(result, bounds=bounds)
-
-
-def refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:
-    """Raise if a value is undefined."""
-    for name, column in values.items():
-        bad = np.flatnonzero(np.isnan(column))
-        if bad.size:
-            raise ArgumentError(
-                f"{name} is undefined for {bad.size} of {labels.size} groups, first group "
-                f"{_check.label(labels[bad[0]])}. Pass {arg.undefined('skip', 'zero', 'one')}."
-            )

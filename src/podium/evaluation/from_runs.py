@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from podium._fields import RULES_OF_GATE
 from podium.errors import arg, warn
 from podium.evaluation._hints import warn_of_open_ties
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import (
-    Relevances,
-    evaluate_lists,
-    finished,
-    refuse_undefined,
-)
-from podium.evaluation.in_buckets import measure_buckets
+from podium.evaluation.in_parts import Wanted, measure_parts
 from podium.evaluation.kept import KeptTables
-from podium.evaluation.shown import check_tables, shown_values, top_of
+from podium.evaluation.shown import check_tables, shown_values
 from podium.evaluation.users import check_users, cluster_and_weight, divide
-from podium.metrics import Measure
-from podium.protocol import Conventions, Protocol, ProtocolFields
-from podium.protocol.conventions import Task
+from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
-    from podium.data.convert import Ids
-    from podium.data.frames import Origin
-    from podium.data.lists import Listed, Whole
     from podium.data.opened import Tables
     from podium.data.storage import Storage
 
@@ -172,22 +160,21 @@ def measure_runs(
     ArgumentError
         If a measure has no interval of the method, or runs have no user in common.
     """
+    from podium.data.buckets import in_parts, is_large
     from podium.data.storage import Storage
 
+    storage = Storage() if storage is None else storage
     measures = protocol.required_measures()
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
-    todo = protocol.tasks(m for m in measures if m.metric.reads == "relevance")
+    tasks = protocol.tasks(m for m in measures if m.metric.reads == "relevance")
     of_lists = protocol.conventions(of_shown[0] if of_shown else None)
     depth = max((m.k or 1 for m in of_shown), default=None)
-    shown = None if depth is None else (of_lists, depth)
-    measured = _measured(
-        *(tables, protocol, todo, shown),
-        keep_lists=keep_lists,
-        storage=Storage() if storage is None else storage,
-    )
-    evaluations: Mapping[str, Evaluation] = {
-        name: _joined([of_task[name] for of_task in measured.by_task]) for name in tables.runs
-    }
+    if keep_lists and not is_large(tables, storage):
+        tables = tables.in_memory()
+    with in_parts(tables, storage) as parts:
+        wanted = Wanted(tasks, None if depth is None else (of_lists, depth))
+        measured = measure_parts(parts, protocol, wanted)
+    evaluations: Mapping[str, Evaluation] = {n: m.evaluation for n, m in measured.items()}
     if len(evaluations) > 1:
         evaluations = align(evaluations)
     warn_of_open_ties(protocol.package, evaluations)
@@ -196,104 +183,25 @@ def measure_runs(
     if with_users and tables.users is not None:
         of_users = cluster_and_weight(tables.users, protocol, labels)
     shown_by_run = shown_values(
-        measured.tops,
+        {name: (m.top, m.items) for name, m in measured.items()},
         [protocol.measure(m) for m in of_shown],
         labels,
-        measured.items,
         clusters=of_users.get("cluster"),
         catalogue=tables.catalogue,
         items=tables.items,
     )
-    if of_lists.undefined == "error":
-        for values in shown_by_run.values():
-            refuse_undefined(values, labels)
-    used = {str(m): (m, task.conventions) for task in todo for m in task.measures}
-    return {
-        name: replace(
+    used = {str(m): (m, task.conventions) for task in tasks for m in task.measures}
+    results: dict[str, Evaluation] = {}
+    for name, evaluation in evaluations.items():
+        values = evaluation.values | shown_by_run.get(name, {})
+        kept = KeptTables(tables.truth, tables.runs[name], used, of_lists, parts.whole)
+        results[name] = replace(
             evaluation,
-            values={
-                str(m): (evaluation.values | shown_by_run.get(name, {}))[str(m)] for m in measures
-            },
+            values={str(m): values[str(m)] for m in measures},
             **of_users,
-            origin=measured.origin,
-            tables=measured.tables(name, used, of_lists) if keep_lists else None,
+            origin=tables.origin,
+            tables=kept if keep_lists else None,
         )
-        for name, evaluation in evaluations.items()
-    }
-
-
-def _joined(tasks: Sequence[Evaluation]) -> Evaluation:
-    """Join the evaluations of tasks on the same groups into one."""
-    columns: Any = {
-        kind: {name: column for task in tasks for name, column in vars(task)[kind].items()}
-        for kind in ("values", "best", "weights")
-    }
-    return replace(tasks[0], **columns)
-
-
-class _Measured(NamedTuple):
-    """The evaluations of runs by task, the items that they show, all their items, and all tables.
-
-    `facts` are those of tables that were measured in parts; `truth` and `lists` are then open.
-    """
-
-    by_task: list[dict[str, Evaluation]]
-    tops: Mapping[str, Listed]
-    items: Mapping[str, Ids]
-    origin: Origin
-    truth: Any
-    lists: Mapping[str, Any]
-    facts: Whole | None = None
-
-    def tables(
-        self, name: str, used: dict[str, tuple[Measure, Conventions]], shown: Conventions
-    ) -> KeptTables:
-        """Return the tables of a run, for lists and curves."""
-        return KeptTables(self.truth, self.lists[name], used, shown, self.facts)
-
-
-def _measured(
-    tables: Tables,
-    protocol: Protocol,
-    todo: Sequence[Task],
-    shown: tuple[Conventions, int] | None,
-    *,
-    keep_lists: bool,
-    storage: Storage,
-) -> _Measured:
-    """Measure all runs by measures of relevance, in memory or in parts."""
-    from podium.data.buckets import in_buckets
-    from podium.data.frames import Origin
-    from podium.data.runs import read_run, read_truth
-
-    with in_buckets(tables, storage) as buckets:
-        if buckets is not None:
-            result = measure_buckets(buckets, protocol, todo, shown=shown)
-            origin = Origin(tables.kind, buckets.user_name)
-            return _Measured(*result, origin, tables.truth, tables.runs, buckets.whole)
-    judged = read_truth(tables.truth)
-    runs: Mapping[str, Any] = tables.runs
-    if shown is not None or keep_lists or len(todo) > 1:  # they are used again
-        runs = {name: read_run(run) for name, run in runs.items()}
-    by_task = [
-        {
-            name: _measure_relevance(judged, read_run(run), protocol, task)
-            for name, run in runs.items()
-        }
-        for task in todo
-    ]
-    origin = Origin(tables.kind, judged.origin.user)
-    if shown is None:
-        return _Measured(by_task, {}, {}, origin, judged, runs)
-    read = {name: read_run(run) for name, run in runs.items()}
-    tops = {name: top_of(judged, run, *shown) for name, run in read.items()}
-    items = {name: run.item for name, run in read.items()}
-    return _Measured(by_task, tops, items, origin, judged, runs)
-
-
-def _measure_relevance(truth: Truth, run: Run, protocol: Protocol, task: Task) -> Evaluation:
-    """Measure one run by measures of relevance; there may be none."""
-    from podium.data.lists import Lists
-
-    lists = Lists.of(truth, run, task.conventions, measures=task.measures)
-    return finished(evaluate_lists(lists, task), Relevances.of(lists.ranking), task, protocol)
+        if of_shown:
+            results[name].refuse_undefined()
+    return results

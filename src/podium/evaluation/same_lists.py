@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from podium.metrics import Measure
-from podium.protocol import Protocol
+from podium.protocol import Conventions, Protocol
 from podium.protocol.conventions import Task
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
+    from podium.data import Truth
     from podium.data.opened import Tables
     from podium.data.storage import Storage
 
@@ -28,22 +28,21 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
     storage : Storage
         The limits of memory and disk.
     """
-    from podium.data.buckets import in_buckets
-    from podium.data.lists import same_lists
+    from podium.data.buckets import in_parts
 
     wanted = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
-    with in_buckets(tables, storage) as buckets:
-        parts: Iterable[tuple[Truth | None, Mapping[str, Run]]]
-        if buckets is None:
-            parts = [tables.read()]
-        else:
-            parts = map(buckets.rows.read, range(buckets.n_buckets))
-        return all(
-            same_lists(truth, (runs["base"], runs["candidate"]), conventions, depth)
-            for truth, runs in parts
-            if truth is not None
-            for depth, conventions in wanted
-        )
+    with in_parts(tables, storage) as parts:
+        return all(parts.map(_has_same_lists, wanted))
+
+
+def _has_same_lists(
+    truth: Truth, runs: Mapping[str, Any], wanted: Sequence[tuple[int | None, Conventions]]
+) -> bool:
+    from podium.data.lists import same_lists
+    from podium.data.runs import read_run
+
+    two = read_run(runs["base"]), read_run(runs["candidate"])
+    return all(same_lists(truth, two, conventions, depth) for depth, conventions in wanted)
 
 
 def _depth(task: Task) -> int | None:

@@ -12,8 +12,7 @@ from sklearn.metrics import make_scorer as make_sklearn_scorer
 from podium import _check
 from podium._ties import TIES_OF_LISTS
 from podium.errors import ArgumentError, arg
-from podium.evaluation.evaluation import fill
-from podium.evaluation.from_rankings import refuse_undefined
+from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import warn_of_unread
 from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
@@ -93,10 +92,10 @@ def make_scorer(
             ties=conventions.ties,
             seed=conventions.ties_seed,
         )
-        values = measure(ranking)
-        if conventions.undefined == "error":
-            refuse_undefined({str(named): values}, ranking.groups.labels)
-        used = fill(values, conventions.undefined)
+        values = {str(named): measure(ranking)}
+        evaluation = Evaluation(ranking.groups.labels, ranking.n_pos, values, protocol=stated)
+        evaluation.refuse_undefined()
+        used = evaluation.filled(named)
         defined = used[~np.isnan(used)]
         return float(defined.mean()) if defined.size else float("nan")
 

@@ -136,14 +136,13 @@ def compare(
             f"{arg.interval('bootstrap')} is not available with several splits, because it ignores "
             "the variation of splits. Use 't' or 'wilson'."
         )
-    has_bounds = stated.unjudged == "bounds"
-    if len(all_splits) > 1 and has_bounds:
+    if len(all_splits) > 1 and stated.has_bounds:
         raise ArgumentError(
             f"{arg.unjudged('bounds')} requires a single truth and run per system, because one "
             "judgement would change several splits. Compare each split alone."
         )
     opened = open_tables(stated, [*all_splits.values()], users, catalogue, items)
-    if has_bounds:
+    if stated.has_bounds:
         refuse_large(opened[0], storage, "unjudged='bounds' of several runs")
         opened = [opened[0].in_memory()]
     keeps = keep_lists and len(opened) == 1
@@ -156,7 +155,7 @@ def compare(
     divisions = divide(first, stated.by, opened[0].users)
     evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
     comparison = compare_evaluations(evaluations, pairs=pairs)
-    return with_unjudged(comparison, opened[0], stated) if has_bounds else comparison
+    return with_unjudged(comparison, opened[0], stated) if stated.has_bounds else comparison
 
 
 def with_unjudged(comparison: Comparison, tables: Tables, protocol: Protocol) -> Comparison:

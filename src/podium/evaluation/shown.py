@@ -15,11 +15,9 @@ from podium.errors import ArgumentError, arg, warn
 from podium.groups import Groups, rows_between
 from podium.metrics import Categories, Measure, Shown
 from podium.metrics.shown import Features, known_items
-from podium.protocol import Conventions
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
     from podium.data.convert import Ids
     from podium.data.lists import Listed
 
@@ -30,19 +28,10 @@ _TABLES = {
 """The tables that measures read, by the name of the parameter."""
 
 
-def top_of(truth: Truth, run: Run, conventions: Conventions, k: int) -> Listed:
-    """Return the k first items of the lists of a run, whose tables were checked before."""
-    from podium.data.lists import Lists, Whole
-
-    lists = Lists.of(truth, run, conventions.with_absent(), Whole(), with_items=True)
-    return lists.top(k)
-
-
 def shown_values(
-    tops: Mapping[str, Listed],
+    runs: Mapping[str, tuple[Listed | None, Ids | None]],
     measures: Sequence[Measure],
     labels: Labels,
-    items_of_runs: Mapping[str, Ids],
     *,
     clusters: Labels | None = None,
     catalogue: Any = None,
@@ -55,14 +44,13 @@ def shown_values(
 
     Parameters
     ----------
-    tops : mapping of name to Listed
-        The first items of the lists of each run, at least as many as the largest cutoff.
+    runs : mapping of name to (Listed, ids)
+        The first items of the lists of each run, at least as many as the largest cutoff, and all
+        its items, also those that a convention removed from the lists. None without measures.
     measures : sequence of Measure
         Measures of the items shown, whose metric has ``reads`` "catalogue" or "items".
     labels : (n_groups,)
         The users; all others are left out.
-    items_of_runs : mapping of name to ids
-        All items of each run, also those that a convention removed from the lists.
     clusters : (n_groups,), optional
         The label of the cluster of each user. Default: each user is a cluster.
     catalogue : path, frame or mapping of columns, optional
@@ -91,12 +79,11 @@ def shown_values(
 
     Examples
     --------
-    >>> from podium.data import read_run, read_truth
-    >>> run = read_run({"user": [1, 1], "item": [5, 6], "score": [0.9, 0.1]})
-    >>> top = top_of(read_truth({"user": [1], "item": [6]}), run, Conventions(), 1)
+    >>> from podium.data.lists import Listed
+    >>> top = Listed(Groups(np.array([1]), np.array([0, 1])), np.array([5]), "The run", ())
     >>> measures = metrics.parse_all(["coverage@1", "novelty@1"])
     >>> past = {"user": [1, 2], "item": [5, 7]}
-    >>> shown_values({"a": top}, measures, np.array([1]), {"a": run.item}, catalogue=past)
+    >>> shown_values({"a": (top, np.array([5, 6]))}, measures, np.array([1]), catalogue=past)
     {'a': {'coverage@1': array([0.33333333]), 'novelty@1': array([1.])}}
     """
     if not measures:
@@ -105,7 +92,8 @@ def shown_values(
     from podium.data.ids import share_all
     from podium.data.users import user_positions
 
-    every = {name: replace(top, item=items_of_runs[name]) for name, top in tops.items()}
+    tops: dict[str, Any] = {name: top for name, (top, _) in runs.items()}
+    every = {name: replace(tops[name], item=items) for name, (_, items) in runs.items()}
     columns_of_items: list[Any] = [*tops.values(), *every.values()]
     if catalogue is not None:
         past = data.read_interactions(catalogue)

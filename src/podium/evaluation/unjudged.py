@@ -321,16 +321,13 @@ class UnjudgedRanges:
         The unjudged items of both runs.
     bounds : dict of str to DifferenceBounds
         The bounds of each user by measure.
-    undefined : {"skip", "zero", "one", "error"}
-        See `range_of_mean`.
-    weight : float64, (n_users,), or None
-        The weights of users.
+    users : Evaluation
+        The evaluation of a run, with the rules for undefined groups and the weights of users.
     """
 
     pool: UnjudgedPool
     bounds: dict[str, DifferenceBounds]
-    undefined: Undefined
-    weight: PerGroup | None = None
+    users: Evaluation
 
     @classmethod
     def read(
@@ -341,22 +338,22 @@ class UnjudgedRanges:
 
         pool = data.pool_unjudged(truth, base, candidate, protocol, labels=users.labels)
         measures = [m for m in protocol.measures if m.metric.reads == "relevance"]
-        undefined = protocol.conventions().undefined
-        return cls(pool, difference_bounds(pool, measures), undefined, users.weight)
+        return cls(pool, difference_bounds(pool, measures), users)
 
     def of(self, measure: str | Measure, rows: Mask | None = None) -> UnjudgedRange | None:
         """Return the range over some or all users; None for a measure without bounds."""
         bounds = self.bounds.get(str(measure))
         if bounds is None:
             return None
-        return range_of_mean(bounds, weights=self.weight, rows=rows, undefined=self.undefined)
+        rule = self.users.undefined_rule(measure)
+        return range_of_mean(bounds, weights=self.users.weight, rows=rows, undefined=rule)
 
     def labels_to_settle(self, measure: str | Measure) -> dict[str, Labels]:
         """Return the labels that settle the order; none if no judgement can reverse it."""
         reach = self.of(measure)
         if reach is None or not reach.can_reverse:
             return {"user": self.pool.labels[:0], "item": self.pool.items(np.empty(0, np.int64))}
-        return labels_to_settle(self.pool, measure, weights=self.weight)
+        return labels_to_settle(self.pool, measure, weights=self.users.weight)
 
 
 def check_supported(measures: Sequence[Measure]) -> None:

@@ -112,10 +112,6 @@ class Conventions:
         chosen: dict[str, Any] = {**stated, "low_grades": low, "open_ties": "ties" not in stated}
         return cls(**chosen)
 
-    def with_absent(self) -> Conventions:
-        """Return the same conventions, under which users that the run lacks have no list."""
-        return replace(self, missing="skip") if self.missing == "error" else self
-
     @property
     def threshold(self) -> float:
         """The lowest relevance of a positive item."""

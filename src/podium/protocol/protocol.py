@@ -243,6 +243,11 @@ class Protocol:
             rules | {n: value for n, value in values.items() if value is not None}
         )
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether values have bounds over all judgements of unjudged items."""
+        return self.unjudged == "bounds"
+
     def measure(self, measure: Measure) -> Measure:
         """Return a measure as the package computes it; its text remains."""
         return measure if self.package is None else presets.get(self.package).measure(measure)
@@ -250,8 +255,10 @@ class Protocol:
     def tasks(self, measures: Iterable[Measure] | None = None) -> list[Task]:
         """Return the measures in groups with the same conventions; at least one group."""
         groups: dict[Conventions, list[Measure]] = {}
+        common = self.conventions() if self.package is None else None
         for measure in self.measures if measures is None else measures:
-            groups.setdefault(self.conventions(measure), []).append(self.measure(measure))
+            conventions = common or self.conventions(measure)
+            groups.setdefault(conventions, []).append(self.measure(measure))
         if not groups:  # measures of the items shown need the users all the same
             groups[self.conventions()] = []
         return [Task(group, conventions) for conventions, group in groups.items()]

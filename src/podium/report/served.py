@@ -119,7 +119,7 @@ def _users(
         tables: Any = evaluation.tables
         if (lists_of := tables.lists(tables.truth_of(labels), labels)) is None:
             continue
-        lists = lists_of(tables.conventions_of(measure).with_absent(), with_items=True)
+        lists = lists_of(tables.conventions_of(measure), with_items=True)
         for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
             if group >= 0:
                 user.shown[run] = [*map(str, lists.items(group)[:n_items])]

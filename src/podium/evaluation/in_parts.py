@@ -1,0 +1,170 @@
+"""Runs measured part after part; tables in memory are the case of one part.
+
+A part is all rows of some users. Each value of a measure depends on one user. The values of all
+parts, in the order of users, are therefore those of whole tables, bit for bit. What depends on
+whole tables (ids in common, missing users, hints) is collected from the parts and checked at the
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_rankings import Relevances, Values, evaluate_ranking, finished
+from podium.evaluation.unjudged import judgement_bounds
+from podium.protocol import Conventions, Protocol
+from podium.protocol.conventions import Task
+
+if TYPE_CHECKING:
+    from podium.data import Run, Truth
+    from podium.data.buckets import Parts
+    from podium.data.convert import Ids
+    from podium.data.lists import Listed, Whole
+    from podium.data.overlap import PartIds
+
+
+class Wanted(NamedTuple):
+    """What is computed of each run: tasks, and the conventions and length of the lists shown."""
+
+    tasks: Sequence[Task]
+    shown: tuple[Conventions, int] | None = None
+
+
+class OfRun(NamedTuple):
+    """The results of a run for the users of a part.
+
+    Attributes
+    ----------
+    values : list of Values
+        The values by task.
+    top : Listed or None
+        The items shown, if they are wanted.
+    items : ids or None
+        All items of the run, if they are wanted and these are all users.
+    ids : PartIds or None
+        The ids of both tables, if these are some users of larger ones.
+    """
+
+    values: list[Values]
+    top: Listed | None
+    items: Ids | None
+    ids: PartIds | None
+
+
+def measured_run(truth: Truth, run: Run, wanted: Wanted, whole: Whole | None) -> OfRun:
+    """Measure a run for all users, or for some users of tables whose facts are given."""
+    from podium.data.lists import Lists, Whole
+
+    values: list[Values] = []
+    top, ids = None, None
+    for task in wanted.tasks:
+        measures, conventions = task
+        lists = Lists.of(truth, run, conventions, whole, measures=measures)
+        result = evaluate_ranking(lists.ranking, measures, open_ties=conventions.open_ties)
+        if lists.grades is not None:  # judgements are left open
+            bounds = {str(m): judgement_bounds(lists.ranking, m, lists.grades) for m in measures}
+            result = replace(result, bounds=bounds)
+        of_some = None if whole is None else lists.of_some()
+        ids = lists.part_ids() if whole is not None and ids is None else ids
+        values.append(Values(result, Relevances.of(lists.ranking), of_some))
+    if wanted.shown is None:
+        return OfRun(values, None, None, ids)
+    conventions, depth = wanted.shown  # the tables were checked before
+    top = Lists.of(truth, run, conventions, Whole(), with_items=True).top(depth)
+    return OfRun(values, top, run.item if whole is None else None, ids)
+
+
+class Measured(NamedTuple):
+    """The evaluation of a run, the items that it shows, and all its items."""
+
+    evaluation: Evaluation
+    top: Listed | None
+    items: Ids | None
+
+
+def measure_parts(parts: Parts, protocol: Protocol, wanted: Wanted) -> dict[str, Measured]:
+    """Measure all runs in all parts, as `podium.measure` does with whole tables.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        If measuring whole tables raises. Rows that contradict each other are then named by user
+        and item only.
+    """
+    found: dict[str, list[OfRun]] = {}
+    ids: dict[str, PartIds] = {}
+    for number, part in enumerate(parts.map(_measured, wanted, parts.whole)):
+        for name, of_part in part.items():
+            if of_part.ids is not None:
+                ids[name] = ids[name] + of_part.ids if name in ids else of_part.ids
+            found.setdefault(name, []).append(of_part._replace(ids=None))
+        parts.progressed(number + 1)
+    parts.refuse_scattered(_users(found, ids))
+    if parts.whole is not None:
+        _complete_absent(parts, parts.whole, wanted, found)
+    return {
+        name: _joined(of_parts, ids.get(name), protocol, wanted) for name, of_parts in found.items()
+    }
+
+
+def _measured(
+    truth: Truth, runs: Mapping[str, Any], wanted: Wanted, whole: Whole | None
+) -> dict[str, OfRun]:
+    from podium.data.runs import read_run
+
+    return {name: measured_run(truth, read_run(run), wanted, whole) for name, run in runs.items()}
+
+
+def _users(found: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iterator[list[Ids]]:
+    """Yield the users of the truth or a run in each part."""
+    for number, of_runs in enumerate(zip(*found.values(), strict=True)):
+        users: list[Ids] = []
+        for of_run, of_ids in zip(of_runs, ids.values(), strict=True):
+            labels = of_run.values[0].evaluation.labels
+            users += [labels, *(of_table[number] for of_table in of_ids.users)]
+        yield users
+
+
+def _complete_absent(
+    parts: Parts, whole: Whole, wanted: Wanted, found: Mapping[str, list[OfRun]]
+) -> None:
+    """Measure parts again in which absent lists were taken for whole, though others are not.
+
+    Only the lists of all parts show whether an absent list would contain exactly the truth's items.
+    """
+    for number, task in enumerate(wanted.tasks):
+        wrong: list[tuple[str, int]] = []
+        for name, of_parts in found.items():
+            every: list[Any] = [of_part.values[number].of_some for of_part in of_parts]
+            if any(some.first_short is not None for some in every):
+                wrong += [(name, i) for i, some in enumerate(every) if some.has_whole_absent]
+        buckets = sorted({i for _, i in wrong})
+        shared: Any = Wanted([task]), replace(whole, lists_whole=False)
+        again = dict(zip(buckets, parts.map(_measured, *shared, buckets=buckets), strict=True))
+        for name, i in wrong:
+            found[name][i].values[number] = again[i][name].values[0]
+
+
+def _joined(
+    of_parts: list[OfRun], ids: PartIds | None, protocol: Protocol, wanted: Wanted
+) -> Measured:
+    """Join the results of a run, and check what depends on whole tables."""
+    from podium.data.lists import Listed, check_some
+
+    tasks: list[Evaluation] = []
+    for task in wanted.tasks:
+        values = [of_part.values.pop(0) for of_part in of_parts]
+        if ids is not None:
+            check_some([v.of_some for v in values], ids)
+        tasks.append(finished(values, task, protocol))
+    columns: Any = {
+        kind: {name: column for task in tasks for name, column in vars(task)[kind].items()}
+        for kind in ("values", "best", "weights")
+    }
+    tops = [of_part.top for of_part in of_parts if of_part.top is not None]
+    top = Listed.joined(tops) if tops else None
+    items = of_parts[0].items if ids is None else ids.items[1]
+    return Measured(replace(tasks[0], **columns), top, items)
