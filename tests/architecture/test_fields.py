@@ -10,12 +10,12 @@ from tests.architecture.test_sources import trees
 
 from podium._fields import FIELDS
 
-VALUES = ("Protocol", "Conventions")
+VALUES = ("Protocol", "Conventions", "Task")
 # The modules that declare, parse and print fields read all of them.
 DECLARING = ("_fields.py", "protocol/", "cli/", "testing/")
 READERS = {
     "measures": "decide/explain/table.py decide/pairs.py decide/rules.py "
-    "evaluation/same_lists.py evaluation/unjudged.py",
+    "evaluation/from_rankings.py evaluation/same_lists.py evaluation/unjudged.py",
     "min_relevance": "data/lists.py decide/audit/reading.py",
     **dict.fromkeys(
         ("low_grades", "ties", "missing", "unjudged", "unretrieved", "single_precision"),

@@ -39,23 +39,14 @@ _HIGHEST = np.iinfo(np.int64).max
 class InMemory:
     """Whole tables as the only part of their users."""
 
-    whole = None
+    whole: None = None
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def map(
-        self, function: Callable[..., Any], *shared: Any, buckets: Iterable[int] | None = None
-    ) -> Iterator[Any]:
+    def map(self, function: Callable[..., Any], *shared: Any) -> Iterator[Any]:
         """Yield the result of a function of the truth and the runs, which are still to be read."""
-        del buckets
         yield function(read_truth(self._tables.truth), self._tables.runs, *shared)
-
-    def progressed(self, n_done: int) -> None:
-        """Report nothing."""
-
-    def refuse_scattered(self, users: Iterable[Sequence[Any]]) -> None:
-        """Do nothing."""
 
 
 class Buckets:
@@ -87,15 +78,13 @@ class Buckets:
         self, function: Callable[..., Any], *shared: Any, buckets: Iterable[int] | None = None
     ) -> Iterator[Any]:
         """Yield the results of a function of the truth and the runs of each bucket, in order."""
-        numbers = range(self.n_buckets) if buckets is None else buckets
-        tables = self._sides, self._runs
-        return self._storage.executor.map(_of_bucket, numbers, *tables, function, *shared)
-
-    def progressed(self, n_done: int) -> None:
-        """Report that some buckets are done."""
-        n_rows = self._n_rows * n_done // self.n_buckets
-        total = self._n_spilled + self._n_rows
-        self._storage.progress(self._n_spilled + n_rows, total, "measuring")
+        numbers = list(range(self.n_buckets) if buckets is None else buckets)
+        of_all = _of_bucket, numbers, self._sides, self._runs, function
+        for n_done, result in enumerate(self._storage.executor.map(*of_all, *shared), 1):
+            yield result
+            n_rows = self._n_spilled + self._n_rows * n_done // len(numbers)
+            total = self._n_spilled + self._n_rows
+            self._storage.progress(n_rows, total, "measuring")
 
     def match_files(self) -> None:
         """Let each bucket be the files of one number."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium._ties import label_keys, text_order
 from podium.data.convert import Ids, as_integers, one_chunk
 from podium.data.source import POLARS
+from podium.groups import encode, find
 
 _BLOCK = 1 << 16  # codes whose differences stay in the cache
 
@@ -45,6 +46,12 @@ class Shared:
     def ids(self, codes: NDArray[np.int64]) -> Ids:
         """Return the ids of codes, in the form of a column."""
         return codes if self.names is None else self.names.gather(codes)
+
+    def left_rows(self) -> NDArray[np.int64]:
+        """Return a row of the left column with the id of each row of the right one, or -1."""
+        order = np.argsort(self.left, kind="stable")
+        position = find(self.left[order], self.right)
+        return np.where(position < 0, -1, order[position]) if order.size else position
 
     def drawn_keys(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return bits that the ids determine, given their codes; 7 and '7' have the same bits."""
@@ -218,8 +225,6 @@ def joined_ids(columns: Sequence[Ids]) -> Ids:
 def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return codes from 0 and the distinct ids, increasing, with ``distinct[codes] == ids``."""
     if isinstance(ids, np.ndarray):
-        from podium.groups import encode
-
         return encode(ids)
     shared = share(ids, ids[:0])
     return shared.left, np.empty(0, np.str_) if shared.names is None else as_text(shared.names)

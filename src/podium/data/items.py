@@ -20,7 +20,6 @@ from podium.data.role_columns import RoleColumns
 from podium.data.source import POLARS
 from podium.data.tables import open_table
 from podium.errors import DataError, arg
-from podium.groups import find
 
 SEPARATOR = "|"
 """The text between several categories of an item."""
@@ -65,10 +64,7 @@ class ItemTable:
             If the table has none of the items of the run as it was read.
         """
         every.check_items(self, str(arg.items()), self.name, least=0.0)
-        shared = share(*compared(listed, self, "item"))
-        order = np.argsort(shared.right, kind="stable")
-        position = find(shared.right[order], shared.left)
-        return np.where(position < 0, -1, order[position])
+        return share(*compared(self, listed, "item")).left_rows()
 
     def categories(self, column: str = "") -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the categories of each item, or None if the columns are features.

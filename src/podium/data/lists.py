@@ -170,10 +170,7 @@ class Lists:
     _join: Join
     _item: NDArray[np.int64]
     _score: PerRow
-    _only_listed: bool
-    """Whether relevant items that a list lacks do not count."""
-    _all_users: bool
-    """Whether a user without a list is an error."""
+    _conventions: Conventions
 
     @classmethod
     def of(
@@ -210,8 +207,9 @@ class Lists:
         run = in_precision(run, conventions, has_rows=whole is None)
         threshold_of(truth, conventions)  # or raise, before ids are compared
         join = Join.of(truth, run)
-        all_users = conventions.missing == "error"
-        n_items = join.check(all_users=all_users).n_right if whole is None else 0
+        n_items = 0
+        if whole is None:
+            n_items = join.check(all_users=conventions.missing == "error").n_right
         mark_judged = any(measure.metric.judgements for measure in measures)
         rows = Rows.of(join, conventions, whole, with_items=with_items, mark_judged=mark_judged)
         item, score = NOTHING, np.empty(0)
@@ -224,8 +222,12 @@ class Lists:
         grades = None
         if conventions.unjudged == "bounds":
             grades = np.unique(truth.relevance) if whole is None else whole.grades
-        only_listed = conventions.unretrieved == "drop"
-        return cls(ranking, grades, rows.join, item, score, only_listed, all_users)
+        return cls(ranking, grades, rows.join, item, score, conventions)
+
+    @property
+    def has_default_threshold(self) -> bool:
+        """Whether nobody chose the smallest relevance of a positive item."""
+        return self._conventions.min_relevance is None
 
     def part_ids(self) -> PartIds:
         """Return the ids of both tables, if these are some users of larger ones."""
@@ -239,7 +241,7 @@ class Lists:
             SampleSigns.of(self.ranking),
             self.labels[is_short.argmax()] if is_short.any() else None,
             absent is not None and bool(absent.any()),
-            self._all_users,
+            self._conventions.missing == "error",
         )
 
     @property
@@ -286,7 +288,7 @@ class Lists:
         relevance = join.truth.relevance[rows]
         best = np.argsort(-relevance, kind="stable")
         codes = join.items.left[rows[best[relevance[best] >= least]]]
-        if self._only_listed and not join.is_absent[group]:
+        if self._conventions.unretrieved == "drop" and not join.is_absent[group]:
             of_run = join.runs.rows_of(join.run_group[group])
             codes = codes[np.isin(codes, join.items.right[of_run])]
         return join.items.ids(codes)

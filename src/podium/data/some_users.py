@@ -41,16 +41,14 @@ def of_some_users(table: Any, roles: Sequence[Role], one_in: int) -> tuple[Any, 
     return _chosen(table, roles, is_chosen), all_items
 
 
-def truth_of_users(table: Source | Truth, labels: Labels) -> Truth | None:
-    """Read the rows of some users of a truth; None if there are none."""
-    truth = read_truth(_chosen(table, TRUTH, lambda users, _: user_positions(users, labels) >= 0))
-    return truth if len(truth.user) else None
+def truth_of_users(table: Source | Truth, labels: Labels) -> Truth:
+    """Read the rows of some users of a truth."""
+    return read_truth(_chosen(table, TRUTH, lambda users, _: user_positions(users, labels) >= 0))
 
 
-def run_of_users(table: Source | Run, labels: Labels) -> Run | None:
-    """Read the rows of some users of a run; None if there are none."""
-    run = read_run(_chosen(table, RUN, lambda users, _: user_positions(users, labels) >= 0))
-    return run if len(run.user) else None
+def run_of_users(table: Source | Run, labels: Labels) -> Run:
+    """Read the rows of some users of a run."""
+    return read_run(_chosen(table, RUN, lambda users, _: user_positions(users, labels) >= 0))
 
 
 def n_rows_on_disk(tables: Iterable[Any]) -> int:

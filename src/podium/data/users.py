@@ -15,7 +15,6 @@ from podium.data.ids import as_labels, share
 from podium.data.overlap import Side, check_common, refuse_repeated
 from podium.data.source import POLARS
 from podium.data.tables import open_table
-from podium.groups import find
 from podium.types import Labels
 
 
@@ -86,14 +85,9 @@ def user_values(source: Any, column: str, labels: Labels) -> Labels:
     if len(ids):
         of_truth = Side("the truth", "the truth", compared[1])
         check_common(shared, "user", Side("the table", table.name, compared[0]), of_truth)
-    order = np.argsort(shared.left, kind="stable")
-    sorted_codes = shared.left[order]
     refuse_repeated(shared, "user", table.name)
-    values = _text(columns[column_of_role[column]])[order]
-    if not sorted_codes.size:
-        return np.full(labels.size, "")
-    position = find(sorted_codes, shared.right)
-    return np.where(position < 0, "", values[position])
+    values = np.append(_text(columns[column_of_role[column]]), "")
+    return values[shared.left_rows()]
 
 
 def has_user_column(source: Any, column: str) -> bool:
@@ -110,10 +104,7 @@ def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     array([ 1, -1,  1])
     """
     label_ids, ids = _as_ids(labels), _as_ids(users)
-    shared = share(as_labels(label_ids, ids), as_labels(ids, label_ids))
-    order = np.argsort(shared.left, kind="stable")
-    position = find(shared.left[order], shared.right)
-    return np.where(position < 0, -1, order[position]) if order.size else position
+    return share(as_labels(label_ids, ids), as_labels(ids, label_ids)).left_rows()
 
 
 def _as_ids(labels: Ids | Labels) -> Ids:

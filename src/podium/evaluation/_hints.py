@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,50 +11,93 @@ from podium._text import counted
 from podium.errors import arg, warn
 from podium.evaluation.evaluation import Evaluation
 from podium.metrics import Measure
-from podium.types import LowGrades, PerGroup
+from podium.ranking import Ranking
 
 
-def warn_of_undefined(
-    values: Mapping[str, PerGroup],
-    measures: Sequence[Measure],
-    *,
-    min_relevance: float,
-    low_grades: LowGrades,
-    highest: float,
-    any_positive: bool,
-    any_counted: bool,
-) -> None:
-    """Warn of measures that are undefined in every group, with the reason.
+@dataclass(frozen=True)
+class Relevances:
+    """The relevances above 0 of some groups in the truth.
 
-    Parameters
+    Attributes
     ----------
-    values : dict of str to float64 (n_groups,)
-        The values by measure.
-    measures : sequence of Measure
-    min_relevance : float
-    low_grades : {"zero", "keep"}
-        The treatment of relevances below min_relevance in graded measures.
     highest : float
-        The largest relevance, 0 if nothing is relevant.
-    any_positive : bool
-        Whether any group has an item with at least min_relevance.
-    any_counted : bool
-        Whether any of these items counts. With unretrieved="drop", only listed items count.
+        The largest one, 0 if nothing is relevant.
+    n_relevant, n_below : int
+        Their number, and how many of them are below a threshold that nobody chose.
+    threshold : float
+        The smallest relevance of a positive item.
+    keeps_low : bool
+        Whether graded measures count lower ones.
     """
+
+    highest: float
+    n_relevant: int
+    n_below: int
+    threshold: float
+    keeps_low: bool
+
+    @classmethod
+    def of(cls, ranking: Ranking, *, by_default: bool = False) -> Relevances:
+        """Return the relevances of a ranking, whose threshold nobody chose if `by_default`."""
+        relevances = ranking.ideal if ranking.of_truth is None else ranking.of_truth[1]
+        threshold = ranking.min_relevance
+        n_below = int((relevances < threshold).sum()) if by_default else 0
+        highest, keeps_low = float(relevances.max(initial=0.0)), ranking.low_grades == "keep"
+        return cls(highest, relevances.size, n_below, threshold, keeps_low)
+
+    def __add__(self, other: Relevances) -> Relevances:
+        """Return the relevances of both groups."""
+        return replace(
+            self,
+            highest=max(self.highest, other.highest),
+            n_relevant=self.n_relevant + other.n_relevant,
+            n_below=self.n_below + other.n_below,
+        )
+
+
+def warn_of_values(
+    evaluation: Evaluation, measures: Sequence[Measure], relevances: Relevances
+) -> None:
+    """Warn of the values of all groups whose reason they do not show."""
+    _warn_of_fractions(measures, relevances)
+    _warn_of_undefined(evaluation, measures, relevances)
+    _warn_of_scale(measures, relevances.highest)
+
+
+def _warn_of_fractions(measures: Sequence[Measure], relevances: Relevances) -> None:
+    """Warn of relevance between 0 and the default threshold, which counts as not relevant."""
+    binary_measures = [m for m in measures if not m.graded]
+    if 0 < relevances.n_below < relevances.n_relevant and binary_measures:
+        warn(
+            f"{relevances.n_below} of {relevances.n_relevant} relevances above 0 are below "
+            f"{arg.min_relevance(relevances.threshold)} and count as not relevant in "
+            f"{', '.join(map(str, binary_measures))}. Pass {arg.min_relevance()} to set the "
+            "threshold."
+        )
+
+
+def _warn_of_undefined(
+    evaluation: Evaluation, measures: Sequence[Measure], relevances: Relevances
+) -> None:
+    """Warn of measures that are undefined in every group, with the reason."""
+    values, highest = evaluation.values, relevances.highest
+    any_positive = bool(evaluation.n_positives.any())
     all_undefined = [m for m in measures if values[str(m)].size and np.isnan(values[str(m)]).all()]
     without_positive = [
         m
         for m in all_undefined
-        if highest == 0 or not (any_positive or (m.graded and low_grades == "keep"))
+        if highest == 0 or not (any_positive or (m.graded and relevances.keeps_low))
     ]
     if without_positive:
         names = _names_with_verb(without_positive)
         warn(
             f"No relevance is above 0, so {names} undefined. Check the relevance column."
             if highest == 0
-            else f"No relevance reaches {arg.min_relevance(min_relevance)}: the largest is "
+            else f"No relevance reaches {arg.min_relevance(relevances.threshold)}: the largest is "
             f"{highest:g}, so {names} undefined. Pass {arg.min_relevance(highest)} or less."
         )
+    # With unretrieved="drop", only listed items count.
+    any_counted = bool(evaluation.n_pos.any())
     without_hit = [] if any_counted else [m for m in all_undefined if m not in without_positive]
     if without_hit:
         warn(
@@ -68,7 +112,7 @@ def warn_of_undefined(
             warn(f"{m} is undefined for all groups ({counted(n, 'groups')}): none has {needed}.")
 
 
-def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
+def _warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
     """Warn if err gets relevance of at most 1, which it treats as the low end of a scale."""
     for m in measures:
         if m.name == "err" and "max_grade" not in dict(m.options) and 0 < highest <= 1:
@@ -80,28 +124,6 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
                 f"{(2**highest - 1) / 2**max_grade:.3g}. "
                 f"Write {binary_measure} if relevance is 0 or 1."
             )
-
-
-def warn_of_fractions(
-    n_below: int, n_relevant: int, measures: Sequence[Measure], *, min_relevance: float
-) -> None:
-    """Warn of relevance between 0 and the default threshold, which counts as not relevant.
-
-    Parameters
-    ----------
-    n_below, n_relevant : int
-        The number of relevances between 0 and min_relevance, and of those above 0.
-    measures : sequence of Measure
-    min_relevance : float
-    """
-    binary_measures = [m for m in measures if not m.graded]
-    if 0 < n_below < n_relevant and binary_measures:
-        warn(
-            f"{n_below} of {n_relevant} relevances above 0 are below "
-            f"{arg.min_relevance(min_relevance)} and count as not relevant in "
-            f"{', '.join(map(str, binary_measures))}. Pass {arg.min_relevance()} to set the "
-            "threshold."
-        )
 
 
 def _names_with_verb(measures: Sequence[Measure]) -> str:

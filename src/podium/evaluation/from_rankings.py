@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from podium._fields import FIELDS
 from podium.errors import ArgumentError, arg
-from podium.evaluation import _hints
+from podium.evaluation._hints import Relevances, warn_of_values
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.open_ties import best_values
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol, ProtocolFields
-from podium.protocol.conventions import Task
 from podium.protocol.protocol import Measures
 from podium.ranking import Ranking
 
@@ -76,7 +77,7 @@ def evaluate(
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
     protocol = blocks[0].evaluation.protocol
-    return finished(blocks, protocol.task(), protocol)
+    return finished(blocks, protocol.task().measures, protocol)
 
 
 def _conventions_of(ranking: Ranking) -> dict[str, Any]:
@@ -95,31 +96,6 @@ def _refuse_lists(protocol: Protocol) -> None:
             )
 
 
-@dataclass(frozen=True)
-class Relevances:
-    """The relevances above 0 of some groups in the truth: the highest, and how many there are.
-
-    `n_below` of them are not positive.
-    """
-
-    highest: float
-    n_relevant: int
-    n_below: int
-
-    @classmethod
-    def of(cls, ranking: Ranking) -> Relevances:
-        """Return the relevances of a ranking."""
-        relevances = ranking.ideal if ranking.of_truth is None else ranking.of_truth[1]
-        n_below = int((relevances < ranking.min_relevance).sum())
-        return cls(float(relevances.max(initial=0.0)), relevances.size, n_below)
-
-    @classmethod
-    def joined(cls, parts: Iterable[Relevances]) -> Relevances:
-        """Return the relevances of all groups, given those of disjoint parts of them."""
-        highest, n_relevant, n_below = zip(*(vars(part).values() for part in parts), strict=True)
-        return cls(max(highest), sum(n_relevant), sum(n_below))
-
-
 class Values(NamedTuple):
     """The values of some groups, the relevances of these in the truth, and the facts of lists."""
 
@@ -128,31 +104,17 @@ class Values(NamedTuple):
     of_some: OfSome | None = None
 
 
-def finished(parts: list[Values], task: Task, protocol: Protocol) -> Evaluation:
+def finished(parts: list[Values], measures: list[Measure], protocol: Protocol) -> Evaluation:
     """Join the values of disjoint groups, which are removed from `parts`, and check them.
 
     The hints are about the values of all groups. The result has the protocol.
     """
-    relevances = Relevances.joined(part.relevances for part in parts)
+    relevances = reduce(operator.add, [part.relevances for part in parts])
     evaluations = (parts.pop(0).evaluation for _ in range(len(parts)))
     evaluation = next(evaluations) if len(parts) == 1 else merge(evaluations)
     evaluation = replace(evaluation, protocol=protocol)
-    measures, conventions = task
-    threshold = conventions.threshold
-    if conventions.min_relevance is None and not evaluation.of_rankings:
-        n_below, n_relevant = relevances.n_below, relevances.n_relevant
-        _hints.warn_of_fractions(n_below, n_relevant, measures, min_relevance=threshold)
     evaluation.refuse_undefined()
-    _hints.warn_of_undefined(
-        evaluation.values,
-        measures,
-        min_relevance=threshold,
-        low_grades=conventions.low_grades,
-        highest=relevances.highest,
-        any_positive=bool(evaluation.n_positives.any()),
-        any_counted=bool(evaluation.n_pos.any()),
-    )
-    _hints.warn_of_scale(measures, relevances.highest)
+    warn_of_values(evaluation, measures, relevances)
     return evaluation
 
 

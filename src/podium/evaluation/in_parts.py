@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from podium.evaluation._hints import Relevances
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import Relevances, Values, evaluate_ranking, finished
+from podium.evaluation.from_rankings import Values, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
 from podium.protocol import Conventions, Protocol
 from podium.protocol.conventions import Task
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
-    from podium.data.buckets import Parts
+    from podium.data.buckets import Buckets, Parts
     from podium.data.convert import Ids
     from podium.data.lists import Listed, Whole
     from podium.data.overlap import PartIds
@@ -67,9 +68,10 @@ def measured_run(truth: Truth, run: Run, wanted: Wanted, whole: Whole | None) ->
         if lists.grades is not None:  # judgements are left open
             bounds = {str(m): judgement_bounds(lists.ranking, m, lists.grades) for m in measures}
             result = replace(result, bounds=bounds)
+        relevances = Relevances.of(lists.ranking, by_default=lists.has_default_threshold)
         of_some = None if whole is None else lists.of_some()
         ids = lists.part_ids() if whole is not None and ids is None else ids
-        values.append(Values(result, Relevances.of(lists.ranking), of_some))
+        values.append(Values(result, relevances, of_some))
     if wanted.shown is None:
         return OfRun(values, None, None, ids)
     conventions, depth = wanted.shown  # the tables were checked before
@@ -96,15 +98,14 @@ def measure_parts(parts: Parts, protocol: Protocol, wanted: Wanted) -> dict[str,
     """
     found: dict[str, list[OfRun]] = {}
     ids: dict[str, PartIds] = {}
-    for number, part in enumerate(parts.map(_measured, wanted, parts.whole)):
+    for part in parts.map(_measured, wanted, parts.whole):
         for name, of_part in part.items():
             if of_part.ids is not None:
                 ids[name] = ids[name] + of_part.ids if name in ids else of_part.ids
             found.setdefault(name, []).append(of_part._replace(ids=None))
-        parts.progressed(number + 1)
-    parts.refuse_scattered(_users(found, ids))
     if parts.whole is not None:
-        _complete_absent(parts, parts.whole, wanted, found)
+        parts.refuse_scattered(_users(found, ids))
+        _complete_absent(parts, wanted, found)
     return {
         name: _joined(of_parts, ids.get(name), protocol, wanted) for name, of_parts in found.items()
     }
@@ -128,9 +129,7 @@ def _users(found: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iter
         yield users
 
 
-def _complete_absent(
-    parts: Parts, whole: Whole, wanted: Wanted, found: Mapping[str, list[OfRun]]
-) -> None:
+def _complete_absent(parts: Buckets, wanted: Wanted, found: Mapping[str, list[OfRun]]) -> None:
     """Measure parts again in which absent lists were taken for whole, though others are not.
 
     Only the lists of all parts show whether an absent list would contain exactly the truth's items.
@@ -142,7 +141,7 @@ def _complete_absent(
             if any(some.first_short is not None for some in every):
                 wrong += [(name, i) for i, some in enumerate(every) if some.has_whole_absent]
         buckets = sorted({i for _, i in wrong})
-        shared: Any = Wanted([task]), replace(whole, lists_whole=False)
+        shared: Any = Wanted([task]), replace(parts.whole, lists_whole=False)
         again = dict(zip(buckets, parts.map(_measured, *shared, buckets=buckets), strict=True))
         for name, i in wrong:
             found[name][i].values[number] = again[i][name].values[0]
@@ -159,7 +158,7 @@ def _joined(
         values = [of_part.values.pop(0) for of_part in of_parts]
         if ids is not None:
             check_some([v.of_some for v in values], ids)
-        tasks.append(finished(values, task, protocol))
+        tasks.append(finished(values, task.measures, protocol))
     columns: Any = {
         kind: {name: column for task in tasks for name, column in vars(task)[kind].items()}
         for kind in ("values", "best", "weights")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from podium.metrics import Measure
 from podium.protocol import Conventions
 from podium.types import Labels
@@ -50,8 +48,8 @@ class KeptTables:
         """Return the conventions of the lists that a measure read."""
         return self.measured[measure][1] if measure in self.measured else self.shown
 
-    def truth_of(self, labels: Labels) -> Truth | None:
-        """Return a truth with all rows of these users; None if there are none."""
+    def truth_of(self, labels: Labels) -> Truth:
+        """Return a truth with all rows of these users."""
         from podium.data.some_users import truth_of_users
 
         return self.truth if self.facts is None else truth_of_users(self.truth, labels)
@@ -60,19 +58,14 @@ class KeptTables:
         """Return the users whose lists give a curve: all of them, or some of tables on disk."""
         return labels if self.facts is None else labels[:: labels.size // _SAMPLED_USERS + 1]
 
-    def lists(self, truth: Truth | None, labels: Labels) -> Callable[..., Lists] | None:
-        """Return a function from conventions to the lists of users; None without a truth.
+    def lists(self, truth: Truth, labels: Labels) -> Callable[..., Lists]:
+        """Return a function from conventions to the lists of users.
 
         `truth` is that of these users, from `truth_of`. Tables in memory have further users.
         """
-        from podium.data import Run
         from podium.data.lists import Lists, Whole
         from podium.data.some_users import run_of_users
 
-        if truth is None:
-            return None
         run = self.run if self.facts is None else run_of_users(self.run, labels)
-        if run is None:
-            run = Run(truth.user[:0], truth.item[:0], np.empty(0))
         facts = self.facts or Whole(float(truth.relevance.min()))
         return partial(Lists.of, truth, run, whole=facts)

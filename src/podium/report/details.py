@@ -108,7 +108,7 @@ def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
 
 
 def _run_curves(
-    evaluation: Evaluation, measures: Mapping[str, str], truth: Truth | None, users: Labels
+    evaluation: Evaluation, measures: Mapping[str, str], truth: Truth, users: Labels
 ) -> dict[str, dict[int, float | None]]:
     """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
     tables: Any = evaluation.tables
@@ -116,9 +116,7 @@ def _run_curves(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each was given with the values
         every = [tables.measured[text][0] for text in measures.values()]
-        if (lists := tables.lists(truth, users)) is None:
-            return result
-        lists_of = cache(partial(lists, measures=every))
+        lists_of = cache(partial(tables.lists(truth, users), measures=every))
         for name, text in measures.items():
             measure, conventions = tables.measured[text]
             rule = evaluation.undefined_rule(text)

@@ -117,8 +117,7 @@ def _users(
     n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
     for run, evaluation in evaluations.items():
         tables: Any = evaluation.tables
-        if (lists_of := tables.lists(tables.truth_of(labels), labels)) is None:
-            continue
+        lists_of = tables.lists(tables.truth_of(labels), labels)
         lists = lists_of(tables.conventions_of(measure), with_items=True)
         for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
             if group >= 0:
