@@ -62,33 +62,6 @@ def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any
     assert found["designs"][-1]["errors"].keys() == {"pilot"}
 
 
-def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> None:
-    argv = ("--ignore-bias", "--expect", "0.2", "--metric", "recall@10")
-    found = planned(*ASKED, *argv, *FAST, "--no-replacement", "--seed", "3")
-    assert found["goal"] == 0.01
-    assert (found["measure"], found["value"]) == ("recall@10", 0.2)
-    kept = found["conventions"]
-    assert (kept["ignore_bias"], kept["replacement"]) == (True, False)
-    assert (kept["seed"], kept["method"]) == (3, "bv")
-    assert planned(*ASKED, *PILOT, *FAST, "--repeats", "5")["conventions"]["n_repeats"] == 5
-    asked = ("--method", "mes", "--sizes", "7", "--repeats", "2")
-    assert planned(*ASKED, *asked)["conventions"]["n_repeats"] == 2
-    fixed = [d["n_negatives"] for d in found["designs"] if d["kind"] == "fixed"]
-    assert fixed == [25, 80]
-    again = planned(*ASKED, *argv, *FAST)
-    assert again["designs"][0]["stages"] == found["designs"][0]["stages"] is not None
-    assert again["designs"][0]["n_scored"] != found["designs"][0]["n_scored"]
-
-
-def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
-    words = " ".join(podium("plan", *ASKED, "--method", "naive", "--sizes", "25").out.split())
-    assert "No sample of up to 25 items gives ndcg@10 within 0.01. Rank all items" in words
-    few = " ".join(podium("plan", "--items", "2", *ASKED[2:4], "--error", "0.1").out.split())
-    assert "2 items are too few to sample from" in few
-    fixed = " ".join(podium("plan", *ASKED, "--method", "cls", "--sizes", "900").out.split())
-    assert "no sample that doubles while the target ranks first is enough." in fixed
-
-
 def test_refusals(refuses: Callable[[str, str], None]) -> None:
     refuses(
         "plan --items 2000 --users 3000 --error 0.01",

@@ -55,13 +55,6 @@ def test_row_numbers_of_pandas_are_no_features(podium: Run) -> None:
         assert list(load("m").feature_names_in_) == ["price"]
 
 
-def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
-    assert podium("train", "ratings.csv", "-o", "m", "--loss", "softmax").status == 0
-    options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
-    assert podium("train", "ratings.csv", *options).status == 0
-    assert load("m").eval_metric == "ndcg@10"
-
-
 def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
     argv = ("train", "two.csv", "--loss", "logistic", "-o", "m")
     done = podium(*argv)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -69,6 +70,19 @@ def test_all_users_get_the_lists_of_the_library(podium: Run, model: Factorizatio
     assert lists(podium, "-k", "2", "--users", "users.txt") == rows_of(fitted, [4, 0], k=2)
 
 
+@pytest.mark.parametrize("task", ["new", "repeat", "all", "other"])
+def test_task_of_the_split_decides_unless_an_option_does(podium: Run, task: str) -> None:
+    pl.DataFrame({"user": ["u1", "u2"]}).write_parquet("test.parquet")
+    Path("split.json").write_text(json.dumps({"task": task, "parts": {"test": {}}}))
+    argv = ("--users", "test.parquet")
+    without, with_seen = (lists(podium, *argv, f"--{w}-seen") for w in ("exclude", "include"))
+    assert lists(podium, *argv) == (with_seen if task in ("repeat", "all") else without) != []
+    assert without != with_seen
+    for text in ("", "[1]", '{"task": "all"}', '{"task": "all", "parts": ["train"]}'):
+        Path("split.json").write_text(text)  # of another program, or of other files
+        assert lists(podium, *argv) == without
+
+
 def test_run_is_written_piece_by_piece(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lists(podium, "-k", "5")
     asked: list[int] = []
@@ -101,14 +115,6 @@ def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: Factoriz
         assert lists(podium, "-k", "2", *argv) == wanted, argv
 
 
-def test_unknown_users_are_left_out_and_told(podium: Run) -> None:
-    Path("strangers.txt").write_text("u1\nu99\nu98\n")
-    done = podium("recommend", "model", "--users", "strangers.txt", "-o", "run.parquet")
-    assert done.status == 0
-    assert "strangers.txt: 2 of 3 users left out" in done.err
-    assert set(pl.read_parquet("run.parquet")["user"]) == {"u1"}
-
-
 def test_fallback_serves_unknown_users_and_says_how_many(podium: Run, model: Factorization) -> None:
     """The ids of strangers may also be texts where the model has numbers."""
     assert model.user_labels_ is not None
@@ -133,12 +139,16 @@ def test_fallback_serves_unknown_users_and_says_how_many(podium: Run, model: Fac
         assert f"lists are from popular-{kind}" in podium(*alone).err
 
 
-def test_unknown_items_are_left_aside_and_told(podium: Run) -> None:
+def test_unknown_ids_are_left_out_and_told(podium: Run) -> None:
+    Path("users.txt").write_text("u1\nu99\nu98\n")
     Path("deny.txt").write_text("100\n999\nboots\n")
-    done = podium("recommend", "model", "--deny", "deny.txt", "-o", "run.parquet")
-    assert done.status == 0
+    argv = ("--users", "users.txt", "--deny", "deny.txt", "-o", "run.parquet")
+    done = podium("recommend", "model", *argv)
+    assert "users.txt: 2 of 3 users left out" in done.err
     assert "--deny deny.txt: 2 of 3 items left out" in done.err
-    assert 100 not in pl.read_parquet("run.parquet")["item"].to_list()
+    run = pl.read_parquet("run.parquet")
+    assert set(run["user"]) == {"u1"}
+    assert 100 not in run["item"]
 
 
 @pytest.mark.parametrize("name", ["a b", "\t"])

@@ -166,11 +166,13 @@ REFUSED = """
 --min-relevance 9 | pairs.csv '--min-relevance 9'
 --model linear --gain one | --gain '--model linear'
 --model linear --tune --budget 3m | --budget
-valid.csv | 2
+--refit | --refit --valid
+plain.csv | "'value' and missing" plain.csv
 """
 
 
 def test_refusals(refuses: Callable[[str, str], None]) -> None:
+    pl.read_csv("pairs.csv").drop("value").write_csv("plain.csv")
     refuses("train pairs.csv --model ease --out model", REFUSED)
 
 
@@ -181,9 +183,10 @@ FACTORS = ("--set", "n_factors=4", "--set", "n_epochs=3", "--set", "n_negatives=
 def events() -> None:
     """Write events.csv, in which 100 of 400 pairs occur three times."""
     rng = np.random.default_rng(0)
-    pairs = rng.permutation(60 * 20)[:400]
+    pairs, late = np.split(rng.permutation(60 * 20)[:450], [400])
     rows = np.concatenate([pairs, pairs[:100], pairs[:100]])
-    pl.DataFrame({"user": rows // 20, "item": rows % 20}).write_csv("events.csv")
+    for name, numbers in (("events", rows), ("late", late)):
+        pl.DataFrame({"user": numbers // 20, "item": numbers % 20}).write_csv(f"{name}.csv")
 
 
 def test_values_of_repeated_pairs_are_added_up(podium: Run) -> None:
@@ -193,14 +196,15 @@ def test_values_of_repeated_pairs_are_added_up(podium: Run) -> None:
     assert "25 % of the pairs occur more than once; the weight of a pair is the sum of" in done.err
     assert set(recommenders.load("model").seen_weights_.tolist()) == {2.0, 6.0}
     events.unique().write_csv("once.csv")
-    done = podium("train", "once.csv", "--model", "ease", "--out", "model")
-    assert "more than once" not in done.err
+    assert "more than once" not in podium("train", "once.csv", "--model", "ease", "--out", "m").err
 
 
+@pytest.mark.parametrize("valid", [(), ("--valid", "late.csv", "--refit")])
 @pytest.mark.parametrize("options", [("--model", "item-knn"), ("--model", "factorization")])
 def test_search_tries_both_weights_and_can_be_repeated(
-    podium: Run, options: tuple[str, ...]
+    podium: Run, options: tuple[str, ...], valid: tuple[str, ...]
 ) -> None:
+    options += valid
     few = FACTORS if "factorization" in options else ()
     argv = ("train", "events.csv", *options, *few, "--tune", "--budget", "6", "--out", "model")
     done = podium(*argv, "--tune-table", "t.csv")
@@ -213,6 +217,13 @@ def test_search_tries_both_weights_and_can_be_repeated(
     assert Path("model").read_bytes() == before
     assert podium(*argv, "--gain", "one", "--tune-table", "t.csv").status == 0
     assert "gain" not in pl.read_csv("t.csv").columns
+
+
+def test_several_tables_are_read_as_one(podium: Run) -> None:
+    pl.concat(map(pl.read_csv, ("pairs.csv", "valid.csv"))).write_csv("both.csv")
+    assert podium("train", "both.csv", "--model", "ease", "--out", "model").status == 0
+    assert train(podium, "valid.csv", model="ease", out="both").status == 0
+    assert Path("both").read_bytes() == Path("model").read_bytes()
 
 
 def test_search_says_why_candidates_failed(podium: Run) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.pages.page import code, page, shell
@@ -16,18 +18,63 @@ from podium import recommenders
 
 Run = Callable[..., Any]
 PAGE = page("start.md")
-COMMANDS = [shlex.split(line)[1:] for line in code(PAGE, "sh")[2].splitlines()]
+PROTOCOL, RATINGS, OTHER_PROTOCOL, LOG = code(PAGE, "sh")[1:5]
+
+
+def ten(podium: Run, protocol: str, commands: str) -> list[Any]:
+    """Run the commands of the page, all of which succeed."""
+    assert shell(protocol).returncode == 0
+    lines = commands.replace("\\\n", " ").splitlines()
+    done = [podium(*shlex.split(line)[1:]) for line in lines]
+    assert [each.status for each in done] == [0] * 10, done
+    return done
 
 
 @pytest.mark.usefixtures("ratings")
 def test_ten_commands_lead_to_a_decision(podium: Run) -> None:
-    assert shell(code(PAGE, "sh")[1]).returncode == 0
-    done = [podium(*argv) for argv in COMMANDS]
-    assert [each.status for each in done] == [0] * 10
+    done = ten(podium, PROTOCOL, RATINGS)
     assert "future-of-all" in done[7].out  # as the page says
     assert done[8].out.startswith("Pass: candidate is superior to base in ndcg@10.")
     assert Path("gate.md").read_text().startswith("### ")
     assert recommenders.load("model").n_users_ == recommenders.load("candidate").n_users_
+
+
+def write_small_log() -> None:
+    """Write purchases of three kinds of items, with the faults of the published table."""
+    rng, n = np.random.default_rng(0), 12_000
+    user, item, quantity = (
+        rng.integers(low, high, n) for low, high in ((0, 300), (0, 60), (-1, 9))
+    )
+    likes = rng.random(n) < np.where(user % 3 == item % 3, 0.9, 0.2)
+    names = np.array(["POST", *(f"A{i}" for i in range(59))])
+    users = pl.Series(user).replace(7, None)
+    times = pl.from_epoch(pl.Series(np.arange(n)))
+    log = {
+        "StockCode": names[item],
+        "CustomerID": users,
+        "Quantity": quantity,
+        "InvoiceDate": times,
+    }
+    pl.DataFrame(log).filter(pl.Series(likes)).write_parquet("onlineretail.parquet")
+
+
+@pytest.mark.parametrize("is_published", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_ten_commands_lead_from_a_raw_log_to_a_decision(
+    podium: Run, podium_data: Callable[[str], Path], is_published: bool
+) -> None:
+    if is_published:
+        Path("onlineretail.parquet").symlink_to(podium_data("onlineretail/onlineretail.parquet"))
+    else:
+        write_small_log()
+    done = ten(podium, OTHER_PROTOCOL, LOG)
+    assert "(--task new of its split)" in done[5].err
+    assert done[8].out.startswith("Pass: candidate is superior to base in ndcg@10.")
+    dropped = json.loads(Path("parts/split.json").read_text())["dropped"]
+    assert [*dropped] == ["drop_missing", "where", "unique", "task"]
+    assert all(dropped.values())
+    if is_published:
+        assert all(f"{dropped[name]:,}" in PAGE for name in [*dropped][:3])
+        assert re.search(r"^ndcg@10 +\+0.0477 .* 0.0302$", done[8].out, re.M)
 
 
 def test_split_counts_what_it_leaves_out(podium: Run, ratings: pl.DataFrame) -> None:
@@ -37,7 +84,7 @@ def test_split_counts_what_it_leaves_out(podium: Run, ratings: pl.DataFrame) -> 
     assert re.search(r"^podium: 1 of \d+ users of the test part have no training row\.$", done.err,
                      re.M)  # fmt: skip
     done = podium("split", "ratings.csv", "--by", "random", "--least", "2", "--out", "parts")
-    assert f"1 of {ratings.height + 1} rows left out, because their users have fewer" in done.err
+    assert f"1 of {ratings.height + 1:,} rows dropped: 1 of users with too few events." in done.err
 
 
 def test_names_of_one_table_do_not_hide_those_of_another(
@@ -78,6 +125,13 @@ REFUSED = """
 --by random --columns user | --columns
 --by random --columns user,item | --columns
 --by random --format xml | --format parquet
+--by random --where 'itm > 1' | few.csv 'itm' --where 'item'
+--by random --where 'item >' | --where 'item >'
+--by random --unique sum | --unique 'count'
+--by random --task old | --task 'repeat'
+--by random --task repeat --new-pairs | --new-pairs '--task repeat'
+--by random --unique count --column weight=item | --unique weight
+--by random --test 0.5 --task repeat | '--task repeat' test
 """
 
 

@@ -102,13 +102,6 @@ def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
 def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[..., Any]) -> None:
     assert podium("train", "train.csv", *LOSS, "--features", "third, first").status == 0
     assert list(load("model").feature_names_in_) == ["third", "first"]
-    repeated = ("--features", "third", "--features", "first")
-    assert podium("train", "train.csv", *LOSS, *repeated).status == 0
-    assert list(load("model").feature_names_in_) == ["third", "first"]
-    assert (
-        podium("train", "train.csv", *LOSS, "--ignore", "third", "--ignore", "second").status == 0
-    )
-    assert list(load("model").feature_names_in_) == ["first"]
     assert podium("train", "train.csv", *LOSS, "--ignore", "second").status == 0
     assert list(load("model").feature_names_in_) == ["first", "third"]
     whole = podium("rank", "model", "test.csv")

@@ -68,14 +68,6 @@ def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> No
     assert table["error"].to_list() == [""] * 3
 
 
-def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
-    grid = ("--grid", "l2=log(1e-6,1)", "--budget", "7", "--tune-table", "t.csv")
-    assert podium(*TRAIN, "--tune", *grid).status == 0
-    drawn = pl.read_csv("t.csv")["l2"]
-    assert drawn.n_unique() == 7
-    assert drawn.is_between(1e-6, 1.0).all()
-
-
 @pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("how", ["time", "time-per-user"])
 def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -> None:

@@ -14,11 +14,9 @@ import polars as pl
 import pytest
 from tests.conftest import Done
 
-from podium.data import splits
-from podium.data.splitting import BY, How, split_events
+from podium.data.splitting import BY, PAIRS, UNIQUE, How, split_events
 
 Rows = dict[str, set[tuple[Any, ...]]]
-Split = Callable[..., splits.Split]
 
 N_USERS = 12
 SEEDS = range(4)
@@ -148,24 +146,59 @@ def test_order_of_rows_may_change(by: str, seed: int) -> None:
     assert {part: sorted(rows) for part, rows in found.items()} == expected
 
 
-@each_way
+def raw_log(seed: int) -> pl.DataFrame:
+    """Return 400 events of few pairs; some lack a user or an item, some are returns."""
+    rng, n = np.random.default_rng(seed), 400
+    ids = pl.DataFrame({"user": rng.integers(N_USERS, size=n), "item": rng.integers(14, size=n)})
+    missing = [pl.col(name).replace(value, None) for name, value in (("user", 3), ("item", 5))]
+    sold, times = rng.integers(-1, 4, n), rng.permutation(n)
+    return ids.with_columns(*missing, timestamp=times, sold=sold, row=np.arange(n))
+
+
+@pytest.mark.parametrize("by", ["time", "user-time", "random"])
+@pytest.mark.parametrize("unique", [None, *UNIQUE])
 @each_seed
-def test_functions_and_tables_give_the_same_parts(by: str, seed: int) -> None:
-    table = events(seed)
-    user, time = table["user"].to_numpy(), table["timestamp"].to_numpy()
-    sizes = SIZES[by]
-    if by == "leave-last":
-        split = splits.leave_last_out(user, time, n=sizes["test"], n_valid=sizes["valid"])
-    elif by in DRAWN:
-        way: Split = splits.by_group if by == "group" else splits.random
-        first = [user] if by == "group" else [table.height]
-        users = {"user": user} if by == "user-random" else {}
-        split = way(*first, **users, **sizes, seed=seed)
-    else:
-        split = splits.by_time(time, **sizes) if by == "time" else None
-        split = split or splits.by_time_per_user(user, time, **sizes)
-    expected = {part: getattr(split, part).tolist() for part in ("train", "test", "valid")}
-    assert divided(table, by, seed) == expected
+def test_each_row_is_in_one_part_or_is_dropped(by: str, unique: str | None, seed: int) -> None:
+    table, tasks = raw_log(seed), dict[str, dict[str, set[Any]]]()
+    options = {"drop_missing": True, "where": "sold > 0", "least": 2, **SIZES[by]}
+    for task in PAIRS:
+        made = split_events(table, How(by, **options, unique=unique, pairs=task))
+        rows = pl.concat(made.frames.values())
+        assert rows["row"].is_unique().all()
+        assert rows.height + sum(made.record["dropped"].values()) == table.height
+        assert rows.drop("weight", strict=False).equals(table[rows["row"]], null_equal=False)
+        assert (rows["sold"] > 0).all()
+        found = {part: pairs_of(frame) for part, frame in made.frames.items()}
+        if unique is not None:
+            assert [*map(len, found.values())] == [frame.height for frame in made.frames.values()]
+        tasks[task] = found
+    for part, earlier in (("valid", {"train"}), ("test", {"train", "valid"})):
+        new, repeated, every = (tasks[task][part] for task in ("new", "repeat", "all"))
+        had = set[Any]().union(*(tasks["all"][other] for other in earlier))
+        assert (new, repeated) == (every - had, every & had)
+        assert made.record["had_before"][part] == len(repeated) / len(every)
+
+
+def pairs_of(frame: pl.DataFrame) -> set[tuple[int, int]]:
+    return set(frame.select("user", "item").iter_rows())
+
+
+@each_seed
+def test_one_row_of_each_pair(seed: int) -> None:
+    """The first, the last, or the last with the number of rows, which then add up to all rows."""
+    table, at = raw_log(seed).drop_nulls(), 250
+    whole = split_events(table, How("time", at=at)).frames
+    for unique in UNIQUE:
+        frames = split_events(table, How("time", at=at, unique=unique)).frames
+        for part, frame in frames.items():
+            time, counts = pl.col("timestamp"), {"weight": pl.len()} if unique == "count" else {}
+            time = time.min() if unique == "first" else time.max()
+            expected = whole[part].group_by("user", "item").agg(time, **counts)
+            found = frame.select(expected.columns)
+            assert set(found.iter_rows()) == set(expected.iter_rows())
+        again = split_events(pl.concat(frames.values()), How("time", at=at, unique=unique)).frames
+        kept = ["user", "item", "timestamp"]
+        assert all(again[part].select(kept).equals(frames[part].select(kept)) for part in frames)
 
 
 @each_way

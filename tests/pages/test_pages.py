@@ -60,6 +60,10 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("ship.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
+        "start.md",
+        "podium split onlineretail.parquet --by time --valid 0.1 --task new --unique count \\",
+    ): "tests/cli/test_split.py runs it",
+    (
         "tuning.md",
         (
             "$ podium train past.csv --model factorization --tune --budget 10m "

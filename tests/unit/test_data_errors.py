@@ -356,28 +356,6 @@ def test_names_of_published_data_are_known(names: tuple[str, ...]) -> None:
             resolve(several, (USER, ITEM), {}, "a")
 
 
-TRUTH = {"who": [1, 2], "what": [5, 6]}
-RUN = {"user": [1, 2], "item": [5, 7], "score": [1.0, 1.0]}
-
-
-def test_names_apply_to_the_tables_that_have_them() -> None:
-    usual = data.ranking({"user": TRUTH["who"], "item": TRUTH["what"]}, RUN)
-    for ranking in (
-        data.ranking(TRUTH, RUN, user="who", item="what"),
-        data.ranking(TRUTH, {"who": RUN["user"], **RUN}, user="who", item="what"),
-    ):
-        np.testing.assert_array_equal(ranking.relevance, usual.relevance)
-    for call in (
-        lambda: data.ranking(TRUTH, RUN, user="whom", item="what"),
-        lambda: data.ranking(
-            TRUTH, {"u": [1], "item": [5], "score": [1.0]}, user="who", item="what"
-        ),
-        lambda: data.read_run(RUN, user="who"),  # one table has no other
-    ):
-        with pytest.raises(DataError):
-            call()
-
-
 def test_positives_keep_their_times_and_weights_are_read_without_times() -> None:
     table = {"user": [1, 1, 2], "item": [5, 6, 5], "rating": [2, 5, 4], "time": [30, 10, 20]}
     high, low = data.read_interactions(table).positives(4)

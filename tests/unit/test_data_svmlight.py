@@ -87,18 +87,6 @@ def test_malformed_svmlight_line_is_named(tmp_path: Path, line: str) -> None:
         data.read_features(path)
 
 
-def test_malformed_line_is_counted_across_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", 40)
-    lines = [f"{i % 3} qid:{i} 1:{i}.5 2:{i}" for i in range(1, 101)]
-    got = data.read_features(put(tmp_path, "\n".join(lines)))
-    assert np.asarray(got.X)[:, 0].tolist() == [i + 0.5 for i in range(1, 101)]
-    lines[76] = "broken"
-    with pytest.raises(DataError, match="line 77:"):
-        data.read_features(put(tmp_path, "\n".join(lines)))
-
-
 def parse(content: bytes) -> Rows:
     with tempfile.NamedTemporaryFile(suffix=".svm") as file:
         Path(file.name).write_bytes(content)

@@ -322,14 +322,18 @@ def test_users_whose_parts_the_order_of_rows_decides_are_counted() -> None:
     splits.leave_last_out([2, 2, 2], [1, 1, 5])
 
 
-def test_split_keeps_the_columns_as_they_are(tmp_path: Path) -> None:
-    day = datetime(2024, 1, 1, tzinfo=NINE)
-    table = {"user": [1, 1], "item": [1, 2], "time": [day, day + timedelta(1)]}
-    frames = split_events(table, How("leave-last")).frames
-    assert frames["test"]["time"].to_list() == [day + timedelta(1)]
+def test_split_by_time_at_a_moment_has_no_default_share() -> None:
+    times = np.arange(100)
+    split = splits.by_time(times, at=95, valid=0.85)
+    assert [part.size for part in (split.train, split.valid, split.test)] == [10, 85, 5]
+    with pytest.raises(ArgumentError):
+        splits.by_time(times, valid_at=50, valid=0.1)
+
+
+def test_split_keeps_the_times_of_a_text_as_numbers(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("\n".join(json.dumps({"user": 1, "item": i, "time": i / 2}) for i in range(4)))
-    assert split_events(path, How("leave-last")).frames["test"]["time"].to_list() == [1.5]
+    assert split_events(path, How("leave-last")).frames["test"]["timestamp"].to_list() == [1.5]
 
 
 @pytest.mark.parametrize("form", ["arrow", "pandas", "pyarrow"])

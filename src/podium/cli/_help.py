@@ -9,7 +9,7 @@ from typing import Any
 _PARAMETERS = "\nParameters\n----------\n"
 
 SHOWN = {
-    "split": "out by test valid at seed least columns format column",
+    "split": "out by test valid at seed least where drop-missing unique task columns format column",
     "measure": "measure by users catalogue items min-relevance ties undefined missing unjudged "
     "like protocol format report per-user",
     "compare": "measure by users catalogue items pairs min-relevance ties protocol missing "

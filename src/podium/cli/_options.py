@@ -46,6 +46,8 @@ _USUAL = {
     **{name: field.default for name, field in FIELDS.items() if field.stage == "tables"},
     "value": "the weight of a pair: value, rating, relevance or label",
     "timestamp": "timestamp or time",
+    "rating": "rating",
+    "weight": "none, so that each event counts 1",
     "group": "of --by group; by default that of users",
     "target": "above 0 for held-out items: target, is_target, relevance or label",
     "stratum": "listed or drawn: stratum",

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from podium.protocol import Protocol
 
 
+_TASKS = {
+    "new": "only items that are new to their users",
+    "repeat": "only items that their users had before",
+    "all": "new items and items that their users had before",
+}
 _ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if field.is_entry)
 """The fields that only --set sets."""
 
@@ -97,8 +102,16 @@ class Given:
             _check.choice(name, "the NAME of --set", [*FIELDS])
         return {name: FIELDS[name].read(text) for name, text in texts.items()}
 
-    def say(self, protocol: Protocol) -> None:
-        """Say which protocol was in force, if it comes from a file or changes a package's."""
+    def say(self, protocol: Protocol, truth: Path | None = None) -> None:
+        """Say which protocol was in force, if it comes from a file or changes a package's.
+
+        If `podium split --task` has written the truth, the task is said too.
+        """
+        from podium.data.splitting import task_of
+
+        task = None if truth is None else task_of(truth)
+        if task is not None:
+            _messages.say(f"{truth} has {_TASKS[task]} (--task {task} of its split).")
         if self.file is not None or (protocol.package and protocol.changed()):
             source = "" if self.file is None else f" of {self.file}"
             stated = {n: v for n, v in protocol.as_json().items() if n != OF_GATE}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from podium.tuning import Trial
 
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "split", "tune_table", "resume"}
-_OF_VALIDATION = {"valid", "eval_metric", "patience"}
+_OF_VALIDATION = {"valid", "eval_metric", "patience", "refit"}
 
 
 def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def repeated(
     """Return the command that fits a model with these parameters, as text for a shell.
 
     `named` are the parameters of the model that have an option of the same name. A fit that makes
-    no passes has no validation pairs.
+    no passes has no validation pairs; with --refit, it learns from them.
     """
     is_validated = makes_passes and context.params["valid"]
     left_out = _OF_SEARCH if is_validated else _OF_SEARCH | _OF_VALIDATION
@@ -62,7 +62,8 @@ def repeated(
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if parameter.param_type_name == "argument":
-            words += map(str, _listed(value))
+            further = [context.params["valid"]] if context.params["refit"] else []
+            words += map(str, [*_listed(value), *([] if is_validated else further)])
             continue
         options[name] = max(parameter.opts, key=len)
         if name == "set":

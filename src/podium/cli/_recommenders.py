@@ -12,7 +12,9 @@ from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
 from podium.errors import ArgumentError
 
-_OF_EVENTS = frozenset({"gain", "columns", "format", "resume", "threads", "ray", "workers"})
+_OF_EVENTS = frozenset(
+    {"gain", "columns", "format", "refit", "resume", "threads", "ray", "workers"}
+)
 _SHARED = frozenset(
     {
         *("data", "out", "model", "loss", "l2", "learning_rate", "set", "min_relevance", "seed"),
@@ -32,11 +34,6 @@ def train(job: Job) -> None:
         _check.positive(model.min_relevance, "--min-relevance")
     learns = f"with --model {model.model}, which learns from events"
     job.columns.refuse(("relevance",), learns)
-    if len(job.data) > 1:
-        raise ArgumentError(
-            f"a recommender is trained on one file of events, got {len(job.data)}. Put them into "
-            "one."
-        )
     job.check()
     if job.solver.patience is not None and job.validation.valid is None:
         raise ArgumentError("--patience needs --valid, the validation pairs.")

@@ -52,13 +52,23 @@ class Job:
         """The weight of a pair; --tune tries others, unless an option decides."""
         return self.interactions.weight(self.min_relevance)
 
-    def read(self, path: Path, gain: str, *, timed: bool = False) -> Events:
-        """Read events of training, with their times if the model needs them, or of validation."""
-        from podium.data.interactions import read_weighted
+    def read(self, paths: list[Path], gain: str, *, timed: bool = False) -> Events:
+        """Read events, with their times if the model needs them; several files are one table."""
+        from podium.data.interactions import joined, read_weighted
 
-        names = self.columns.names_by_role()
-        file = self.interactions.of_file()
-        return read_weighted(path, **names, **file, gain=gain, timed=timed)
+        options = self.columns.names_by_role() | self.interactions.of_file()
+        return joined([read_weighted(path, **options, gain=gain, timed=timed) for path in paths])
+
+    def with_valid(self, valid: Path) -> Job:
+        """Return the fit to the rows of training and validation, without a search."""
+        return replace(
+            self,
+            data=[*self.data, valid],
+            validation=replace(self.validation, valid=None),
+            search=replace(self.search, tune=False),
+            interactions=replace(self.interactions, refit=False),
+            work=replace(self.work, resume=False),
+        )
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
@@ -77,6 +87,8 @@ class Job:
         if self.validation.split is not None and not self.search.tune:
             raise ArgumentError("--split needs --tune with a recommender.")
         check_parts(eval_set=valid, split=self.validation.split, valid=share)
+        if self.interactions.refit and valid is None:
+            raise ArgumentError("--refit needs --valid, the rows to learn from as well.")
         self.search.limits()
 
 
@@ -98,7 +110,7 @@ def fit(model: Any, job: Job) -> None:
         timed = _needs_times(model, grid, job)
         if not timed:
             job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
-        all_events = job.read(job.data[0], job.gain, timed=timed)
+        all_events = job.read(job.data, job.gain, timed=timed)
         positives, not_positive = all_events.positives(job.min_relevance)
         _check_memory(model, positives)
         valid = _read_valid(job, positives)
@@ -141,11 +153,19 @@ def fit(model: Any, job: Job) -> None:
         else:
             _note_new_start(checkpoint, "fit", resume=resume)
         data = {"user_items": events, "seen": seen, "eval_set": valid}
-        seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
-    _save(model, job.out, checkpoint)
+        added = job.validation.valid if job.interactions.refit else None
+        seconds, n_passes = 0.0, 0
+        if added is None or model.makes_passes:
+            seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
+    if added is None:
+        _save(model, job.out, checkpoint)
     for file in (checkpoint, searched if job.search.tune else None):
         if file is not None:
             file.unlink(missing_ok=True)
+    if added is not None:
+        params = {"n_epochs": model.n_epochs_} if model.makes_passes else {}
+        fit(model.set_params(**params), job.with_valid(added))
+        return
     gain = model.get_params(deep=False).get("gain", job.gain)
     weight = _weight_note(
         positives, all_events.n_rows, job, gain, reads_weights=model.reads_weights
@@ -238,7 +258,7 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
     path, low = job.validation.valid, job.min_relevance
     if path is None:
         return None
-    events = job.read(path, "one")
+    events = job.read([path], "one")
     if events.value is not None:
         events, _ = events.positives(low)
         zeros = _zero_note(events, job)

@@ -182,11 +182,15 @@ class Interactions(EventFile):
         several rows of a pair are added up; without values, v is the number of rows. Default:
         value, or one with --min-relevance. With --tune, value and one are tried, unless this option
         or --min-relevance is given.
+    refit
+        With the parameters, or the number of passes, that are best on the rows of --valid, fit the
+        model once more, to the rows of DATA and --valid.
     """
 
     panel: ClassVar[str] = "Recommenders"
 
     gain: str | None = None
+    refit: bool = False
 
     def weight(self, min_relevance: float | None) -> str:
         """Return the weight of a pair: the given one, or the default."""

@@ -100,7 +100,7 @@ def compare(
     if labels is not None:
         data.write_table(comparison.labels(), labels)
     _render.write_result(renderer_of(comparison), output.format)
-    scoring.say(protocol)
+    scoring.say(protocol, truth)
 
 
 def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:

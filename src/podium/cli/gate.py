@@ -148,7 +148,7 @@ def gate(
     shown = GateRenderer(result)
     junit = partial(shown.to_junit, fail_on=fail_on)
     _render.write_result(shown, format, out or [], markdown=shown.to_markdown, junit=junit)
-    conventions.say(protocol)
+    conventions.say(protocol, truth)
     return _status(result, fail_on)
 
 

@@ -72,7 +72,7 @@ def measure(
     output.write_per_user(per_user_columns({"": evaluation}))
     shown = EvaluationRenderer(evaluation, evaluation.as_json(pooled=pooled))
     _render.write_result(shown, output.format)
-    scoring.say(protocol)
+    scoring.say(protocol, truth)
 
 
 def _check_pooled(measures: Sequence[Measure], *, pooled: bool) -> None:

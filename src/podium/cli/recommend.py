@@ -21,6 +21,7 @@ from podium.cli._options import (
     check_target,
     is_folder_target,
 )
+from podium.cli._spelling import Sets
 from podium.cli.rank import RUNS, opened
 from podium.errors import ArgumentError, DataError
 
@@ -34,6 +35,7 @@ Rows: TypeAlias = "dict[str, NDArray[Any]]"
 _ROWS = 2**18  # rows of the run that are in memory at a time
 _MOST_USERS = 2**14
 _PART = 2**16  # users per file of a folder
+_SEEN = typer.Option("--include-seen/--exclude-seen")
 
 
 def recommend(
@@ -45,7 +47,7 @@ def recommend(
     allow: Path | None = None,
     deny: Path | None = None,
     fallback: Path | None = None,
-    include_seen: bool = False,
+    include_seen: Annotated[bool | None, _SEEN, Sets("exclude_seen", False)] = None,
     device: str | None = None,
     cluster: Cluster,
     columns: ColumnNames,
@@ -53,7 +55,7 @@ def recommend(
     """Write the best items of users as a run: user, item, score, best first within each user.
 
     Items that a user has in the events that the model was trained on are left out, except by
-    own-history.
+    own-history, unless the task of the split includes them.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ def recommend(
         written for users that MODEL does not have. Default: MODEL itself if it is one of these;
         otherwise such users are left out.
     include_seen
-        Also recommend items that the user has in the training events.
+        Whether to recommend items that the user has in the training events. Default: by the --task
+        of podium split, if it has written --users; otherwise only own-history does so.
     device : NAME
         Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The lists of a model
         with factors are the same. Default: the CPU, by NumPy.
@@ -88,15 +91,23 @@ def recommend(
     else:
         check_target(out, "--out", RUNS)
     cluster.check()
+    from podium.data.splitting import task_of
     from podium.recommenders import load
 
     max_items = _check.cutoff(k, name="-k")
+    task = None if users is None or include_seen is not None else task_of(users)
+    if task is not None:
+        include_seen = task != "new"
+        verb = "include" if include_seen else "leave out"
+        _messages.say(
+            f"the lists {verb} items of the training events (--task {task} of the split)."
+        )
     fitted = load(model)
     other = _fallback(fitted, model, fallback)
     items = ("item", columns.name_of("item"), _labels(fitted.item_labels_, fitted.n_items_))
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
-        "exclude_seen": not (include_seen or fitted.repeats),
+        "exclude_seen": not (fitted.repeats if include_seen is None else include_seen),
         "allow": _known(allow, *items, model=model, option="--allow"),
         "deny": _known(deny, *items, model=model, option="--deny"),
         "device": device,

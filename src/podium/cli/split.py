@@ -10,6 +10,8 @@ import typer
 
 from podium.cli import _messages
 from podium.cli._options import WRITTEN, ColumnNames, EventFile
+from podium.cli._spelling import Sets
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +50,22 @@ class Parts:
     seed : N
         Seed of random splits. Default: 0.
     least : N
-        Leave out users with fewer than N events.
+        Drop users with fewer than N events.
+    where : SQL
+        Keep only the events for which an SQL expression of Polars is true, such as "Quantity > 0"
+        or "Code NOT IN ('POST', 'M')".
+    drop_missing
+        Drop events without a user, an item or a time.
+    unique : HOW
+        Row that each part keeps of a user's repeated events with an item: first or last, by time;
+        or count, which is the last one, with the number of events as its weight.
+    task : TASK
+        Pairs of users and items to predict. new: pairs that the user had in an earlier part are
+        dropped from the test and validation parts. repeat: the other pairs are dropped. all: all
+        pairs are kept. podium recommend leaves out a user's items of the training part with new,
+        and keeps them with repeat and all.
+    new_pairs
+        The same as --task new.
     """
 
     panel: ClassVar[str] = "Parts"
@@ -60,13 +77,26 @@ class Parts:
     valid_at: str | None = None
     seed: int | None = None
     least: int = 1
+    where: str | None = None
+    drop_missing: bool = False
+    unique: str | None = None
+    task: Annotated[str | None, Sets("pairs")] = None
+    new_pairs: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by their names in the library."""
+        options = dict(vars(self))
+        is_new, task = options.pop("new_pairs"), options.pop("task")
+        if is_new and task not in (None, "new"):
+            raise ArgumentError(f"--new-pairs and --task {task} exclude each other. Keep one.")
+        return {**options, "pairs": "new" if is_new else task}
 
 
 @dataclass(frozen=True)
 class Columns(ColumnNames):
     """The names of columns that differ from the default names."""
 
-    roles: ClassVar[tuple[str, ...]] = ("user", "item", "timestamp", "group")
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "timestamp", "rating", "weight", "group")
 
 
 def split(
@@ -79,8 +109,10 @@ def split(
 ) -> None:
     """Split a table of events into a training, a test and, if requested, a validation part.
 
-    All columns and ids of EVENTS are kept. split.json contains the options, the seed, the checksum
-    of EVENTS, and the numbers of rows, users and items of each part.
+    The columns of the parts have their standard names: user, item, timestamp, rating or weight. All
+    ids and other columns of EVENTS are kept. split.json contains the options, the task, the seed,
+    the checksum of EVENTS, the number of dropped events by reason, and the numbers of rows, users
+    and items of each part.
 
     Example: podium split ratings.csv --by user-time --test 0.2 --out parts
 
@@ -96,7 +128,7 @@ def split(
     names = columns.names_by_role()
     result = split_events(
         events,
-        How(**vars(parts), group=names.pop("group", None)),
+        How(**parts.options(), group=names.pop("group", None)),
         **names,
         **file.of_file(),
     )
@@ -114,17 +146,35 @@ def _table(counts: dict[str, dict[str, int]]) -> str:
     return to_text({"columns": ["part", "rows", "users", "items"], "rows": rows})
 
 
+_REASONS = {
+    "drop_missing": "without a user, an item or a time",
+    "where": "by --where",
+    "least": "of users with too few events",
+    "unique": "that repeat a pair in their part",
+    "task": "by --task",
+}
+_TASKS = {
+    None: "podium recommend leaves out such items. State the task with --task new, repeat or all",
+    "new": "--task new drops them",
+    "repeat": "--task repeat keeps only them",
+    "all": "--task all keeps them",
+}
+
+
 def _notes(record: dict[str, Any], frames: dict[str, pl.DataFrame]) -> list[str]:
-    """Return the number of rows that were left out, and of users without training rows."""
-    user, notes = record["columns"]["user"], list[str]()
-    if record["rows_left_out"]:
-        notes.append(
-            f"{record['rows_left_out']} of {record['input']['rows']} rows left out, because their "
-            f"users have fewer than {record['options']['least']} events."
-        )
-    known = set(frames["train"][user].unique())
+    """Return the numbers of dropped rows, of pairs that users had, and of users without history."""
+    notes, dropped = list[str](), record["dropped"]
+    if any(dropped.values()):
+        reasons = "; ".join(f"{n:,} {_REASONS[reason]}" for reason, n in dropped.items() if n)
+        n_rows, n_dropped = record["input"]["rows"], sum(dropped.values())
+        notes.append(f"{n_dropped:,} of {n_rows:,} rows dropped: {reasons}.")
+    for part, share in record["had_before"].items():
+        if share:
+            repeats = f"{100 * share:.3g} % of the pairs of the {part} part repeat earlier ones"
+            notes.append(f"{repeats}; {_TASKS[record['task']]}.")
+    known = set(frames["train"]["user"].unique())
     for part in ("valid", "test"):
-        users = set(frames[part][user].unique()) if part in frames else set[Any]()
+        users = set(frames[part]["user"].unique()) if part in frames else set[Any]()
         n_new = len(users - known)
         if n_new:
             notes.append(f"{n_new} of {len(users)} users of the {part} part have no training row.")

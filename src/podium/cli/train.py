@@ -60,8 +60,8 @@ def train(
     ----------
     data : DATA
         Table with one row per user and item: user (or qid), relevance (or label), features. Or
-        svmlight files with qid (LETOR); several of them are read as one. For a recommender: table
-        with one row per event, with user, item and, optionally, a value.
+        svmlight files with qid (LETOR); several of them are read as one. For a recommender: tables
+        with one row per event, with user, item and, optionally, a value; several are read as one.
     out : MODEL
         File to write the model to.
     """

@@ -87,6 +87,8 @@ TIMESTAMP = Role(
 TRUTH = (USER, ITEM, RELEVANCE)
 RUN = (USER, ITEM, SCORE, RANK)
 EVENTS = (USER, ITEM, VALUE, TIMESTAMP)
+SPLIT = (USER, ITEM, TIMESTAMP, *(Role(name, (), required=False) for name in ("rating", "weight")))
+"""The columns that a split names in its parts; only the caller can choose one of weights."""
 
 
 def resolve(
@@ -182,6 +184,32 @@ def is_usual(name: str, *roles: Role) -> bool:
     """Return whether a column name is a usual or published one of these roles."""
     known_names = {canonical(text) for role in roles for text in (*role.usual, *role.published)}
     return canonical(name) in known_names
+
+
+def standard_names(
+    names: Sequence[str], column_of_role: Mapping[str, str], *, counted: bool
+) -> dict[str, str]:
+    """Return the new name of each column that gets one: columns with a role have the role's name.
+
+    The only column with a usual name of ratings gets the name "rating". With `counted`, there will
+    be another column of weights. Columns whose names would then be ambiguous get "other_" in front.
+
+    Examples
+    --------
+    >>> named = {"user": "CustomerID", "item": "Item"}
+    >>> standard_names(["CustomerID", "Item", "user"], named, counted=False)
+    {'CustomerID': 'user', 'Item': 'item', 'user': 'other_user'}
+    """
+    renamed = {name: role for role, name in column_of_role.items()}
+    values = [name for name in names if is_usual(name, VALUE)]
+    has_value = counted or not {"rating", "weight"}.isdisjoint(column_of_role)
+    if not has_value and len(values) == 1 and is_rating(values[0]):
+        renamed[values[0]] = "rating"
+    used = [role for role in (USER, ITEM, TIMESTAMP) if role.name in column_of_role]
+    used += [replace(VALUE, usual=(*VALUE.usual, *VALUE.published))] if has_value else []
+    taken = {canonical(name) for role in used for name in role.usual}
+    others = [name for name in names if name not in renamed and canonical(name) in taken]
+    return renamed | {name: f"other_{name}" for name in others}
 
 
 def is_column(name: str) -> bool:

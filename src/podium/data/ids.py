@@ -230,6 +230,12 @@ def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
     return shared.left, np.empty(0, np.str_) if shared.names is None else as_text(shared.names)
 
 
+def pair_codes(user: Ids, item: Ids) -> NDArray[np.int64]:
+    """Return a number per row, which is that of its user and item."""
+    users, items = (codes_of(ids)[0] for ids in (user, item))
+    return users * (int(items.max(initial=0)) + 1) + items
+
+
 @dataclass(frozen=True, eq=False)
 class CommonCodes:
     """Codes from 0 for the ids of several columns: equal codes are equal ids.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import EVENTS, ITEM, TIMESTAMP, USER, VALUE, Role
 from podium.data.convert import Ids, of_user, one_chunk
-from podium.data.ids import codes_of, compared, share
+from podium.data.ids import compared, joined_ids, pair_codes, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -68,11 +68,13 @@ class Interactions:
         >>> read_interactions({"user": [1, 1, 2, 2], "item": [5, 5, 5, 6]}).repeated_share
         0.3333333333333333
         """
-        return float((np.unique(self._pairs(), return_counts=True)[1] > 1).mean())
+        return float(
+            (np.unique(pair_codes(self.user, self.item), return_counts=True)[1] > 1).mean()
+        )
 
     def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""
-        first = np.unique(self._pairs(), return_index=True)[1]
+        first = np.unique(pair_codes(self.user, self.item), return_index=True)[1]
         is_first = np.zeros(self.n_rows, np.bool_)
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
@@ -157,11 +159,6 @@ class Interactions:
         users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
         is_known = users & items
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
-
-    def _pairs(self) -> NDArray[np.int64]:
-        """Return a number per row, which is that of its user and item."""
-        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
-        return users * (int(items.max()) + 1) + items
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(
@@ -279,6 +276,43 @@ def read_weighted(
     if events.value is not None:
         _check_weights(events.value, events.value_name, events.user, table, gain)
     return events
+
+
+def joined(tables: Sequence[Interactions]) -> Interactions:
+    """Return the rows of several tables as one table.
+
+    Raises
+    ------
+    DataError
+        If their columns of values have different names, or only some of them have one.
+
+    Examples
+    --------
+    >>> tables = [read_interactions({"user": [1], "item": [item]}) for item in (5, 6)]
+    >>> joined(tables).item.tolist()
+    [5, 6]
+    """
+    first, *others = tables
+    for table in others:
+        if table.value_name != first.value_name:
+            names = [repr(t.value_name) if t.value_name else "missing" for t in (first, table)]
+            raise DataError(
+                f"The columns of values of {first.name} and {table.name} must have one name, but "
+                f"they are {names[0]} and {names[1]}. Rename one of them."
+            )
+    values, times = (
+        None if any(column is None for column in columns) else np.concatenate(columns)
+        for columns in zip(*((table.value, table.timestamp) for table in tables), strict=True)
+    )
+    return replace(
+        first,
+        user=joined_ids([table.user for table in tables]),
+        item=joined_ids([table.item for table in tables]),
+        value=values,
+        timestamp=times,
+        name=" and ".join(table.name for table in tables),
+        whole=tuple(role for role in first.whole if all(role in t.whole for t in others)),
+    )
 
 
 def read_pairs(table: Source) -> tuple[Interactions, Times | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -37,13 +37,18 @@ class Places:
         For text formats, the function that returns the line of a row, from 1.
     first_row : int or None
         The number of the first row; None if the rows come from several places of a larger table.
+    kept : int64, optional
+        The numbers of the rows that were kept, if others were dropped.
     """
 
     line: Callable[[int], int] | None = None
     first_row: int | None = 0
+    kept: NDArray[np.int64] | None = None
 
     def of(self, *rows: int) -> str:
         """Return the place of one or two rows: lines of a text file, or else numbers from 0."""
+        if self.kept is not None:
+            rows = tuple(int(self.kept[row]) for row in rows)
         if self.line is not None:
             return numbered("line", *map(self.line, rows))
         if self.first_row is None:
@@ -104,6 +109,14 @@ class Source:
     @property
     def text(self) -> bool:
         return self.places.line is not None
+
+    def rows(self, kept: NDArray[np.int64]) -> Source:
+        """Return the table of some of the rows; messages name their places in the whole table."""
+
+        def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+            return {name: column[kept] for name, column in self.fetch(kinds).items()}
+
+        return replace(self, fetch=fetch, places=replace(self.places, kept=kept))
 
     def place_of(self, *rows: int) -> str:
         """Return the place of one or two rows; see `Places.of`."""

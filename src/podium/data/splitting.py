@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,24 +12,33 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from podium import __version__, _check
 from podium._files import Named, is_stream, making, refuse_same
 from podium.data import splits
 from podium.data.appending import atomic, writing
-from podium.data.columns import ITEM, TIMESTAMP, USER, Kind, column_list, missing, resolve
-from podium.data.convert import EXACT, as_integers, to_ids
-from podium.data.delimited import typed
-from podium.data.ids import codes_of
-from podium.data.source import POLARS, Column, Source
+from podium.data.columns import SPLIT, column_list, missing, resolve, standard_names
+from podium.data.convert import EXACT, to_ids
+from podium.data.event_rows import kept_rows, one_row, read_events
+from podium.data.ids import codes_of, pair_codes
+from podium.data.source import POLARS, Source
 from podium.data.tables import open_table
-from podium.data.times import Times, read_times
+from podium.data.times import Times
 from podium.errors import ArgumentError, DataError, arg
 from podium.types import RowIndex
 
 BY = ("time", "user-time", "leave-last", "random", "user-random", "group")
 """The ways to split: `splits.by_time`, `by_time_per_user`, `leave_last_out`, `random` over all rows
 and per user, and `by_group`."""
+
+UNIQUE = ("first", "last", "count")
+"""The rows of a pair that a part keeps: the first one, the last one, or the last one with the
+number of rows as its weight."""
+
+PAIRS = ("new", "repeat", "all")
+"""The pairs of the later parts: those that their user did not have before, those that the user had,
+or all pairs."""
 
 _TEST = 0.2  # the share of the test part
 RECORD = "split.json"
@@ -56,6 +65,17 @@ class How:
         Users with fewer events are left out.
     group : str, optional
         The column of groups, for "group"; that of users by default.
+    drop_missing : bool
+        Whether rows without a user, an item or a time are dropped first.
+    where : str, optional
+        An SQL expression of Polars, such as "Quantity > 0". Rows for which it is not true are
+        dropped first.
+    unique : {"first", "last", "count"}, optional
+        The row that each part keeps of a pair with several rows: the first or last one by time (by
+        row, without times), or the last one, with the number of rows as its weight.
+    pairs : {"new", "repeat", "all"}, optional
+        The task. With "new", the pairs that a user had in an earlier part are dropped from the test
+        and validation parts. With "repeat", the others are dropped.
     """
 
     by: str
@@ -66,12 +86,20 @@ class How:
     seed: int | None = None
     least: int = 1
     group: str | None = None
+    drop_missing: bool = False
+    where: str | None = None
+    unique: str | None = None
+    pairs: str | None = None
 
     def check(self) -> None:
         """Raise an ArgumentError if arguments are invalid or contradict each other."""
         _check.choice(self.by, "by", BY)
         _check.cutoff(self.least, name="least")
         _check.seed(self.seed or 0)
+        _check.flag(self.drop_missing, "drop_missing")
+        for name, ways in (("unique", UNIQUE), ("pairs", PAIRS)):
+            if vars(self)[name] is not None:
+                _check.choice(vars(self)[name], name, ways)
         given = asdict(self)
         readers = {"at": ("time",), "valid_at": ("time",), "seed": _DRAWN, "group": ("group",)}
         for name, ways in readers.items():
@@ -105,8 +133,8 @@ class How:
             values["test"] = values["test"] or 1
         elif self.at is None:
             values["test"] = self.sizes()["test"]
-        del values["seed"]
-        return {name: value for name, value in values.items() if value is not None}
+        del values["seed"], values["pairs"]
+        return {name: value for name, value in values.items() if value not in (None, False)}
 
     @property
     def asks_valid(self) -> bool:
@@ -116,14 +144,16 @@ class How:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a table of events, with the caller's columns, and how they were made.
+    """The parts of a table of events, and how they were made.
 
     Attributes
     ----------
     frames : dict of str to frame
         "train", "test" and, if requested, "valid".
     record : dict
-        The input with its checksum, the options, and the numbers of rows, users and items.
+        The input with its checksum, the options, the task, the number of dropped rows by reason,
+        the share of each later part's pairs that their user had before, and the numbers of rows,
+        users and items.
     """
 
     frames: dict[str, pl.DataFrame]
@@ -167,10 +197,15 @@ def split_events(
     user: str | None = None,
     item: str | None = None,
     timestamp: str | None = None,
+    rating: str | None = None,
+    weight: str | None = None,
     format: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Parts:
-    """Split a table of events; the rows keep all columns, their names and their ids.
+    """Split a table of events.
+
+    The columns of users, items, times, ratings and weights get their standard names: user, item,
+    timestamp, rating and weight. The rows keep all columns and their ids.
 
     Parameters
     ----------
@@ -180,6 +215,8 @@ def split_events(
         The way to split and its options.
     user, item, timestamp : str, optional
         The names of columns without a usual name.
+    rating, weight : str, optional
+        The name of the column of ratings, or of weights of the events.
     format, columns
         The format of a file, and the names of columns of a text file without a header; see
         `podium.data.read_interactions`.
@@ -200,35 +237,101 @@ def split_events(
     --------
     >>> events = {"userId": [1, 1, 2, 2], "movieId": [5, 6, 5, 7], "timestamp": [1, 2, 3, 4]}
     >>> parts = split_events(events, How("time", test=0.25))
-    >>> parts.frames["test"].rows()
-    [(2, 7, 4)]
+    >>> parts.frames["test"].to_dicts()
+    [{'user': 2, 'item': 7, 'timestamp': 4}]
     """
     how.check()
-    roles = (USER, ITEM, TIMESTAMP)
-    given = {"user": user, "item": item, "timestamp": timestamp}
-    table = open_table(source, "interactions", roles, given, format, columns)
+    given = {"user": user, "item": item, "timestamp": timestamp, "rating": rating, "weight": weight}
+    is_counted = how.unique == "count"
+    splits.refuse_both({"rating": rating}, {"weight": weight})
+    for role, name in (("rating", rating), ("weight", weight)):
+        splits.refuse_both({role: name}, {"unique": is_counted or None})
+    table = open_table(source, "interactions", SPLIT, given, format, columns)
     is_timed = how.by in _TIMED
     _refuse_lacking(table, how.group, timed=is_timed)
-    names = table.resolve(roles)
-    frame, times = read_events(table, names, how.group, timed=is_timed)
+    names = table.resolve(SPLIT)
+    needed = [names[role.name] for role in SPLIT[:3] if role.name in names]
+    kept, dropped = kept_rows(table, needed, where=how.where, drop_missing=how.drop_missing)
+    has_order = is_timed or (how.unique is not None and "timestamp" in names)
+    frame, times = read_events(kept, names, how.group, timed=has_order)
+    described = _described(source, table, frame.height + sum(dropped.values()))
     chosen = _frequent(frame[names["user"]], names["user"], how.least)
-    events = frame if chosen is None else frame[chosen]
-    times = times if times is None or chosen is None else times.rows(chosen)
-    parts = _frames(events, _divided(events, times, names["user"], how), how)
+    if chosen is not None:
+        dropped["least"] = frame.height - chosen.size
+        frame, times = frame[chosen], None if times is None else times.rows(chosen)
+    split = _divided(frame, times if is_timed else None, names["user"], how)
+    _refuse_empty(frame, split, how)
+    renamed = standard_names(table.names, names, counted=is_counted)
+    parts, shares = _parts(frame.rename(renamed), split, times, how, dropped)
     record = {
         "podium": __version__,
-        "input": _described(source, table, frame),
-        "columns": names,
+        "input": described,
+        "columns": {new: own for own, new in renamed.items()},
         "options": how.options(),
+        "task": how.pairs,
         "seed": (how.seed or 0) if how.by in _DRAWN else None,
-        "rows_left_out": frame.height - events.height,
-        "parts": {part: _counts(rows, names) for part, rows in parts.items()},
+        "dropped": dropped,
+        "had_before": shares,
+        "parts": {part: _counts(rows) for part, rows in parts.items()},
     }
     return Parts(parts, record)
 
 
-def _counts(frame: pl.DataFrame, names: dict[str, str]) -> dict[str, int]:
-    users, items = frame[names["user"]].n_unique(), frame[names["item"]].n_unique()
+def task_of(part: str | Path) -> str | None:
+    """Return the task, one of `PAIRS`, of the split that has written a file; None without one."""
+    path = Path(part)
+    try:
+        record = json.loads((path.parent / RECORD).read_text(encoding="utf-8"))
+        is_part = path.suffix == ".parquet" and path.stem in record["parts"]
+        return record["task"] if is_part and record["task"] in PAIRS else None
+    except (OSError, ValueError, LookupError, TypeError):  # there is none, or it is another file
+        return None
+
+
+def _parts(
+    frame: pl.DataFrame,
+    split: splits.Split,
+    times: Times | None,
+    how: How,
+    dropped: dict[str, int],
+) -> tuple[dict[str, pl.DataFrame], dict[str, float]]:
+    """Return the parts, and the share of each later part's pairs that their user had before.
+
+    The numbers of the rows that are dropped are added to `dropped`.
+    """
+    pairs = pair_codes(*(to_ids(frame[role], role, Source(role)) for role in ("user", "item")))
+    parts, shares, earlier = dict[str, pl.DataFrame](), dict[str, float](), pairs[:0]
+    for part in ("train", "valid", "test") if how.asks_valid else ("train", "test"):
+        rows: RowIndex = vars(split)[part]
+        in_part, n_rows, counts = np.unique(pairs[rows]), rows.size, None
+        if how.unique is not None:
+            rows, counts = one_row(rows, pairs, times, how.unique)
+            dropped["unique"] = dropped.get("unique", 0) + n_rows - rows.size
+        weights = {"weight": counts} if how.unique == "count" else {}
+        parts[part] = frame[rows].with_columns(**weights)
+        if part != "train":
+            shares[part] = float(np.isin(in_part, earlier).mean())
+            had = np.isin(pairs[rows], earlier)
+            if how.pairs in ("new", "repeat"):
+                parts[part] = _of_task(parts[part], had, how.pairs, part)
+                dropped["task"] = dropped.get("task", 0) + rows.size - parts[part].height
+        earlier = np.union1d(earlier, in_part)
+    return {part: parts[part] for part in ("train", "test", "valid") if part in parts}, shares
+
+
+def _of_task(frame: pl.DataFrame, had: NDArray[np.bool_], pairs: str, part: str) -> pl.DataFrame:
+    """Return the rows of a later part whose pairs are new, or which the user had before."""
+    is_kept = had if pairs == "repeat" else ~had
+    if not is_kept.any():
+        raise ArgumentError(
+            f"{arg.pairs(pairs)} keeps no row of the {part} part: of its {had.size:,} rows, "
+            f"{had.sum():,} are of pairs that their user had before. Choose another task."
+        )
+    return frame.filter(is_kept)
+
+
+def _counts(frame: pl.DataFrame) -> dict[str, int]:
+    users, items = frame["user"].n_unique(), frame["item"].n_unique()
     return {"rows": frame.height, "users": users, "items": items}
 
 
@@ -261,11 +364,10 @@ def _divided(frame: pl.DataFrame, times: Times | None, user_name: str, how: How)
     return splits.random(frame.height, user=per_user, **sizes, seed=seed)
 
 
-def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.DataFrame]:
-    """Return the parts, or raise if one that is requested has no rows."""
-    names = ["train", "test", *(["valid"] if how.asks_valid else [])]
-    rows = {"train": split.train, "test": split.test, "valid": split.valid}
-    empty = next((part for part in names if not rows[part].size), None)
+def _refuse_empty(frame: pl.DataFrame, split: splits.Split, how: How) -> None:
+    """Raise if a part that is requested has no rows."""
+    names = ("train", "test", "valid") if how.asks_valid else ("train", "test")
+    empty = next((part for part in names if not vars(split)[part].size), None)
     if empty is not None:
         raise ArgumentError(
             f"The {empty} part would have no rows: {arg.by(how.by)} divides {frame.height} rows "
@@ -273,10 +375,9 @@ def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.
             f"{split.test.size} for testing. Change {arg.test} and {arg.valid}, or the way to "
             "split."
         )
-    return {part: frame[positions] for part, positions in rows.items() if part in names}
 
 
-def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any]:
+def _described(source: Any, table: Source, n_rows: int) -> dict[str, Any]:
     """Return the name, checksum and number of rows of the input."""
     path = Path(source) if isinstance(source, str | Path) else None
     if path is not None and is_stream(path):  # which can't be read again
@@ -284,7 +385,7 @@ def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any
     return {
         "path": None if path is None else str(path),
         "sha256": None if path is None else _checksum(path),
-        "rows": frame.height,
+        "rows": n_rows,
         "columns": list(table.names),
     }
 
@@ -308,7 +409,7 @@ def _whole(number: float | None, name: str) -> int:
 
 def _refuse_lacking(table: Source, group: str | None, *, timed: bool) -> None:
     """Raise with all columns that the table lacks."""
-    needed = (USER, ITEM, TIMESTAMP) if timed else (USER, ITEM)
+    needed = SPLIT[:3] if timed else SPLIT[:2]
     absent = [
         role
         for role in needed
@@ -333,60 +434,3 @@ def _refuse_lacking(table: Source, group: str | None, *, timed: bool) -> None:
             f"{table.name} has no column {group!r} for "
             f"{arg.group}.{_check.nearest(group, table.names)}"
         )
-
-
-def read_events(
-    table: Source, names: Mapping[str, str], group: str | None, *, timed: bool
-) -> tuple[pl.DataFrame, Times | None]:
-    """Return all columns, users and items as they are read everywhere, and the times to split by.
-
-    Times are read from the table's own values, before the values of texts are guessed.
-    """
-    time = names["timestamp"] if timed else None
-    ids = [names["user"], names["item"], *([] if group is None else [group])]
-    kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
-    columns = table.fetch(kinds)
-    _refuse_missing({name: columns[name] for name in [*ids, *([time] if time else [])]}, table)
-    times = None
-    if time is not None and columns and len(columns[time]):
-        own = columns if table.text else table.fetch({time: "time"})
-        times = read_times(own[time], time, table)
-    frame: dict[str, Any] = {}
-    for name, column in columns.items():
-        if name in ids:
-            guess = not (table.text_ids and name == names["item"])
-            frame[name] = to_ids(column, name, table, guess=guess)
-        else:
-            frame[name] = _value(pl.Series(column)) if table.text else column
-    read = pl.DataFrame(frame)
-    if not read.height:
-        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
-    return read, times
-
-
-def _refuse_missing(columns: Mapping[str, Column], table: Source) -> None:
-    """Raise with all columns that lack values, if there are several."""
-    nulls = {name: pl.Series(column).is_null() for name, column in columns.items()}
-    lacking = {name: is_null for name, is_null in nulls.items() if is_null.any()}
-    if len(lacking) > 1:
-        places = [
-            f"{name} has {is_null.sum()} (first at {table.place_of(int(is_null.arg_max() or 0))})"
-            for name, is_null in lacking.items()
-        ]
-        raise DataError(
-            f"{table.name} has missing values in {len(lacking)} columns: {', '.join(places)}. Drop "
-            "those rows, or fill them."
-        )
-
-
-def _value(texts: pl.Series) -> Any:
-    """Return numbers if all texts are numbers; codes such as 007 and long integers stay texts."""
-    if texts.dtype != pl.String:
-        return texts
-    if texts.drop_nulls().str.contains(r"^\s*[-+]?0\d").any():
-        return texts if texts.null_count() else as_integers(texts)
-    numbers = typed(texts)
-    if numbers.dtype != pl.Float64:
-        return numbers
-    is_integer = texts.str.contains(r"^\s*[-+]?\d+\s*$")
-    return texts if (is_integer & (numbers.abs() >= EXACT)).any() else numbers
