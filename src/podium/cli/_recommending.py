@@ -163,8 +163,10 @@ def fit(model: Any, job: Job) -> None:
         if file is not None:
             file.unlink(missing_ok=True)
     if added is not None:
-        params = {"n_epochs": model.n_epochs_} if model.makes_passes else {}
-        fit(model.set_params(**params), job.with_valid(added))
+        if model.makes_passes:
+            _messages.say(f"best pass {model.n_epochs_}: {_cost_summary(model, added)}")
+            model.set_params(n_epochs=model.n_epochs_)
+        fit(model, job.with_valid(added))
         return
     gain = model.get_params(deep=False).get("gain", job.gain)
     weight = _weight_note(

@@ -63,21 +63,19 @@ def _kept(table: Source, is_kept: pl.Series, option: str, dropped: dict[str, int
 
 def _typed(table: Source, names: Sequence[str]) -> pl.DataFrame:
     """Return columns; texts of a text file that are all numbers are numbers."""
+    POLARS.enter()
     columns = table.fetch(dict.fromkeys(names, "id" if table.text else "any"))
-    return pl.DataFrame(
-        {name: _value(pl.Series(c)) if table.text else c for name, c in columns.items()}
-    )
+    read = {name: _value(pl.Series(c)) if table.text else c for name, c in columns.items()}
+    return pl.DataFrame(read)
 
 
 def _is_complete(table: Source, names: Sequence[str]) -> pl.Series:
-    POLARS.enter()
     frame = _typed(table, names).with_columns(selectors.float().fill_nan(None))
     return frame.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
 
 
 def _is_true(table: Source, text: str, names: Sequence[str]) -> pl.Series:
     """Return whether an SQL expression is true for each row; `names` are further columns."""
-    POLARS.enter()
     try:
         expression = pl.sql_expr(text)
         names = list(dict.fromkeys([*names, *expression.meta.root_names()]))

@@ -68,9 +68,8 @@ class Interactions:
         >>> read_interactions({"user": [1, 1, 2, 2], "item": [5, 5, 5, 6]}).repeated_share
         0.3333333333333333
         """
-        return float(
-            (np.unique(pair_codes(self.user, self.item), return_counts=True)[1] > 1).mean()
-        )
+        n_rows = np.unique(pair_codes(self.user, self.item), return_counts=True)[1]
+        return float((n_rows > 1).mean())
 
     def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""

@@ -50,8 +50,8 @@ def repeat_consumption(price: Pricing) -> Finding | None:
         severity="warning",
         text=f"TRAIN has {{}} positive test pairs{which}. The measure also rewards lists "
         "of items that users know already.",
-        remedy="Report new pairs separately: test.join(train, on=['user', 'item'], how='anti'). "
-        "If repeats are part of the goal, state so, and keep seen items in the lists.",
+        remedy="Report new pairs separately: podium split --task new. If repeats are part of the "
+        "goal, state so with --task all, and keep seen items in the lists.",
     )
 
 
