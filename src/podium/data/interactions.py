@@ -92,7 +92,7 @@ class Interactions:
         """
         if self.timestamp is None:
             return None
-        codes = np.unique(self._pairs(), return_inverse=True)[1].reshape(-1)
+        codes = np.unique(pair_codes(self.user, self.item), return_inverse=True)[1].reshape(-1)
         ages = np.full(int(codes.max()) + 1, np.inf)
         np.minimum.at(ages, codes, _days_to_last(self.timestamp))
         return ages
