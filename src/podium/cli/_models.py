@@ -10,7 +10,7 @@ from podium import _check
 from podium._check import is_sparse
 from podium.cli import _messages
 from podium.cli._options import texts_by_name
-from podium.cli._training import DEFAULT_K, Model, Solver
+from podium.cli._training import AUTO, DEFAULT_K, Model, Solver
 from podium.errors import ArgumentError, arg
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     return estimator
 
 
-def is_recommender(name: str) -> bool:
-    """Return whether the model of this name learns from events, not from rows with features.
+def is_recommender(text: str) -> bool:
+    """Return whether a model, by its name or text, learns from events, not from features.
 
     The registry that a model is entered in declares it.
 
@@ -62,8 +62,9 @@ def is_recommender(name: str) -> bool:
     """
     from podium import rankers, recommenders
 
-    if name not in rankers.REGISTRY and name not in recommenders.REGISTRY:
-        _check.choice(name, "--model", [*rankers.REGISTRY, *recommenders.REGISTRY])
+    name = text.partition("(")[0]
+    if name not in (AUTO, *rankers.REGISTRY) and name not in recommenders.REGISTRY:
+        _check.choice(name, "--model", [AUTO, *rankers.REGISTRY, *recommenders.REGISTRY])
     return name not in rankers.REGISTRY
 
 
@@ -77,19 +78,20 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     """
     from podium import recommenders
 
-    cls: Any = recommenders.REGISTRY[model.model]
+    name, text_parameters = recommenders.REGISTRY.split(model.model)
+    cls: Any = recommenders.REGISTRY[name]
     if not cls.can_be_saved():
         raise ArgumentError(
-            f"--model {model.model} can't be saved, so that podium train can't write it. Fit it in "
+            f"--model {name} can't be saved, so that podium train can't write it. Fit it in "
             "Python with podium.recommenders, or choose another model."
         )
     names = list(inspect.signature(cls).parameters)
     by_option = {
         **solver.explicit_parameters(), **_known({"loss": model.loss, "l2": model.l2, **fitting})
     }  # fmt: skip
-    set_parameters = recommender_assignments(model.set)
+    set_parameters = text_parameters | recommender_assignments(model.set)
     _refuse_both(by_option, set_parameters)
-    return _made(cls, model.model, by_option | set_parameters, names, seed)
+    return _made(cls, name, by_option | set_parameters, names, seed)
 
 
 def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:

@@ -106,3 +106,23 @@ def told(result: Found) -> str:
     if not first or result.best.number == 0:
         return describe(result, fits)
     return f"{describe(result, fits)}; without the search {first[-1].mean:.4f}"
+
+
+def tried(result: Found) -> list[str]:
+    """Return one line per model of a portfolio: its measure and time, or why it was not tried."""
+    return [
+        f"{trial.params['model']}: {trial.error}"
+        if trial.error
+        else f"{trial.params['model']}: {trial.mean:.4f} ± {trial.std_error:.4f}, "
+        f"{trial.seconds:.1f} s"
+        for trial in result.trials
+    ]
+
+
+def chosen(result: Found) -> str:
+    """Return the model that is chosen from a portfolio, and its measure."""
+    best = result.best
+    return (
+        f"chosen: {best.params['model']}, {result.measure} {best.mean:.4f} on the validation data "
+        f"of {counted(best.n_groups, 'users')}"
+    )

@@ -10,8 +10,10 @@ from podium import _check
 from podium.cli._models import make_recommender
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
+from podium.cli._training import AUTO
 from podium.errors import ArgumentError
 
+EVENTS = "events"
 _OF_EVENTS = frozenset(
     {"gain", "columns", "format", "refit", "resume", "threads", "ray", "workers"}
 )
@@ -23,12 +25,22 @@ _SHARED = frozenset(
     }
 )
 """Options of podium train that recommenders have too."""
+_OF_CHOICE = (_SHARED | _OF_EVENTS) - frozenset(
+    {"loss", "l2", "learning_rate", "set", "patience", "tune", "grid", "resume", "gain"}
+    | {"threads", "ray", "workers"}
+)
+"""Options that have an effect with --model auto and events."""
+OF_RANKERS = frozenset(
+    {"data", "out", "model", "min_relevance", "k", "seed", "budget", "tune_table", "column"}
+    | {"valid", "valid_share", "split", "folds", "eval_metric", "features", "ignore"}
+)
+"""Options that have an effect with --model auto and rows with features."""
 
 
 def train(job: Job) -> None:
     """Fit a recommender to a file of events."""
     model = job.model
-    refuse_options(job.context, model.model, recommender=True)
+    refuse_options(job.context, model.model, learns=EVENTS)
     _check.seed(job.search.seed)
     if model.min_relevance is not None:
         _check.positive(model.min_relevance, "--min-relevance")
@@ -37,17 +49,21 @@ def train(job: Job) -> None:
     job.check()
     if job.solver.patience is not None and job.validation.valid is None:
         raise ArgumentError("--patience needs --valid, the validation pairs.")
-    recommender = make_recommender(model, job.solver, _of_fit(job), job.search.seed)
+    recommender = None
+    if not job.chooses:
+        recommender = make_recommender(model, job.solver, _of_fit(job), job.search.seed)
     fit(recommender, job)
 
 
-def refuse_options(context: typer.Context, model: str, *, recommender: bool = False) -> None:
+def refuse_options(context: typer.Context, model: str, *, learns: str) -> None:
     """Refuse options that have no effect with a model, because it learns from other data."""
     for parameter in context.command.params:
         name = str(parameter.name)
-        has_effect = name in _SHARED | _OF_EVENTS if recommender else name not in _OF_EVENTS
+        if learns == EVENTS:
+            has_effect = name in (_OF_CHOICE if model == AUTO else _SHARED | _OF_EVENTS)
+        else:
+            has_effect = name in OF_RANKERS if model == AUTO else name not in _OF_EVENTS
         if is_given(context, name) and not has_effect:
-            learns = "events" if recommender else "rows with features"
             raise ArgumentError(
                 f"{max(parameter.opts, key=len)} has no effect with --model {model}, which learns "
                 f"from {learns}. Leave it out."
@@ -65,7 +81,7 @@ def _of_fit(job: Job) -> dict[str, Any]:
     from podium import recommenders
     from podium.metrics.measures import parse_relevance
 
-    validation, name = job.validation, job.model.model
+    validation, (name, _) = job.validation, recommenders.REGISTRY.split(job.model.model)
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
     cls = recommenders.REGISTRY[name]

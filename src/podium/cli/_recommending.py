@@ -20,7 +20,15 @@ from podium.cli._messages import progress
 from podium.cli._models import OF_RECOMMENDERS
 from podium.cli._options import check_target
 from podium.cli._searching import run
-from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
+from podium.cli._training import (
+    AUTO,
+    FeatureColumns,
+    Interactions,
+    Model,
+    Solver,
+    Tuning,
+    Validation,
+)
 from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
@@ -41,6 +49,11 @@ class Job:
     columns: FeatureColumns
     interactions: Interactions
     work: Work
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the model is chosen from the portfolio."""
+        return self.model.model == AUTO
 
     @property
     def min_relevance(self) -> float | None:
@@ -81,11 +94,12 @@ class Job:
         if valid is not None:
             File.of(valid, "pairs to validate on")
         self.work.check()
-        self.search.check_tune()
-        if share is not None and not self.search.tune:
-            raise ArgumentError("--valid-share needs --tune.")
-        if self.validation.split is not None and not self.search.tune:
-            raise ArgumentError("--split needs --tune with a recommender.")
+        if not self.chooses:
+            self.search.check_tune()
+            if share is not None and not self.search.tune:
+                raise ArgumentError("--valid-share needs --tune.")
+            if self.validation.split is not None and not self.search.tune:
+                raise ArgumentError("--split needs --tune with a recommender.")
         check_parts(eval_set=valid, split=self.validation.split, valid=share)
         if self.interactions.refit and valid is None:
             raise ArgumentError("--refit needs --valid, the rows to learn from as well.")
@@ -93,10 +107,11 @@ class Job:
 
 
 def fit(model: Any, job: Job) -> None:
-    """Read the events, search for parameters with --tune, fit the model and write it."""
+    """Read the events, choose the model or its parameters if asked, fit it and write it."""
     from podium import tuning
 
-    if job.work.resume and not job.search.tune and not model.makes_passes:
+    is_tuned = job.search.tune
+    if job.work.resume and not is_tuned and not model.makes_passes:
         raise ArgumentError(
             "--resume needs --tune with this model, whose fit is not made in passes. Leave it out."
         )
@@ -105,23 +120,25 @@ def fit(model: Any, job: Job) -> None:
     fixed = _search.given(job.context)
     if job.min_relevance is not None:
         fixed.add("gain")
-    grid = _search.grid(model, job.search, fixed) if job.search.tune else []
+    grid = _search.grid(model, job.search, fixed) if is_tuned else []
     with job.work.executor() as fit_executor:
         timed = _needs_times(model, grid, job)
         if not timed:
             job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
         all_events = job.read(job.data, job.gain, timed=timed)
         positives, not_positive = all_events.positives(job.min_relevance)
-        _check_memory(model, positives)
         valid = _read_valid(job, positives)
         seen = None if not_positive is None else not_positive.seen_in(positives)
+        if model is None:
+            model = _chosen(job, positives, seen, valid)
+        _check_memory(model, positives)
         counts_once = job.gain == "one" and not model.reads_gain
         if model.reads_times and counts_once:  # the model itself counts each pair once
             events = replace(positives, value=None)
         else:
             events = positives.distinct() if counts_once else positives
         resume = job.work.resume
-        if job.search.tune:
+        if is_tuned:
             _note_new_start(searched, "search", resume=resume)
             call = partial(
                 tuning.search,
@@ -159,7 +176,7 @@ def fit(model: Any, job: Job) -> None:
             seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
     if added is None:
         _save(model, job.out, checkpoint)
-    for file in (checkpoint, searched if job.search.tune else None):
+    for file in (checkpoint, searched if is_tuned else None):
         if file is not None:
             file.unlink(missing_ok=True)
     if added is not None:
@@ -183,9 +200,9 @@ def fit(model: Any, job: Job) -> None:
 
 def _needs_times(model: Any, grid: list[dict[str, Any]], job: Job) -> bool:
     """Return whether the times of events have an effect; else a wrong column does no harm."""
-    params = model.get_params(deep=False)
-    is_set = any(params.get(name) is not None for name in ("half_life", "window"))
-    return is_set or job.validation.split is not None or any("half_life" in part for part in grid)
+    if model is None or model.needs_times:
+        return True
+    return job.validation.split is not None or any("half_life" in part for part in grid)
 
 
 def _days_note(model: Any, events: Events, *, timed: bool) -> str:
@@ -199,6 +216,44 @@ def _days_note(model: Any, events: Events, *, timed: bool) -> str:
     days: dict[str, Any] = {name: vars(model)[f"{name}_"] for name in names}
     chosen = ", ".join(f"{n}={'none' if d is None else f'{d:g}'}" for n, d in days.items())
     return f"{chosen}: chosen on the last tenth of the events, in days"
+
+
+def _chosen(job: Job, events: Events, seen: Any, valid: Events | None) -> Any:
+    """Return the model of the portfolio that is best on validation pairs, not fitted yet.
+
+    After an interrupt, the best model so far is written.
+    """
+    from podium import recommenders, tuning
+    from podium.data.splitting import task_of
+
+    call = partial(
+        tuning.search,
+        AUTO,
+        events,
+        seen=seen,
+        eval_set=valid,
+        valid=job.validation.valid_share,
+        split=job.validation.split,
+        measure=job.validation.eval_metric,
+        **job.search.limits(),
+        refit=False,
+        exclude_seen=task_of(job.data[0]) in (None, "new"),
+        seed=job.search.seed,
+    )
+    try:
+        result = run(call, "choosing", job.search.tune_table, _search.chosen)
+    except tuning.Interrupted as stop:
+        _save(stop.search.estimator, job.out, None)
+        _messages.say(f"wrote {job.out}, which has not learned from the validation pairs")
+        raise
+    for line in _search.tried(result):
+        _messages.say(line)
+    _messages.say(_search.chosen(result))
+    command = _search.repeated(
+        job.context, result.best_params, OF_RECOMMENDERS | {"model"}, makes_passes=False
+    )
+    _messages.say(f"to repeat: {command}")
+    return recommenders.get(result.best_params["model"])
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:

@@ -14,6 +14,8 @@ from podium.cli._searching import Search
 from podium.cli._spelling import Sets
 
 DEFAULT_K = 10
+AUTO = "auto"
+"""The name of the choice among several models."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class Model:
     model : MODEL
         Model that learns from rows with features: linear, neural, lightgbm, xgboost, or the
         baseline logistic-regression. Or a recommender, which learns from events: factorization,
-        ease, item-knn, popularity, recent (the last days) or own-history.
+        ease, item-knn, popularity, recent (the last days), own-history, or a blend. auto tries
+        several on validation data and keeps the best. The text can contain parameters, such as
+        'ease(l2=100)'. Default: auto for events, linear for rows with features.
     loss : LOSS
         Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, listnet,
         rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such as pap-ramp@30,
@@ -56,7 +60,7 @@ class Model:
 
     panel: ClassVar[str] = "Model"
 
-    model: str = "linear"
+    model: str = ""
     loss: str | None = None
     k: Annotated[int | None, typer.Option("-k")] = None
     min_relevance: float | None = None

@@ -13,12 +13,14 @@ import typer
 from podium._check import is_sparse
 from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
+from podium.cli._choosing import choose_ranker
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
 from podium.cli._recommending import Job
 from podium.cli._searching import describe, run
 from podium.cli._training import (
+    AUTO,
     FeatureColumns,
     Interactions,
     Model,
@@ -65,21 +67,26 @@ def train(
     out : MODEL
         File to write the model to.
     """
-    if _models.is_recommender(model.model):
+    reads_events = model.model in ("", AUTO) and _is_log(data[0], columns, interactions)
+    model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
+    if reads_events or (model.model != AUTO and _models.is_recommender(model.model)):
         options = model, solver, validation, tuning, columns, interactions, work
         _recommenders.train(Job(context, data, out, *options))
         return
-    import numpy as np
-
     from podium.data.feature_checks import check_scalable, labels
     from podium.data.interactions import times_of
     from podium.rankers.scaling import folded, scaled
     from podium.tuning.fitting import last_step, takes
     from podium.tuning.labels import check_ratings
 
-    _recommenders.refuse_options(context, model.model)
+    learns = "rows with features"
+    _recommenders.refuse_options(context, model.model, learns=learns)
     check_target(out, "--out", ("",))
-    columns.refuse(["value"], f"with --model {model.model}, which learns from rows with features")
+    columns.refuse(["value"], f"with --model {model.model}, which learns from {learns}")
+    if model.model == AUTO:
+        fitted, rows = choose_ranker(data, model, validation, tuning, columns, read)
+        _finish(fitted, rows, None, "", out, pooled=False)
+        return
     time = columns.name_of("timestamp")
     _tuning.check(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
@@ -118,11 +125,20 @@ def train(
     data_to_fit = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item, "eval_set": eval_set}
     fitted, summary = _fitted(data_to_fit, estimator, grid, model, validation, tuning, times)
     fitted = folded(fitted)
-    fitted.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     if model.query_norm:
         fitted.query_norm_ = True
     pooled = item is not None and fitted.pools_items
     _finish(fitted, rows, validation.valid, summary, out, pooled=pooled)
+
+
+def _is_log(path: Path, columns: FeatureColumns, file: Interactions) -> bool:
+    """Return whether a file holds events, by the options and by its columns."""
+    from podium.data.interactions import is_log
+
+    names = columns.names_by_role()
+    if names.get("relevance") or columns.features or columns.ignore:
+        return False
+    return bool(names.get("value")) or is_log(path, names, **file.of_file())
 
 
 def _prepared(
@@ -218,8 +234,11 @@ def _finish(
     model: Any, rows: Features, valid: Path | None, summary: str, out: Path, *, pooled: bool
 ) -> None:
     """Write the model, and print the data, the course of the fit and its result."""
+    import numpy as np
+
     from podium import rankers
 
+    model.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     rankers.save(model, out)
     course = _fit_summary(model, chosen=bool(summary) and valid is None)
     _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")

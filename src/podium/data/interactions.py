@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,8 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.columns import EVENTS, ITEM, TIMESTAMP, USER, VALUE, Role
+from podium.data.columns import (
+    EVENTS,
+    ITEM,
+    RELEVANCE,
+    TIMESTAMP,
+    USER,
+    VALUE,
+    Role,
+    is_rating,
+)
 from podium.data.convert import Ids, of_user, one_chunk
+from podium.data.files import File
 from podium.data.ids import compared, joined_ids, pair_codes, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
@@ -173,6 +184,33 @@ class Interactions:
         selected = self if rows.all() else self._keep(rows)
         users, items = (compared(selected, others, kind)[0] for kind in ("user", "item"))
         return replace(selected, user=_typed(users, others.user), item=_typed(items, others.item))
+
+
+def is_log(
+    source: Any,
+    named: Mapping[str, str | None],
+    *,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> bool:
+    """Return whether a table holds events of users and items, and neither features nor labels.
+
+    Its only columns with a role are then those of the user, the item, the time and a rating. If
+    there is a rating, it has no other column, because others could be features. `named` are the
+    columns that the caller names, by role.
+    """
+    if format is None and isinstance(source, str | Path):
+        format = File.of(source, "interactions").format()
+    if format in ("svmlight", "lists"):
+        return format == "lists"
+    roles = tuple(replace(role, required=False) for role in (USER, ITEM, RELEVANCE, TIMESTAMP))
+    table = open_table(source, "interactions", roles, named, format, columns)
+    names = table.resolve(roles)
+    if not {"user", "item"} <= names.keys():
+        return False
+    return "relevance" not in names or (
+        is_rating(names["relevance"]) and len(names) == len(table.names)
+    )
 
 
 def read_interactions(

@@ -57,6 +57,7 @@ register_at("factorization", "podium.recommenders.factorization._model", "Factor
 register_at("popularity", "podium.recommenders._factors", "Popularity")
 register_at("recent", "podium.recommenders._recent", "Recent")
 register_at("own-history", "podium.recommenders._own", "OwnHistory")
+register_at("blend", "podium.recommenders._blend", "Blend")
 register_at("ease", "podium.recommenders._similar", "EASE")
 register_at("item-knn", "podium.recommenders._similar", "ItemKNN")
 

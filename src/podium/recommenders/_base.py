@@ -99,6 +99,15 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """Return a copy in which parameters that follow from the data have the values for it."""
         return clone(self)
 
+    def cost(self, user_items: sparse.csr_array[Any]) -> tuple[float, float]:
+        """Return rough estimates for a fit: its processor time in seconds, and its memory in bytes.
+
+        A model that declares no estimate returns zeros. `podium.tuning` tries no model that can't
+        be fitted with the time and memory at hand.
+        """
+        del user_items
+        return 0.0, 0.0
+
     @abc.abstractmethod
     def _score(self, users: Ints) -> Floats:
         """Return the scores of all items for the given row numbers of users."""
@@ -108,6 +117,12 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """The number of users of the fit."""
         check_is_fitted(self)
         return self.seen_offsets_.size - 1
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether the times of events have an effect with these parameters."""
+        params = self.get_params(deep=False)
+        return any(params.get(name) is not None for name in ("half_life", "window"))
 
     @property
     def every_row(self) -> bool:

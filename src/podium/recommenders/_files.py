@@ -72,8 +72,11 @@ class Saved:
         arrays = self._arrays() | {name: learned[name] for name in _SEEN}
         arrays |= {name: learned[name] for name in _LABELS if learned[name] is not None}
         params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
-        fitted = {name: learned[name] for name in self._kinds()}
-        header = {"class": type(self).__name__, "params": params, "fitted": fitted}
+        header = {
+            "class": type(self).__name__,
+            "params": params,
+            "fitted": self._fitted_values(),
+        }
         write_arrays(path, _KIND, FORMAT, arrays, header)
 
     @classmethod
@@ -96,6 +99,10 @@ class Saved:
     def _kinds(self) -> dict[str, Any]:
         """Return the types of the learned values that are no arrays."""
         return self._scalars | {f"{name}_": float | None for name in self.auto_values}
+
+    def _fitted_values(self) -> dict[str, Any]:
+        """Return the learned state that is not in arrays, as JSON can hold it."""
+        return {name: vars(self)[name] for name in self._kinds()}
 
     def _arrays(self) -> Arrays:
         """Return the learned state as arrays of a file."""

@@ -104,6 +104,11 @@ class EASE(_ItemItem):
     gain: str = "value"
     half_life: float | str | None = None
 
+    def cost(self, user_items: sparse.csr_array[Any]) -> tuple[float, float]:
+        """Return the estimates for an inverse of n_items x n_items."""
+        n_items = float(user_items.shape[1])
+        return 5e-11 * n_items**3, (4.0 + 8.0 + 4.0) * n_items**2
+
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_items = arrays["weights_"].shape[0]
         shapes: Shapes = {"weights_": ((n_items, n_items), np.float32)}
@@ -172,6 +177,12 @@ class ItemKNN(_ItemItem):
     k: int = 150
     gain: str = "value"
     half_life: float | str | None = None
+
+    def cost(self, user_items: sparse.csr_array[Any]) -> tuple[float, float]:
+        """Return the estimates for the products of all pairs of items of each user."""
+        counts = np.diff(user_items.indptr).astype(np.float64)
+        n_items = float(user_items.shape[1])
+        return 2e-8 * float(counts @ counts) + 1e-8 * n_items**2, 8.0 * _BLOCK
 
     def _arrays(self) -> Arrays:
         weights = self.weights_

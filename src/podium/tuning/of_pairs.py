@@ -66,12 +66,20 @@ class Parts:
 
 
 def divided_pairs(
-    user_items: Any, eval_set: Any, seen: Any, share: float, seed: int, *, every_row: bool = False
+    user_items: Any,
+    eval_set: Any,
+    seen: Any,
+    share: float,
+    seed: int,
+    *,
+    every_row: bool = False,
+    most_users: int | None = None,
 ) -> Parts:
     """Return the parts of a search; without an eval_set, draw a share of each user's pairs.
 
     With `every_row`, all rows of a table are pairs of weight 1. Otherwise, rows with value 0 are
-    seen pairs.
+    seen pairs. If there are more than `most_users`, only so many of them, which are drawn, have
+    validation pairs.
 
     Raises
     ------
@@ -87,8 +95,15 @@ def divided_pairs(
     has_zeros = not reader.user_items_.data.all()
     if eval_set is not None:
         valid = reader.pairs_like(eval_set, "eval_set", every_row=every_row)
+        if most_users is not None:
+            n_pairs = np.diff(valid.indptr)
+            valid = _selected(valid, np.repeat(_some_users(n_pairs, most_users, seed), n_pairs))
         return Parts(learned, valid, others, has_zeros, user_items if timed else None)
     is_valid = _drawn(learned, share, seed)
+    if most_users is not None:
+        user = np.repeat(np.arange(learned.shape[0]), np.diff(learned.indptr))
+        n_pairs = np.bincount(user[is_valid], minlength=learned.shape[0])
+        is_valid &= _some_users(n_pairs, most_users, seed)[user]
     train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
     return Parts(train, valid, others, has_zeros)
 
@@ -141,17 +156,25 @@ def check_measured(parts: Parts, measure: Measure) -> None:
         )
 
 
-def measured(model: Recommender, parts: Parts, measure: Measure) -> PerGroup:
+def measured(
+    model: Recommender, parts: Parts, measure: Measure, *, excludes: bool | None = None
+) -> PerGroup:
     """Return the measure of each user with validation pairs, among all items not in training.
 
-    A model that `repeats` is measured among all items.
+    A model that `repeats` is measured among all items, unless `excludes` decides.
     """
-    users = np.flatnonzero(np.diff(parts.valid.indptr))
+    users, valid, known = known_pairs(parts)
     if not users.size:
         return np.full(1, np.nan)
+    excluded = known if (not model.repeats if excludes is None else excludes) else None
+    return of_catalogue(model.as_scores(users), valid, excluded, measure)
+
+
+def known_pairs(parts: Parts) -> tuple[NDArray[np.int64], Any, Any]:
+    """Return the users with validation pairs, these pairs, and those that are left out of lists."""
+    users = np.flatnonzero(np.diff(parts.valid.indptr))
     known = parts.train if parts.seen is None else parts.train + parts.seen
-    excluded = None if model.repeats else known[users]
-    return of_catalogue(model.as_scores(users), parts.valid[users], excluded, measure)
+    return users, parts.valid[users], known[users]
 
 
 def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:
@@ -167,6 +190,15 @@ def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:
     places = np.empty(rows.size, np.int64)
     places[order] = np.arange(rows.size) - np.repeat(pairs.indptr[:-1], sizes)
     return places < n_valid[rows]
+
+
+def _some_users(n_pairs: NDArray[np.int64], most: int | None, seed: int) -> NDArray[np.bool_]:
+    """Return at most so many of the users with pairs, drawn at random."""
+    users = np.flatnonzero(n_pairs)
+    drawn = np.random.default_rng([_check.seed(seed), _PURPOSE, 1]).permutation(users)[:most]
+    is_drawn = np.zeros(n_pairs.size, np.bool_)
+    is_drawn[drawn] = True
+    return is_drawn
 
 
 def _selected(pairs: Any, is_selected: NDArray[np.bool_]) -> Any:

@@ -15,9 +15,12 @@ from podium.executors import Executor
 from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
+from podium.rankers import LogisticRanker
 from podium.recommenders import Recommender
-from podium.tuning import fitting
+from podium.tuning import fitting, portfolio
 from podium.tuning.candidates import Grid, Params, candidates, checked_grid, drawn
+from podium.tuning.of_events import OfEvents, divided
+from podium.tuning.of_features import OfFeatures
 from podium.tuning.of_pairs import OfPairs, check_measured, divided_by_time, divided_pairs
 from podium.tuning.of_rows import OfRows, Rows, check_parts, divided_rows, prepared
 from podium.tuning.results import Search
@@ -51,6 +54,7 @@ def search(
     seed: int = 0,
     progress: Progress | None = None,
     one_group: bool = False,
+    exclude_seen: bool = True,
 ) -> Search:
     """Select parameters by a measure on validation data, and fit the best candidate to all data.
 
@@ -188,7 +192,7 @@ def search(
     >>> len(result.trials), result.estimator.k == result.best_params["k"]
     (4, True)
     """
-    options = {"seen": seen, "budget": budget, "executor": executor, "checkpoint": checkpoint}
+    options = {"seen": seen, "executor": executor, "checkpoint": checkpoint}
     of_pairs = options | {"resume": resume or None}
     options = {"y": y, "qid": qid, "item": item, "min_relevance": min_relevance, "time": time}
     of_rows = options | {"n_folds": n_folds, "one_group": one_group or None}
@@ -196,38 +200,59 @@ def search(
     check_parts(eval_set=eval_set, n_folds=n_folds, split=split, valid=valid)
     if n_trials is not None:
         n_trials = _check.cutoff(n_trials, name="n_trials")
+    is_choice = isinstance(estimator, str)
+    if is_choice:
+        _check.choice(estimator, "estimator", [portfolio.NAME])
+        _refuse(
+            estimator, {"grid": grid, "n_trials": n_trials, "checkpoint": checkpoint}, "a choice"
+        )
+    if budget is not None:
+        budget = _check.positive(budget, "budget")
+    limits = budget or portfolio.BUDGET, or_silent(progress)
     task: Task
-    if isinstance(estimator, Recommender):
+    if isinstance(estimator, Recommender) or (is_choice and y is None):
         _refuse(estimator, of_rows | {"n_jobs": None if n_jobs == 1 else n_jobs}, "pairs")
         parsed = parse_relevance("ndcg@10" if measure is None else measure)
         share = 0.1 if valid is None else valid
-        divided = X, eval_set, seen
+        source = X, eval_set, seen
+        if is_choice:
+            parts = divided(*source, share, seed, split)
+            check_measured(parts, parsed)
+            events = OfEvents(
+                parsed,
+                *limits,
+                parts=parts,
+                user_items=X,
+                seen=seen,
+                excludes=_check.flag(exclude_seen, "exclude_seen"),
+            )
+            return events.search(refit=refit)
         if split is not None:
-            divided = divided_by_time(X, seen, share, split)
-        parts = divided_pairs(*divided, share, seed, every_row=estimator.every_row)
+            source = divided_by_time(X, seen, share, split)
+        parts = divided_pairs(*source, share, seed, every_row=estimator.every_row)
         task = OfPairs(estimator, parsed, parts, X, seen, executor, refit)
         space = task.searched(checked_grid(estimator, grid))
         check_measured(parts, parsed)
         file = FitFile(checkpoint, task.identity(space, seed))
         if _check.flag(resume, "resume"):
             file.read()
-        if budget is not None:
-            budget = _check.positive(budget, "budget")
         draws = drawn(space, task.first(space), seed)
         param_sets = list(islice(draws, n_trials or task.n_trials(timed=budget is not None)))
     else:
-        _refuse(estimator, of_pairs, "rows with features")
-        parsed = parse_relevance("pap@10" if measure is None else measure)
-        fitting.check(estimator)
-        one_group = _check.flag(one_group, "one_group") or bool(
-            fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
+        _refuse(
+            estimator, of_pairs | {"budget": None if is_choice else budget}, "rows with features"
         )
+        parsed = parse_relevance("pap@10" if measure is None else measure)
+        one_group = _check.flag(one_group, "one_group")
+        if not is_choice:
+            fitting.check(estimator)
+            parameters = fitting.last_step(estimator).get_params(deep=False)
+            one_group = one_group or bool(parameters.get("one_group", False))
         reader = "" if one_group else str(parsed)
         _check.grouped(qid, reader, request="set_fit_request")
-        base = prepared(estimator, parsed, seed, one_group=one_group)
         low = None if min_relevance is None else _check.positive(min_relevance, "min_relevance")
         rows = Rows(X, y, qid, item).checked()
-        parts = divided_rows(
+        folds = divided_rows(
             rows,
             eval_set=eval_set,
             n_folds=n_folds,
@@ -237,8 +262,16 @@ def search(
             seed=seed,
             reader=reader,
         )
-        task = OfRows(base, parsed, rows, parts, low, eval_set is not None or not refit)
+
+        def of_estimator(model: Any) -> OfRows:
+            base = prepared(model, parsed, seed, one_group=one_group)
+            return OfRows(base, parsed, rows, folds, low, eval_set is not None or not refit)
+
+        task = of_estimator(LogisticRanker() if is_choice else estimator)
         task.check_measured()
+        if is_choice:
+            features = OfFeatures(parsed, *limits, rows=rows, task=of_estimator)
+            return features.search(refit=refit)
         param_sets, file = plan(estimator, grid, n_trials, seed), FitFile(None, {})
     trials = Trials(task, file, budget=budget, n_jobs=_workers(n_jobs), report=or_silent(progress))
     return trials.run(param_sets)

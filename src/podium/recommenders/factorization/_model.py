@@ -350,6 +350,14 @@ class Factorization(FactorRecommender):
         names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: vars(settings)[name] for name in names})
 
+    def cost(self, user_items: Any) -> tuple[float, float]:
+        """Return the estimates for all steps of a fit."""
+        pairs = _pairs.read(user_items, self.gain).learned()
+        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
+        n_updates = float(pairs.items.size) * settings.n_epochs * max(settings.n_negatives, 1)
+        size = 4.0 * settings.n_factors * (pairs.n_users + pairs.n_items)
+        return 1.7e-10 * n_updates * settings.n_factors, 3.0 * size
+
     def partial_fit(
         self,
         user_items: Any,

@@ -1,0 +1,161 @@
+"""The portfolio of recommenders and their blends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium._grammar import write
+from podium.catalogue.lists import measured as of_catalogue
+from podium.data import Interactions
+from podium.errors import DataError
+from podium.recommenders import REGISTRY, Recommender
+from podium.recommenders._blend import standardised
+from podium.recommenders._pairs import opened
+from podium.tuning.of_pairs import Parts, divided_by_time, divided_pairs, known_pairs, measured
+from podium.tuning.portfolio import Candidate, Family, Portfolio
+from podium.types import PerGroup
+
+_MOST_USERS = 5000  # with validation pairs
+_SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the model that joins a blend
+_MOST_MODELS = 3  # of a blend
+_LEAST_GAIN = 0.01  # of a blend, as a share of the measure of the model that it extends
+_HALF_LIVES = (14, 60, 180)  # days
+_BLOCK = 2**22  # scores of a model in memory at a time
+
+FAMILIES = (
+    Family(("popularity", "recent", "recent(window=none,half_life=auto)")),
+    Family(("own-history",)),
+    Family(tuple(f"item-knn(k={k})" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
+    Family(tuple(f"ease(l2={l2})" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
+    Family(("factorization", "factorization(loss=robirank,n_factors=128,n_negatives=128,l2=0.1)")),
+)
+"""The recommenders that are tried, from the simplest to the most complicated."""
+
+
+@dataclass(eq=False, kw_only=True)
+class OfEvents(Portfolio):
+    """The portfolio of models that learn from pairs of users and items.
+
+    Attributes
+    ----------
+    parts : Parts
+        The pairs of the trials.
+    user_items, seen
+        All pairs, to which the choice is fitted.
+    excludes : bool
+        Whether items with which a user has a pair are left out of the lists.
+    """
+
+    parts: Parts
+    user_items: Any
+    seen: Any
+    excludes: bool
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families, without models that lack times, or that would repeat items."""
+        settings = [tuple(filter(self._is_suited, family.settings)) for family in FAMILIES]
+        kept = zip(FAMILIES, settings, strict=True)
+        return tuple(Family(texts, family.start) for family, texts in kept if texts)
+
+    def cost(self, text: str) -> tuple[float, float]:
+        """Return the model's own estimates."""
+        return REGISTRY.parse(text).cost(self.parts.train)
+
+    def fitted(self, text: str) -> Recommender:
+        """Return a model that is fitted to the training pairs."""
+        model = REGISTRY.parse(text)
+        timed = self.parts.events is not None and model.needs_times
+        return model.fit(self.parts.events if timed else self.parts.train, seen=self.parts.seen)
+
+    def values(self, model: Recommender) -> PerGroup:
+        """Return the measure of each user with validation pairs, among all other items."""
+        return measured(model, self.parts, self.measure, excludes=self.excludes)
+
+    def final(self, chosen: Candidate) -> Recommender:
+        """Return the chosen model or blend, fitted to all pairs."""
+        return REGISTRY.parse(chosen.text).fit(self.user_items, seen=self.seen)
+
+    def variants(self, text: str) -> list[str]:
+        """Return the model without the weights of pairs, and with weights that fall with time."""
+        name, params = REGISTRY.split(text)
+        model = REGISTRY[name]
+        changes: list[dict[str, Any]] = []
+        if model.reads_gain and (self.parts.train.data != 1.0).any():
+            changes.append({"gain": "one"})
+        if model.reads_times and not model.auto_values.keys() - {"half_life"} and self._has_times:
+            changes += [{"half_life": days} for days in _HALF_LIVES]
+        return [write(name, {**params, **change}, None) for change in changes]
+
+    @property
+    def _has_times(self) -> bool:
+        return self.parts.events is not None
+
+    def _is_suited(self, text: str) -> bool:
+        model = REGISTRY.parse(text)
+        if model.repeats and self.excludes:
+            return False
+        return self._has_times or model.repeats or not model.needs_times
+
+    def combined(self, chosen: Candidate) -> Candidate:
+        """Add models to the choice as long as that gains enough."""
+        while len(chosen.models) < _MOST_MODELS:
+            start = time.process_time()
+            others = (c for c in self.best if not c.models.keys() & chosen.models.keys())
+            blends = [blend for other in others for blend in self._blends(chosen, other)]
+            if not blends:
+                break
+            best = max(blends, key=lambda blend: blend.mean)
+            self.record(best.text, start, best)
+            if best.mean <= (1.0 + _LEAST_GAIN) * chosen.mean or not best.is_better(chosen):
+                break
+            chosen = best
+        return chosen
+
+    def _blends(self, chosen: Candidate, added: Candidate) -> Iterator[Candidate]:
+        """Yield the blends of a choice with a further model, one for each of its shares."""
+        users, valid, known = known_pairs(self.parts)
+        step = max(1, _BLOCK // valid.shape[1])
+        values: list[list[PerGroup]] = [[] for _ in _SHARES]
+        for first in range(0, users.size, step):
+            rows = slice(first, first + step)
+            scores, further = (_scores(c, users[rows]) for c in (chosen, added))
+            for share, found in zip(_SHARES, values, strict=True):
+                blended = (1.0 - share) * scores + share * further
+                excluded = known[rows] if self.excludes else None
+                found.append(of_catalogue(blended, valid[rows], excluded, self.measure))
+        for share, found in zip(_SHARES, values, strict=True):
+            weights = (*((1.0 - share) * weight for weight in chosen.weights), share)
+            yield Candidate(chosen.models | added.models, np.concatenate(found), weights)
+
+
+def _scores(candidate: Candidate, users: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the weighted sum of the standardised scores of some users."""
+    products = zip(candidate.weights, candidate.models.values(), strict=True)
+    return sum(weight * standardised(model._score(users)) for weight, model in products)
+
+
+def divided(
+    user_items: Any, eval_set: Any, seen: Any, share: float, seed: int, split: str | None
+) -> Parts:
+    """Return the parts of the trials: the last events are set aside if there are times.
+
+    Without times, or if none of the last events is of known users and items, a share of each user's
+    pairs is drawn.
+    """
+    events = opened(user_items)
+    source = events, eval_set, seen
+    is_timed = isinstance(events, Interactions) and events.timestamp is not None
+    if split is not None or (is_timed and eval_set is None):
+        try:
+            source = divided_by_time(events, seen, share, split or "time")
+        except DataError:
+            if split is not None:
+                raise
+    return divided_pairs(*source, share, seed, most_users=_MOST_USERS)

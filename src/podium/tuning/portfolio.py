@@ -1,0 +1,240 @@
+"""The choice among models of several families on validation data; simple models come first.
+
+A model of a later family is chosen only if it is better than the earlier ones by more than noise.
+Models that need more than the budget or the memory are not tried, and named. `of_events` chooses
+recommenders and their blends, and `of_features` rankers.
+"""
+
+from __future__ import annotations
+
+import abc
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from podium.data.storage import available_memory
+from podium.errors import ArgumentError, PodiumError
+from podium.evaluation import stats
+from podium.metrics import Measure
+from podium.tuning.results import Interrupted, Search, Trial
+from podium.types import PerGroup, Progress
+
+NAME = "auto"
+BUDGET = 300.0  # seconds of processor time by default
+_NOISE = 2.0  # standard errors of a difference below which the simpler model is chosen
+
+
+@dataclass(frozen=True)
+class Family:
+    """Settings of one kind of model, each as the text of a registry.
+
+    All settings are tried, or, if `start` is given, the one at this position and its neighbours as
+    long as they are better.
+    """
+
+    settings: tuple[str, ...]
+    start: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model, or a weighted sum of several, that is fitted to the training data.
+
+    Attributes
+    ----------
+    models : dict of str to model
+        The fitted models by their text.
+    values : float64, (n_users,)
+        The measure of each user of the validation data; nan if undefined.
+    weights : tuple of float
+        The weights of the models in the sum.
+    """
+
+    models: dict[str, Any]
+    values: PerGroup
+    weights: tuple[float, ...] = (1.0,)
+
+    @property
+    def text(self) -> str:
+        """The text from which the registry makes the model."""
+        if len(self.models) == 1:
+            return next(iter(self.models))
+        products = zip(self.weights, self.models, strict=True)
+        return f"blend(formula={' + '.join(f'{weight:.4g}*{text}' for weight, text in products)})"
+
+    @property
+    def mean(self) -> float:
+        """The mean over the users."""
+        return float(np.nanmean(self.values))
+
+    def is_better(self, other: Candidate) -> bool:
+        """Return whether the mean difference to another candidate exceeds its noise."""
+        differences = self.values - other.values
+        differences = differences[~np.isnan(differences)]
+        if differences.size < 2:
+            return False
+        noise = _NOISE * differences.std(ddof=1) / np.sqrt(differences.size)
+        return bool(differences.mean() > noise)
+
+
+@dataclass(eq=False)
+class Portfolio(abc.ABC):
+    """The models that are tried within a budget of processor time.
+
+    Attributes
+    ----------
+    measure : Measure
+    budget : float
+        The seconds of processor time, the final fit included.
+    report : Progress
+    trials : list of Trial
+        What was tried, and what was not, with the reason.
+    best : list of Candidate
+        The best candidate of each family so far, in the order of the families.
+    """
+
+    measure: Measure
+    budget: float
+    report: Progress
+    trials: list[Trial] = field(default_factory=list[Trial], init=False)
+    best: list[Candidate] = field(default_factory=list[Candidate], init=False)
+
+    def __post_init__(self) -> None:
+        self._start = time.process_time()
+
+    @property
+    @abc.abstractmethod
+    def families(self) -> tuple[Family, ...]:
+        """The families, from the simplest to the most complicated."""
+
+    @abc.abstractmethod
+    def cost(self, text: str) -> tuple[float, float]:
+        """Return estimates of a fit: the seconds of processor time, and the bytes of memory."""
+
+    @abc.abstractmethod
+    def fitted(self, text: str) -> Any:
+        """Return a model that is fitted to the training data."""
+
+    @abc.abstractmethod
+    def values(self, model: Any) -> PerGroup:
+        """Return the measure of each user of the validation data."""
+
+    @abc.abstractmethod
+    def final(self, chosen: Candidate) -> Any:
+        """Return the chosen model, fitted to all data."""
+
+    def variants(self, text: str) -> list[str]:
+        """Return further settings to try with the best one of a family."""
+        del text
+        return []
+
+    def combined(self, chosen: Candidate) -> Candidate:
+        """Return the choice itself, or a better combination of models."""
+        return chosen
+
+    def search(self, *, refit: bool) -> Search:
+        """Try all families and, with `refit`, fit the choice to all data.
+
+        Raises
+        ------
+        ArgumentError
+            If no model can be fitted.
+        Interrupted
+            If Ctrl-C ends the trials after a model was measured. The `estimator` of its search is
+            then the best model so far, fitted to the training data.
+        """
+        try:
+            for family in self.families:
+                self._try_family(family)
+            chosen = self.combined(self.simplest())
+        except KeyboardInterrupt:
+            if not self.best:
+                raise
+            chosen = self.simplest()
+            raise Interrupted(self._found(chosen, chosen.models[chosen.text])) from None
+        return self._found(chosen, self.final(chosen) if refit else None)
+
+    def simplest(self) -> Candidate:
+        """Return the first candidate to which none is better by more than noise."""
+        if not self.best:
+            reasons = "; ".join(f"{t.params['model']}: {t.error}" for t in self.trials)
+            raise ArgumentError(f"No model could be fitted. {reasons}")
+        leader = max(self.best, key=lambda candidate: candidate.mean)
+        return next(c for c in self.best if c is leader or not leader.is_better(c))
+
+    def record(
+        self, text: str, start: float, candidate: Candidate | None = None, error: str = ""
+    ) -> Candidate | None:
+        """Add a trial that began at a processor time, and return its candidate."""
+        mean = std_error = float("nan")
+        n_users = 0
+        if candidate is not None:
+            summary = stats.summarize(candidate.values)
+            mean, std_error, n_users = summary.mean, summary.std_error, summary.n_groups
+        seconds = time.process_time() - start
+        trial = Trial(
+            len(self.trials),
+            {"model": text},
+            (mean,),
+            mean,
+            std_error,
+            n_users,
+            seconds,
+            error=error,
+        )
+        self.trials.append(trial)
+        spent = min(int(time.process_time() - self._start), int(self.budget))
+        self.report(spent, int(self.budget), f"{text} {error or format(mean, '.4f')}")
+        return candidate
+
+    def _try_family(self, family: Family) -> None:
+        """Try the settings of a family and variants of the best, and keep the best one."""
+        found: dict[int, Candidate] = {}
+        tried = set[int]()
+        todo = list(range(len(family.settings))) if family.start is None else [family.start]
+        while todo:
+            place = todo.pop(0)
+            tried.add(place)
+            candidate = self._try(family.settings[place])
+            if candidate is not None:
+                found[place] = candidate
+            if family.start is not None and found:
+                best = max(found, key=lambda at: found[at].mean)
+                near = (best - 1, best + 1)
+                todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
+        if found:
+            best = max(found.values(), key=_mean)
+            variants = [self._try(text) for text in self.variants(best.text)]
+            self.best.append(max([best, *filter(None, variants)], key=_mean))
+
+    def _try(self, text: str) -> Candidate | None:
+        """Fit and measure a model if the budget and the memory allow it, and record the trial."""
+        start = time.process_time()
+        try:
+            refusal = self._refusal(*self.cost(text))
+            if refusal:
+                return self.record(text, start, error=refusal)
+            model = self.fitted(text)
+            return self.record(text, start, Candidate({text: model}, self.values(model)))
+        except (PodiumError, MemoryError) as error:
+            return self.record(text, start, error=str(error))
+
+    def _refusal(self, seconds: float, size: float) -> str:
+        """Return the reason why a model can't be tried, or an empty text."""
+        left = self.budget - (time.process_time() - self._start)
+        if size > available_memory():
+            return f"not tried: it needs about {size / 1e9:.3g} GB of memory"
+        if left <= 0.0 or 2.0 * seconds > left:  # a fit to all data follows
+            left = max(left, 0.0)
+            return f"not tried: two fits take about {2 * seconds:.0f} s, with {left:.0f} s left"
+        return ""
+
+    def _found(self, chosen: Candidate, model: Any) -> Search:
+        best = next(trial for trial in self.trials if trial.params["model"] == chosen.text)
+        return Search(str(self.measure), tuple(self.trials), best, model)
+
+
+def _mean(candidate: Candidate) -> float:
+    return candidate.mean

@@ -1,0 +1,97 @@
+"""The choice among recommenders and their blends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from podium import recommenders
+from podium.errors import ArgumentError
+from podium.tuning import Interrupted, of_events, search
+from podium.tuning.portfolio import Family
+
+
+def pairs(seed: int = 0, n_users: int = 120, n_items: int = 30) -> Any:
+    """Return pairs in which users like the items of one of three groups."""
+    rng = np.random.default_rng(seed)
+    likes = np.where(np.arange(n_items) % 3 == np.arange(n_users)[:, None] % 3, 0.5, 0.05)
+    return sparse.csr_array((rng.random((n_users, n_items)) < likes).astype(float))
+
+
+def families(monkeypatch: pytest.MonkeyPatch, *settings: str) -> None:
+    monkeypatch.setattr(of_events, "FAMILIES", tuple(Family((text,)) for text in settings))
+
+
+def test_the_chosen_model_is_that_of_its_text_fitted_to_all_pairs() -> None:
+    user_items = pairs()
+    found = search("auto", user_items, budget=5)
+    text = found.best_params["model"]
+    again = recommenders.get(text).fit(user_items)
+    np.testing.assert_array_equal(found.estimator.scores(), again.scores())
+    assert found.best.mean > 2 * found.trials[0].mean  # popularity knows nothing of the groups
+
+
+def test_of_equal_models_the_first_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    families(monkeypatch, "item-knn(k=30)", "item-knn(k=29)", "blend(formula=1*item-knn(k=30))")
+    assert search("auto", pairs(), refit=False).best_params == {"model": "item-knn(k=30)"}
+
+
+def test_a_blend_is_chosen_if_two_models_know_different_things(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    families(monkeypatch, "popularity", "item-knn(k=2)")
+    user_items = pairs(n_users=600)
+    popular = np.random.default_rng(5).random(user_items.shape) < np.linspace(0.5, 0, 30)
+    found = search("auto", sparse.csr_array((user_items + popular > 0) * 1.0), valid=0.3)
+    assert found.best_params["model"].startswith("blend(formula=")
+
+
+@pytest.mark.parametrize("parameter", ["seconds", "bytes"])
+def test_a_model_that_needs_too_much_is_named_and_not_tried(
+    monkeypatch: pytest.MonkeyPatch, parameter: str
+) -> None:
+    cost = (1e9, 0.0) if parameter == "seconds" else (0.0, 1e15)
+    monkeypatch.setattr(recommenders.EASE, "cost", lambda self, pairs: cost)
+    families(monkeypatch, "popularity", "ease")
+    trials = search("auto", pairs()).trials
+    assert [bool(trial.error) for trial in trials if "blend" not in trial.params["model"]] == [
+        False,
+        True,
+    ]
+
+
+def test_an_interrupt_leaves_the_best_model_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Any, pairs: Any) -> None:
+        raise KeyboardInterrupt
+
+    families(monkeypatch, "popularity", "ease")
+    monkeypatch.setattr(recommenders.EASE, "_fit", interrupted)
+    with pytest.raises(Interrupted) as stop:
+        search("auto", pairs())
+    assert isinstance(stop.value.search.estimator, recommenders.Popularity)
+
+
+def test_weights_are_tried_both_ways() -> None:
+    user_items = pairs()
+    user_items.data[::2] = 40.0
+    texts = [trial.params["model"] for trial in search("auto", user_items, budget=4).trials]
+    assert any("gain=one" in text for text in texts)
+
+
+def test_options_of_one_model_are_refused() -> None:
+    with pytest.raises(ArgumentError):
+        search("auto", pairs(), grid={"l2": [1.0]})
+
+
+def test_the_chosen_ranker_is_fitted_to_all_rows() -> None:
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    y = (X[:, 0] + 0.3 * rng.normal(size=400) > 1.0).astype(float)
+    found = search("auto", X, y, qid, measure="ap")
+    assert found.best.params["model"].startswith("logistic-regression")  # the simplest suffices
+    assert found.estimator.coef_.argmax() == 0
+    names = {trial.params["model"].partition("(")[0] for trial in found.trials}
+    assert names == {"logistic-regression", "linear", "lightgbm"}
