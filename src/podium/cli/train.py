@@ -132,11 +132,11 @@ def train(
 
 
 def _is_log(path: Path, columns: FeatureColumns, file: Interactions) -> bool:
-    """Return whether a file holds events, by the options and by its columns."""
+    """Return whether a file holds events, by the options and by its columns; False for a pipe."""
     from podium.data.interactions import is_log
 
     names = columns.names_by_role()
-    if names.get("relevance") or columns.features or columns.ignore:
+    if names.get("relevance") or columns.features or columns.ignore or not path.is_file():
         return False
     return bool(names.get("value")) or is_log(path, names, **file.of_file())
 

@@ -33,7 +33,7 @@ FAMILIES = (
     Family(("own-history",)),
     Family(tuple(f"item-knn(k={k})" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
     Family(tuple(f"ease(l2={l2})" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
-    Family(("factorization", "factorization(loss=robirank,n_factors=128,n_negatives=128,l2=0.1)")),
+    Family(("factorization", "factorization(loss=robirank,l2=0.1,n_epochs=40)")),
 )
 """The recommenders that are tried, from the simplest to the most complicated."""
 
@@ -107,7 +107,7 @@ class OfEvents(Portfolio):
         """Add models to the choice as long as that gains enough."""
         while len(chosen.models) < _MOST_MODELS:
             start = time.process_time()
-            others = (c for c in self.best if not c.models.keys() & chosen.models.keys())
+            others = (c for c in self.best if self._can_join(c, chosen))
             blends = [blend for other in others for blend in self._blends(chosen, other)]
             if not blends:
                 break
@@ -117,6 +117,11 @@ class OfEvents(Portfolio):
                 break
             chosen = best
         return chosen
+
+    def _can_join(self, added: Candidate, chosen: Candidate) -> bool:
+        """Return whether a model can be added, with time for the last fit of all of them."""
+        texts = [*chosen.models, *added.models]
+        return len(set(texts)) == len(texts) and sum(self.cost(t)[0] for t in texts) < self.left
 
     def _blends(self, chosen: Candidate, added: Candidate) -> Iterator[Candidate]:
         """Yield the blends of a choice with a further model, one for each of its shares."""

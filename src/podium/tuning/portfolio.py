@@ -105,6 +105,11 @@ class Portfolio(abc.ABC):
         self._start = time.process_time()
 
     @property
+    def left(self) -> float:
+        """The seconds of the budget that are left."""
+        return self.budget - (time.process_time() - self._start)
+
+    @property
     @abc.abstractmethod
     def families(self) -> tuple[Family, ...]:
         """The families, from the simplest to the most complicated."""
@@ -185,7 +190,7 @@ class Portfolio(abc.ABC):
             error=error,
         )
         self.trials.append(trial)
-        spent = min(int(time.process_time() - self._start), int(self.budget))
+        spent = int(self.budget - max(self.left, 0.0))
         self.report(spent, int(self.budget), f"{text} {error or format(mean, '.4f')}")
         return candidate
 
@@ -223,7 +228,7 @@ class Portfolio(abc.ABC):
 
     def _refusal(self, seconds: float, size: float) -> str:
         """Return the reason why a model can't be tried, or an empty text."""
-        left = self.budget - (time.process_time() - self._start)
+        left = self.left
         if size > available_memory():
             return f"not tried: it needs about {size / 1e9:.3g} GB of memory"
         if left <= 0.0 or 2.0 * seconds > left:  # a fit to all data follows

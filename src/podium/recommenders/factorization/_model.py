@@ -356,7 +356,8 @@ class Factorization(FactorRecommender):
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
         n_updates = float(pairs.items.size) * settings.n_epochs * max(settings.n_negatives, 1)
         size = 4.0 * settings.n_factors * (pairs.n_users + pairs.n_items)
-        return 1.7e-10 * n_updates * settings.n_factors, 3.0 * size
+        passes = 1.0 if settings.prior is not None else 4 / 3  # with the short fit of the prior
+        return 1.7e-10 * passes * n_updates * settings.n_factors, 3.0 * size
 
     def partial_fit(
         self,
