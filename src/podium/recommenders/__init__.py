@@ -16,6 +16,7 @@ from podium.registry import Models
 
 if TYPE_CHECKING:
     from podium.recommenders._base import MatrixRecommender, Recommender
+    from podium.recommenders._blend import Blend
     from podium.recommenders._factors import FactorRecommender, Popularity
     from podium.recommenders._own import OwnHistory
     from podium.recommenders._recent import Recent
@@ -31,6 +32,7 @@ _HOME = {
 __all__ = [
     "EASE",
     "REGISTRY",
+    "Blend",
     "FactorRecommender",
     "Factorization",
     "ItemKNN",
