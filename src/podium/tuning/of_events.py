@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from podium._grammar import write
 from podium.catalogue.lists import measured as of_catalogue
-from podium.data import Interactions
+from podium.data.interactions import Interactions, opened
 from podium.errors import DataError
 from podium.recommenders import REGISTRY, Recommender
-from podium.recommenders._blend import standardised
-from podium.recommenders._pairs import opened
+from podium.recommenders.blend import standardised
 from podium.tuning.of_pairs import Parts, divided_by_time, divided_pairs, known_pairs, measured
 from podium.tuning.portfolio import Candidate, Family, Portfolio
 from podium.types import PerGroup

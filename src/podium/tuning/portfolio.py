@@ -23,6 +23,7 @@ from podium.types import PerGroup, Progress
 
 NAME = "auto"
 BUDGET = 300.0  # seconds of processor time by default
+_CHEAP = 0.05  # of the budget: neighbours of costlier settings are not tried
 _NOISE = 2.0  # standard errors of a difference below which the simpler model is chosen
 
 
@@ -205,7 +206,7 @@ class Portfolio(abc.ABC):
             candidate = self._try(family.settings[place])
             if candidate is not None:
                 found[place] = candidate
-            if family.start is not None and found:
+            if family.start is not None and found and self._can_climb():
                 best = max(found, key=lambda at: found[at].mean)
                 near = (best - 1, best + 1)
                 todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
@@ -213,6 +214,10 @@ class Portfolio(abc.ABC):
             best = max(found.values(), key=_mean)
             variants = [self._try(text) for text in self.variants(best.text)]
             self.best.append(max([best, *filter(None, variants)], key=_mean))
+
+    def _can_climb(self) -> bool:
+        """Return whether the last trial was cheap enough to try its neighbours."""
+        return self.trials[-1].seconds < _CHEAP * self.budget
 
     def _try(self, text: str) -> Candidate | None:
         """Fit and measure a model if the budget and the memory allow it, and record the trial."""
