@@ -312,18 +312,6 @@ def test_printed_command_gives_the_same_model(podium: Run, options: tuple[str, .
     assert ("--eval-metric" in argv) == ("--valid" in options)
 
 
-def test_options_that_are_given_are_not_searched(podium: Run) -> None:
-    fixed = ("--l2", "0.025", "--set", "n_negatives=4", "--set", "item_bias=false")
-    done = podium(*TRAIN, *fixed, "--tune", "--budget", "2", "--tune-table", "t.csv")
-    assert done.status == 0, done.err
-    searched = set(pl.read_csv("t.csv").columns) & set(Factorization().get_params())
-    parts = tuning.default_grid(Factorization())
-    expected = {"n_epochs", *(name for part in parts for name in part)}
-    assert searched == expected - {"l2", "n_negatives", "n_factors"}
-    model = Factorization.load("model")
-    assert (model.l2, model.n_negatives, model.item_bias) == (0.025, 4, False)
-
-
 def test_time_limits_the_search(podium: Run) -> None:
     argv = (*TRAIN, "--tune")
     done = podium(*argv, "--budget", "0.3s", "--tune-table", "t.csv")

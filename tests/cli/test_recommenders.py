@@ -100,20 +100,6 @@ def test_factorize_names_the_command_that_took_its_place(podium: Run) -> None:
     assert "podium train --model factorization" in done.err
 
 
-def test_command_to_repeat_names_each_parameter_once(podium: Run) -> None:
-    search = ("--tune", "--grid", "decay=none,linear", "--budget", "2", "--tune-table", "t.csv")
-    few = ("--set", "n_factors=4", "--set", "n_epochs=3")
-    done = train(podium, *few, *search, model="factorization")
-    table = pl.read_csv("t.csv")
-    assert set(table["decay"]) == {"none", "linear"}
-    assert set(table["error"].fill_null("")) == {""}
-    (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
-    assert line.count("n_epochs=") == line.count("n_factors=") == 1
-    before = Path("model").read_bytes()
-    assert podium(*shlex.split(line)).status == 0
-    assert Path("model").read_bytes() == before
-
-
 ZEROS = "user,item,rating\n1,10,0\n1,20,9\n2,10,8\n2,20,9\n2,30,7\n3,30,9\n3,20,0\n4,30,6\n"
 
 
@@ -163,6 +149,7 @@ REFUSED = """
 --tune --l2 3 --grid l2=1,2 | --grid l2
 --model popularity --tune | --tune
 --tune --l2 3 --gain one | --tune
+--tune --set precision=half | precision
 --min-relevance 9 | pairs.csv '--min-relevance 9'
 --model linear --gain one | --gain '--model linear'
 --model linear --tune --budget 3m | --budget
@@ -231,14 +218,6 @@ def test_search_says_why_candidates_failed(podium: Run) -> None:
     done = podium(*argv, "--grid", "l2=5,-1,-2")
     assert "tried 4 candidates, of which 2 failed (1 × ArgumentError: l2 must be" in done.err
     assert done.err.count("l2 must be a number > 0") == 2
-
-
-def test_search_without_a_success_leaves_nothing(podium: Run) -> None:
-    there = sorted(Path().iterdir())
-    argv = ("train", "events.csv", "--model", "ease", "--tune", "--out", "model")
-    done = podium(*argv, "--set", "precision=half")
-    assert "precision" in done.message
-    assert sorted(Path().iterdir()) == there
 
 
 @pytest.mark.parametrize("out", ["lists", "lists.csv", "lists.parquet", "lists.trec"])

@@ -15,7 +15,6 @@ from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
 from podium.sampled import (
     BV,
-    REGISTRY,
     Difference,
     Estimator,
     RankDistribution,
@@ -28,7 +27,6 @@ from podium.sampled import (
     evaluate,
     get,
     identification_bounds,
-    read,
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
@@ -71,17 +69,6 @@ def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: i
             for ranks, draws in ((ranks, users.draws(n, 0)) for ranks in samples)
         ]
     )
-
-
-@pytest.mark.filterwarnings("ignore:wmle gives users")
-@pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_tally_is_read_as_repeated_rows(name: str) -> None:
-    rows, counts = SampledRanks([1, 2, 4, 6, 10], 9, 60), [7, 4, 0, 2, 3]
-    tally = Tally(rows, np.array(counts, dtype=np.float64))
-    assert tally.n_users == sum(counts)
-    assert tally.n_rows == 4
-    expected = get(name).estimate(repeated(rows, counts), "recall@5")
-    assert get(name).estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
@@ -291,7 +278,7 @@ def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() ->
 @pytest.mark.parametrize("stages", [None, (4, 9)])
 def test_tally_keeps_designs_apart(stages: Any) -> None:
     rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
-    counts = [3, 1, 6, 2]
+    counts = [3, 0, 6, 2]
     tally = Tally(rows, np.array(counts, dtype=np.float64))
     expected = get("bv").estimate(repeated(rows, counts), "recall@5")
     assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
@@ -450,17 +437,3 @@ def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
         assert without.bounds is None
         assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)
         assert without.std_error == with_bounds.std_error
-
-
-def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
-    table = {
-        "user": ["a"] * 5 + ["b"] * 4,
-        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
-        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
-        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
-    }
-    shared = read(table, n_items=10, replacement=False, shared=True)
-    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
-    assert shared.position.tolist() == [1, 2, 1]
-    assert shared.n_items.tolist() == [10, 10, 10]
-    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]

@@ -25,7 +25,7 @@ from podium.metrics import parse
 from podium.rankers import LightGBMRanker, LinearRanker, XGBoostRanker
 from podium.ranking import Ranking
 from podium.recommenders import Popularity
-from podium.tuning import fitting, of_rows
+from podium.tuning import of_rows
 from podium.tuning.of_rows import Rows
 
 GRID = {"l2": [0.1, 0.001], "learning_rate": [0.2, 1.0]}
@@ -348,16 +348,6 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
         tuning.search(Reader(), X, y, qid, item=item[1:], grid={"l2": [0.1]}, n_folds=3)
 
 
-def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
-    ranker = LinearRanker("listmle@200", max_iter=10_000)
-    before = ranker.get_params()
-    fitting.rehearse(ranker)
-    assert ranker.get_params() == before
-    assert not hasattr(ranker, "coef_")
-    with raises(ArgumentError, "tol"):
-        fitting.rehearse(LinearRanker(tol=-1.0))
-
-
 @pytest.mark.parametrize(
     ("ranker", "loss", "measure"),
     [
@@ -375,11 +365,6 @@ def test_loss_in_use_is_the_default_or_named_and_suits_a_measure(
 ) -> None:
     assert ranker.loss_in_use() == loss
     assert ranker.suited_measure(5) == measure
-
-
-def test_parameters_of_the_default_loss_can_be_set() -> None:
-    changed = fitting.set_params(LinearRanker(), {"loss__k": 7})
-    assert changed.loss == losses.get("pap-logistic@7")
 
 
 def test_columns_of_other_lengths_are_refused_before_the_first_fit() -> None:
