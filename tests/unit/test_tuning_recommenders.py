@@ -141,7 +141,7 @@ def test_every_recommender_is_searched(name: str) -> None:
         found = search(model, grid=None, n_trials=3)
     except MissingExtraError as missing:
         pytest.skip(str(missing))
-    n_trials = 1 if name in ("popularity", "recent", "own-history") else 3
+    n_trials = 1 if name in ("blend", "popularity", "recent", "own-history") else 3
     assert [trial.error for trial in found.trials] == [""] * n_trials
     best = type(model)(**(model.get_params() | found.best_params)).fit(LIKES)
     assert np.array_equal(best.scores(), found.estimator.scores())

@@ -200,7 +200,7 @@ def is_log(
     columns that the caller names, by role.
     """
     if format is None and isinstance(source, str | Path):
-        format = File.of(source, "interactions").format()
+        format = File.of(Path(source), "interactions").format()
     if format in ("svmlight", "lists"):
         return format == "lists"
     roles = tuple(replace(role, required=False) for role in (USER, ITEM, RELEVANCE, TIMESTAMP))

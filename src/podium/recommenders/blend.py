@@ -76,6 +76,7 @@ class Blend(Recommender):
     array([[1]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     constraints: ClassVar[_check.Constraints] = {"formula": terms}
 
     formula: str = "0.5*item-knn + 0.5*popularity"

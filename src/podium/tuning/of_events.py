@@ -142,7 +142,8 @@ class OfEvents(Portfolio):
 def _scores(candidate: Candidate, users: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the weighted sum of the standardised scores of some users."""
     products = zip(candidate.weights, candidate.models.values(), strict=True)
-    return sum(weight * standardised(model._score(users)) for weight, model in products)
+    parts = [weight * standardised(model._score(users)) for weight, model in products]
+    return np.sum(parts, axis=0)
 
 
 def divided(

@@ -101,7 +101,7 @@ def divided_pairs(
         return Parts(learned, valid, others, has_zeros, user_items if timed else None)
     is_valid = _drawn(learned, share, seed)
     if most_users is not None:
-        user = np.repeat(np.arange(learned.shape[0]), np.diff(learned.indptr))
+        user = learned.tocoo().row
         n_pairs = np.bincount(user[is_valid], minlength=learned.shape[0])
         is_valid &= _some_users(n_pairs, most_users, seed)[user]
     train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))

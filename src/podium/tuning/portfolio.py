@@ -23,7 +23,7 @@ from podium.types import PerGroup, Progress
 
 NAME = "auto"
 BUDGET = 300.0  # seconds of processor time by default
-_CHEAP = 0.05  # of the budget: neighbours of costlier settings are not tried
+_CHEAP = 0.04  # of the budget: neighbours of costlier settings are not tried
 _NOISE = 2.0  # standard errors of a difference below which the simpler model is chosen
 
 
