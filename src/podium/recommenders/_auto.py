@@ -40,18 +40,26 @@ def number_of_days(value: Any, name: str) -> float | None:
     return None if text is None else _check.positive(text, name)
 
 
-def or_auto(value: Any, name: str, check: Callable[[Any, str], Any] = number_of_days) -> Any:
-    """Return "auto", or the checked value."""
-    return AUTO if isinstance(value, str) and value == AUTO else check(value, name)
+def or_auto(
+    value: Any,
+    name: str,
+    check: Callable[[Any, str], Any] = number_of_days,
+    *,
+    required: bool = True,
+) -> Any:
+    """Return "auto", the checked value, or None if it is not required."""
+    if (isinstance(value, str) and value == AUTO) or (value is None and not required):
+        return value
+    return check(value, name)
 
 
 def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
     """Return the parameters of `Recommender.auto_values`, with chosen values for "auto".
 
     A model that is fitted without the last tenth of the events is measured on these. The parameters
-    are chosen one after the other. The first value is
-    taken unless another one is better by more than noise. It is also taken without times, or
-    without an earlier event of the users and items of the last tenth.
+    are chosen one after the other. The first value is taken unless another one is better by more
+    than noise. It is also taken without times, or without an earlier event of the users and items
+    of the last tenth.
     """
     checked = _check.parameters(model)
     params = {name: checked[name] for name in model.auto_values}

@@ -68,9 +68,9 @@ class OwnHistory(MatrixRecommender):
     }
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ({"gain": ["value", "one"]},)
     constraints: ClassVar[_check.Constraints] = {
-        "half_life": or_auto,
+        "half_life": partial(or_auto, required=False),
         "recent": partial(or_auto, check=_check.positive),
-        "window": or_auto,
+        "window": partial(or_auto, required=False),
     }
     _learned: ClassVar[tuple[str, ...]] = ("popularity_",)
 

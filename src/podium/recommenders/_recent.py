@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from podium import _check
@@ -50,7 +51,9 @@ class Recent(Popularity):
         "window": WINDOWS,
         "half_life": HALF_LIVES,
     }
-    constraints: ClassVar[_check.Constraints] = {"window": or_auto, "half_life": or_auto}
+    constraints: ClassVar[_check.Constraints] = dict.fromkeys(
+        ("window", "half_life"), partial(or_auto, required=False)
+    )
 
     window: float | str | None = AUTO
     half_life: float | str | None = None

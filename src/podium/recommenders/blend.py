@@ -28,7 +28,7 @@ def terms(formula: str, name: str = "formula") -> list[tuple[float, Recommender]
     ArgumentError
         If the text is not a sum of products of a weight > 0 and a model.
     """
-    found = [_TERM.fullmatch(term.strip()) for term in re.split(r"\s\+\s", formula)]
+    found = [_TERM.fullmatch(term.strip()) for term in re.split(r"\s\+\s", str(formula))]
     products = [(float(match[1]), REGISTRY.parse(match[2])) for match in found if match]
     if len(products) < len(found) or any(weight <= 0 for weight, _ in products):
         raise ArgumentError(
