@@ -80,10 +80,11 @@ class Buckets:
         """Yield the results of a function of the truth and the runs of each bucket, in order."""
         numbers = list(range(self.n_buckets) if buckets is None else buckets)
         of_all = _of_bucket, numbers, self._sides, self._runs, function
+        total = self._n_spilled + self._n_rows
+        self._storage.progress(self._n_spilled, total, "measuring")
         for n_done, result in enumerate(self._storage.executor.map(*of_all, *shared), 1):
             yield result
             n_rows = self._n_spilled + self._n_rows * n_done // len(numbers)
-            total = self._n_spilled + self._n_rows
             self._storage.progress(n_rows, total, "measuring")
 
     def match_files(self) -> None:
