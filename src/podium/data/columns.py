@@ -192,7 +192,8 @@ def standard_names(
     """Return the new name of each column that gets one: columns with a role have the role's name.
 
     The only column with a usual name of ratings gets the name "rating". With `counted`, there will
-    be another column of weights. Columns whose names would then be ambiguous get "other_" in front.
+    be another column of weights. Columns whose names would then be ambiguous get ``other_`` before
+    the name.
 
     Examples
     --------
