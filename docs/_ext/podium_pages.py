@@ -311,16 +311,19 @@ def conventions_table() -> str:
             f"{field.stage} (`{STAGES[field.stage]}`)",
             ", ".join(f"`{rule}`" for rule in field.rules) or field.metavar.replace("|", ", "),
             _with_options(field.default),
-            "; ".join(_of_packages(name)),
         ]
         for name, field in FIELDS.items()
         if field.stage != "tables"
         for option in [f"--{name.replace('_', '-')}"]
     ]
-    return _table(["field", "stage", "values", "default", "set by packages"], rows)
+    of_packages = [
+        [f"`{name}`", rule, packages] for name in FIELDS for rule, packages in _of_packages(name)
+    ]
+    fields = _table(["field", "stage", "values", "default"], rows)
+    return f"{fields}\n{_table(['field', 'value', 'set by'], of_packages)}"
 
 
-def _of_packages(name: str) -> Iterator[str]:
+def _of_packages(name: str) -> Iterator[tuple[str, str]]:
     """Yield the rules of a field that packages have, each with its packages."""
     by_rule: dict[str, list[str]] = {}
     for package in (*presets.PACKAGES, *BOOSTING):
@@ -333,7 +336,7 @@ def _of_packages(name: str) -> Iterator[str]:
                     rules.setdefault(rule, f"{link} (some metrics)")
         for rule, text in rules.items():
             by_rule.setdefault(rule, []).append(text)
-    yield from (f"{rule}: {', '.join(texts)}" for rule, texts in by_rule.items())
+    yield from ((rule, ", ".join(texts)) for rule, texts in by_rule.items())
 
 
 def _rules_of(name: str, fields: Mapping[str, Any], is_open: Iterable[str]) -> Iterator[str]:
