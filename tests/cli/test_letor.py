@@ -97,7 +97,7 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
 def test_k_cuts_the_measure_and_the_loss(
     loss: str, cutoff: int | None, eval_metric: str | None, k: int | None, measure: str
 ) -> None:
-    made = _models.make(Model(loss=loss, k=cutoff), Solver(), eval_metric, 0)
+    made = _models.make(Model("linear", loss=loss, k=cutoff), Solver(), eval_metric, 0)
     assert (made.loss.k, made.eval_metric) == (k, measure)
 
 

@@ -55,6 +55,12 @@ def train(job: Job) -> None:
     fit(recommender, job)
 
 
+def can_choose(context: typer.Context) -> bool:
+    """Return whether all given options have an effect on a choice among recommenders."""
+    names = (str(parameter.name) for parameter in context.command.params)
+    return all(name in _OF_CHOICE for name in names if is_given(context, name))
+
+
 def refuse_options(context: typer.Context, model: str, *, learns: str) -> None:
     """Refuse options that have no effect with a model, because it learns from other data."""
     for parameter in context.command.params:

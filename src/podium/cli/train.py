@@ -67,7 +67,8 @@ def train(
     out : MODEL
         File to write the model to.
     """
-    reads_events = model.model in ("", AUTO) and _is_log(data[0], columns, interactions)
+    can_choose = model.model == AUTO or (not model.model and _recommenders.can_choose(context))
+    reads_events = can_choose and _is_log(data[0], columns, interactions)
     model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
     if reads_events or (model.model != AUTO and _models.is_recommender(model.model)):
         options = model, solver, validation, tuning, columns, interactions, work

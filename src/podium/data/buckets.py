@@ -81,7 +81,8 @@ class Buckets:
         numbers = list(range(self.n_buckets) if buckets is None else buckets)
         of_all = _of_bucket, numbers, self._sides, self._runs, function
         total = self._n_spilled + self._n_rows
-        self._storage.progress(self._n_spilled, total, "measuring")
+        if not self._n_spilled:
+            self._storage.progress(0, total, "measuring")
         for n_done, result in enumerate(self._storage.executor.map(*of_all, *shared), 1):
             yield result
             n_rows = self._n_spilled + self._n_rows * n_done // len(numbers)
