@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 from podium import recommenders
 from podium.errors import ArgumentError
+from podium.executors import Threads
 from podium.tuning import Interrupted, of_events, search
 from podium.tuning.portfolio import Family
 
@@ -81,9 +83,14 @@ def test_weights_are_tried_both_ways() -> None:
     assert any("gain=one" in text for text in texts)
 
 
-def test_options_of_one_model_are_refused() -> None:
-    with pytest.raises(ArgumentError):
-        search("auto", pairs(), grid={"l2": [1.0]})
+@pytest.mark.parametrize(
+    "option", [{"grid": {"l2": [1.0]}}, {"executor": Threads(1)}, {"n_jobs": 2}]
+)
+def test_options_of_one_model_are_refused(option: dict[str, Any]) -> None:
+    with raises(ArgumentError, *option):
+        search("auto", pairs(), **option)
+    with raises(ArgumentError, "exclude_seen"):
+        search(recommenders.EASE(), pairs(), exclude_seen=False)
 
 
 def test_the_chosen_ranker_is_fitted_to_all_rows() -> None:

@@ -66,11 +66,13 @@ def search(
 
     Parameters
     ----------
-    estimator : estimator, Pipeline or Recommender
+    estimator : estimator, Pipeline, Recommender or "auto"
         An estimator with scikit-learn's interface, whose `fit` accepts qid, or a model of
         `podium.recommenders`. It is not changed. Estimators of podium also get the validation rows
         as eval_set, and stop early by the same measure, but with their own min_relevance. The steps
         of a pipeline are fitted on the training rows alone, and also transform the validation rows.
+        "auto" tries several kinds of models and chooses one: recommenders and their blends for
+        pairs, and rankers for rows with a y. The parameter "model" of a trial is its text.
     X : (n_rows, n_features); for a recommender (n_users, n_items), or table
         The features, as for `LinearRanker.fit`, or the pairs, as for `Recommender.fit`.
     y, qid : (n_rows,), (n_rows,)
@@ -95,7 +97,8 @@ def search(
     budget : float, optional
         The processor time of all fits and measurements of a recommender, in seconds. The time of
         all threads of the process counts. With an executor other than `Threads`, it is the elapsed
-        time. The last fit, to all pairs, is not included.
+        time. The last fit, to all pairs, is not included. With "auto", it is included, and the
+        default is 300.
     measure : str or Measure, optional
         The measure whose mean over users is compared. It replaces the estimator's own
         `eval_metric`. The default is "pap@10", or "ndcg@10" for a recommender.
@@ -140,6 +143,8 @@ def search(
     one_group : bool
         Whether to treat all rows as one group if there is no qid; otherwise that is an error. An
         estimator with one_group=True has the same effect.
+    exclude_seen : bool
+        Whether "auto" leaves the items with which a user has a pair out of the lists.
 
     Returns
     -------
@@ -200,18 +205,23 @@ def search(
     check_parts(eval_set=eval_set, n_folds=n_folds, split=split, valid=valid)
     if n_trials is not None:
         n_trials = _check.cutoff(n_trials, name="n_trials")
+    fits_at_once = None if n_jobs == 1 else n_jobs
+    excludes = _check.flag(exclude_seen, "exclude_seen")
     is_choice = isinstance(estimator, str)
     if is_choice:
         _check.choice(estimator, "estimator", [portfolio.NAME])
-        _refuse(
-            estimator, {"grid": grid, "n_trials": n_trials, "checkpoint": checkpoint}, "a choice"
-        )
+        of_others = {"grid": grid, "n_trials": n_trials, "checkpoint": checkpoint}
+        of_others |= {"resume": resume or None, "executor": executor, "n_jobs": fits_at_once}
+        _refuse(estimator, of_others, "tries a list of models one after the other")
+    if not is_choice or y is not None:
+        of_choice = {"exclude_seen": None if excludes else False}
+        _refuse(estimator, of_choice, "is no choice of a recommender")
     if budget is not None:
         budget = _check.positive(budget, "budget")
     limits = budget or portfolio.BUDGET, or_silent(progress)
     task: Task
     if isinstance(estimator, Recommender) or (is_choice and y is None):
-        _refuse(estimator, of_rows | {"n_jobs": None if n_jobs == 1 else n_jobs}, "pairs")
+        _refuse(estimator, of_rows | {"n_jobs": fits_at_once}, "learns from pairs")
         parsed = parse_relevance("ndcg@10" if measure is None else measure)
         share = 0.1 if valid is None else valid
         source = X, eval_set, seen
@@ -219,12 +229,7 @@ def search(
             parts = divided(*source, share, seed, split)
             check_measured(parts, parsed)
             events = OfEvents(
-                parsed,
-                *limits,
-                parts=parts,
-                user_items=X,
-                seen=seen,
-                excludes=_check.flag(exclude_seen, "exclude_seen"),
+                *(parsed, *limits), parts=parts, user_items=X, seen=seen, excludes=excludes
             )
             return events.search(refit=refit)
         if split is not None:
@@ -239,9 +244,8 @@ def search(
         draws = drawn(space, task.first(space), seed)
         param_sets = list(islice(draws, n_trials or task.n_trials(timed=budget is not None)))
     else:
-        _refuse(
-            estimator, of_pairs | {"budget": None if is_choice else budget}, "rows with features"
-        )
+        of_pairs |= {"budget": None if is_choice else budget}
+        _refuse(estimator, of_pairs, "learns from rows with features")
         parsed = parse_relevance("pap@10" if measure is None else measure)
         one_group = _check.flag(one_group, "one_group")
         if not is_choice:
@@ -297,13 +301,13 @@ def plan(
     return candidates(checked_grid(estimator, grid), limit, seed)
 
 
-def _refuse(estimator: Any, options: dict[str, Any], data: str) -> None:
-    """Refuse arguments that are not for an estimator which learns from such data."""
+def _refuse(estimator: Any, options: dict[str, Any], why: str) -> None:
+    """Refuse arguments that have no effect with an estimator; `why` says something about it."""
+    noun = repr(estimator) if isinstance(estimator, str) else type(estimator).__name__
     for name, value in options.items():
         if value is not None:
             raise ArgumentError(
-                f"{arg[name]} has no effect with {type(estimator).__name__}, which learns from "
-                f"{data}. Leave it out."
+                f"{arg[name]} has no effect with {noun}, which {why}. Leave it out."
             )
 
 
