@@ -63,7 +63,7 @@ def is_recommender(text: str) -> bool:
     from podium import rankers, recommenders
 
     name = text.partition("(")[0]
-    if name not in (AUTO, *rankers.REGISTRY) and name not in recommenders.REGISTRY:
+    if name not in rankers.REGISTRY and name not in recommenders.REGISTRY:
         _check.choice(name, "--model", [AUTO, *rankers.REGISTRY, *recommenders.REGISTRY])
     return name not in rankers.REGISTRY
 
@@ -108,7 +108,6 @@ def _known(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_both(by_option: dict[str, Any], set_parameters: dict[str, Any]) -> None:
-
     for name in set_parameters:
         if name in by_option:
             raise ArgumentError(f"{arg[name]} and --set {name} were both given. Keep one.")

@@ -182,7 +182,6 @@ def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, An
 
 
 def _beside(file: Named, mark: Written) -> Iterator[Named]:
-
     for suffix in mark.beside:
         if file.path.name and not is_stream(file.path):
             path = file.path.with_name(f"{file.path.name}{suffix}")
@@ -253,7 +252,6 @@ def check_new_folder(path: Path | None, option: str) -> None:
 
 
 def _refuse_unwritable(path: Path, option: str) -> None:
-
     if not path.parent.is_dir():
         raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
     try:

@@ -96,7 +96,6 @@ class Given:
         return Protocol.of(**fields)
 
     def _entries(self) -> dict[str, Any]:
-
         texts = texts_by_name(self.further, "--set", "NAME=VALUE")
         for name in texts:
             _check.choice(name, "the NAME of --set", [*FIELDS])

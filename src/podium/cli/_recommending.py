@@ -83,6 +83,17 @@ class Job:
             work=replace(self.work, resume=False),
         )
 
+    def search_options(self) -> dict[str, Any]:
+        """Return the arguments of `podium.tuning.search` that every search has."""
+        return {
+            "valid": self.validation.valid_share,
+            "split": self.validation.split,
+            "measure": self.validation.eval_metric,
+            **self.search.limits(),
+            "refit": False,
+            "seed": self.search.seed,
+        }
+
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
         from podium.data.files import File
@@ -147,15 +158,10 @@ def fit(model: Any, job: Job) -> None:
                 seen=seen,
                 eval_set=valid,
                 grid=grid,
-                valid=job.validation.valid_share,
-                split=job.validation.split,
-                measure=job.validation.eval_metric,
-                **job.search.limits(),
-                refit=False,
                 checkpoint=searched,
                 resume=resume,
                 executor=fit_executor,
-                seed=job.search.seed,
+                **job.search_options(),
             )
             note = "" if searched is None else f"; --resume continues from {searched}"
             told, table = _search.told, job.search.tune_table
@@ -232,13 +238,8 @@ def _chosen(job: Job, events: Events, seen: Any, valid: Events | None) -> Any:
         events,
         seen=seen,
         eval_set=valid,
-        valid=job.validation.valid_share,
-        split=job.validation.split,
-        measure=job.validation.eval_metric,
-        **job.search.limits(),
-        refit=False,
         exclude_seen=task_of(job.data[0]) in (None, "new"),
-        seed=job.search.seed,
+        **job.search_options(),
     )
     try:
         result = run(call, "choosing", job.search.tune_table, _search.chosen)

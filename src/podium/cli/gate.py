@@ -153,7 +153,6 @@ def gate(
 
 
 def _one(measures: list[str] | None) -> list[str] | None:
-
     if measures is not None and len(measures) > 1:
         raise ArgumentError(
             f"--measure names one primary measure, got {', '.join(measures)}. Give the others as "

@@ -33,6 +33,7 @@ from podium.cli._tuning import grades_learned, grades_unread, head_drawn, left_o
 if TYPE_CHECKING:
     from podium.data import Features
     from podium.rankers.estimator import Ranker
+    from podium.types import PerRow
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 
@@ -84,11 +85,14 @@ def train(
     _recommenders.refuse_options(context, model.model, learns=learns)
     check_target(out, "--out", ("",))
     columns.refuse(["value"], f"with --model {model.model}, which learns from {learns}")
+    time = columns.name_of("timestamp")
     if model.model == AUTO:
-        fitted, rows = choose_ranker(data, model, validation, tuning, columns, read)
+        rows = read(data, columns, also_ignore=time)
+        times = None if time is None else times_of(data[0], time)
+        rest = _eval_set(validation.valid, columns, rows, model), times, model, validation, tuning
+        fitted = choose_ranker(rows, labels(data[0], rows), *rest)
         _finish(fitted, rows, None, "", out, pooled=False)
         return
-    time = columns.name_of("timestamp")
     _tuning.check(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
     times = None if time is None else times_of(data[0], time)
@@ -107,15 +111,7 @@ def train(
         validated = _tuning.is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
     notes = [*grades_unread(rows, model, estimator, grid), *notes]
-    eval_set = None
-    if validation.valid is not None:
-        valid_rows = read([validation.valid], columns, like=rows, missing=missing)
-        valid_rows = _normalized_rows(valid_rows, validation.valid, model)
-        eval_set = (
-            _dense_like(valid_rows.X, rows.X),
-            labels(validation.valid, valid_rows),
-            valid_rows.qid,
-        )
+    eval_set = _eval_set(validation.valid, columns, rows, model, missing=missing)
     rows = _normalized_rows(rows, data[0], model)
     unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
     if estimator is not unscaled:
@@ -182,6 +178,23 @@ def read(
     if not missing:
         check_finite(paths[0], rows)
     return rows
+
+
+def _eval_set(
+    path: Path | None,
+    columns: FeatureColumns,
+    rows: Features,
+    model: Model,
+    *,
+    missing: bool = False,
+) -> tuple[Any, PerRow, Any] | None:
+    """Return the features, relevance and groups of the validation rows, or None without a file."""
+    from podium.data.feature_checks import labels
+
+    if path is None:
+        return None
+    valid = _normalized_rows(read([path], columns, like=rows, missing=missing), path, model)
+    return _dense_like(valid.X, rows.X), labels(path, valid), valid.qid
 
 
 def _normalized_rows(rows: Features, path: Path, model: Model) -> Features:

@@ -109,18 +109,22 @@ class Interactions:
         return ages
 
     def by_time(self, share: float) -> tuple[Interactions, Interactions]:
-        """Return the events without the last ones by time, and these, a share of all.
+        """Return the events without the last ones by time, a share of all, and these.
+
+        Of the last ones, only those of earlier users and items are returned.
 
         Raises
         ------
-        ArgumentError
-            If no event remains, because all have the same time.
+        ArgumentError, DataError
+            If no event remains, because all have the same time, or if there is no last one of an
+            earlier user and item.
         """
         from podium.data.splits import by_time
 
         is_last = np.zeros(self.n_rows, np.bool_)
         is_last[by_time(cast("Any", self.timestamp), test=share).test] = True
-        return self._keep(~is_last), self._keep(is_last)
+        earlier = self._keep(~is_last)
+        return earlier, self._keep(is_last).known_to(earlier)[0]
 
     def positives(self, min_relevance: float | None) -> tuple[Interactions, Interactions | None]:
         """Return the rows with a value >= min_relevance, and the other rows or None.

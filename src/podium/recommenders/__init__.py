@@ -1,9 +1,9 @@
 """Recommenders: models that score all items for each user, with one interface.
 
-The models are `Factorization`, `EASE`, `ItemKNN`, `Popularity`, `Recent` and `OwnHistory`, and
-those that plugins register. Each model is fitted to a sparse matrix or a table of users and items.
-It recommends items, ranks held-out items and scores single pairs. `get` creates a model from its
-name, and `load` reads a saved one.
+The models are `Factorization`, `EASE`, `ItemKNN`, `Popularity`, `Recent` and `OwnHistory`, their
+`Blend`, and those that plugins register. Each model is fitted to a sparse matrix or a table of
+users and items. It recommends items, ranks held-out items and scores single pairs. `get` creates a
+model from its name, and `load` reads a saved one.
 """
 
 from __future__ import annotations

@@ -68,8 +68,7 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
     if not free or is_matrix(user_items) or user_items.timestamp is None:
         return params
     try:
-        earlier, later = user_items.by_time(_SHARE)
-        held_out, _ = later.known_to(earlier)
+        earlier, held_out = user_items.by_time(_SHARE)
     except (ArgumentError, DataError):  # there are too few events
         return params
     for name, values in free.items():

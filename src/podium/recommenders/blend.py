@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -46,6 +47,13 @@ def standardised(scores: Any) -> Any:
     return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
 
 
+def blended(weights: Sequence[float], models: Iterable[Recommender], users: Ints) -> Any:
+    """Return the weighted sum of the standardised scores of some users, float64."""
+    products = zip(weights, models, strict=True)
+    parts = [weight * standardised(model._score(users)) for weight, model in products]
+    return np.sum(parts, axis=0)
+
+
 @dataclass(eq=False)
 class Blend(Recommender):
     """The weighted sum of the scores of other models, which are standardised per user.
@@ -61,8 +69,8 @@ class Blend(Recommender):
 
     Attributes
     ----------
-    models_ : list of Recommender
-        The fitted models, in the order of the formula.
+    models_, weights_ : list of Recommender, list of float
+        The fitted models and their weights, in the order of the formula.
 
     Notes
     -----
@@ -95,14 +103,13 @@ class Blend(Recommender):
         """Fit each model of the formula; see `Recommender.fit`."""
         products = _check.parameters(self)["formula"]
         pairs = _pairs.with_others(_pairs.read(user_items, "value", unit_scale=True), seen)
+        self.weights_ = [weight for weight, _ in products]
         self.models_ = [model.fit(user_items, seen=seen) for _, model in products]
         self._hold_pairs(pairs)
         return self
 
     def _score(self, users: Ints) -> Floats:
-        products = zip(terms(self.formula), self.models_, strict=True)
-        parts = (weight * standardised(model._score(users)) for (weight, _), model in products)
-        return np.asarray(sum(parts), np.float32)
+        return blended(self.weights_, self.models_, users).astype(np.float32)
 
     def _fitted_values(self) -> dict[str, Any]:
         models = [model._fitted_values() for model in self.models_]
@@ -117,7 +124,8 @@ class Blend(Recommender):
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         common = {name: array for name, array in arrays.items() if "/" not in name}
-        self.models_ = [model for _, model in terms(self.formula)]
+        products = terms(self.formula)
+        self.weights_, self.models_ = [w for w, _ in products], [model for _, model in products]
         for place, (model, values) in enumerate(zip(self.models_, fitted["models"], strict=True)):
             own = {name: array for name, array in arrays.items() if name.startswith(f"{place}/")}
             model._restore(values, common | {name.split("/")[1]: own[name] for name in own})

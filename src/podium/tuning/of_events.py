@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium._grammar import write
 from podium.catalogue.lists import measured as of_catalogue
 from podium.data.interactions import Interactions, opened
 from podium.errors import DataError
 from podium.recommenders import REGISTRY, Recommender
-from podium.recommenders.blend import standardised
+from podium.recommenders.blend import blended
 from podium.tuning.of_pairs import Parts, divided_by_time, divided_pairs, known_pairs, measured
 from podium.tuning.portfolio import Candidate, Family, Portfolio
 from podium.types import PerGroup
@@ -137,21 +136,16 @@ class OfEvents(Portfolio):
         values: list[list[PerGroup]] = [[] for _ in _SHARES]
         for first in range(0, users.size, step):
             rows = slice(first, first + step)
-            scores, further = (_scores(c, users[rows]) for c in (chosen, added))
+            scores, further = (
+                blended(c.weights, c.models.values(), users[rows]) for c in (chosen, added)
+            )
             for share, found in zip(_SHARES, values, strict=True):
-                blended = (1.0 - share) * scores + share * further
+                mixed = (1.0 - share) * scores + share * further
                 excluded = known[rows] if self.excludes else None
-                found.append(of_catalogue(blended, valid[rows], excluded, self.measure))
+                found.append(of_catalogue(mixed, valid[rows], excluded, self.measure))
         for share, found in zip(_SHARES, values, strict=True):
             weights = (*((1.0 - share) * weight for weight in chosen.weights), share)
             yield Candidate(chosen.models | added.models, np.concatenate(found), weights)
-
-
-def _scores(candidate: Candidate, users: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the weighted sum of the standardised scores of some users."""
-    products = zip(candidate.weights, candidate.models.values(), strict=True)
-    parts = [weight * standardised(model._score(users)) for weight, model in products]
-    return np.sum(parts, axis=0)
 
 
 def divided(

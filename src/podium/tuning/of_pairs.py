@@ -122,8 +122,7 @@ def divided_by_time(
             f"{arg.split('time')} needs a table of pairs with a column of times. Name it, or leave "
             f"{arg.split} out."
         )
-    earlier, later = events.by_time(share)
-    held_out, _ = later.known_to(earlier)
+    earlier, held_out = events.by_time(share)
     return earlier, held_out, None if seen is None else opened(seen).seen_in(earlier)
 
 

@@ -492,7 +492,7 @@ class Factorization(FactorRecommender):
         return n_users, n_items, {**shapes, "learned_bias_": ((n_items,), np.float32)}
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        before = {"learned_bias_": arrays["item_bias_"]}  # files of podium 1.0 have no prior
+        before = {"learned_bias_": arrays["item_bias_"]}  # older files have no prior
         super()._restore({"prior_": 0.0, **fitted}, before | arrays)
 
     def _arrays(self) -> Arrays:
