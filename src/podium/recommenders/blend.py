@@ -47,7 +47,7 @@ def standardised(scores: Any) -> Any:
     return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
 
 
-def blended(weights: Sequence[float], models: Iterable[Recommender], users: Ints) -> Any:
+def blended(weights: Sequence[float], models: Iterable[Any], users: Ints) -> Any:
     """Return the weighted sum of the standardised scores of some users, float64."""
     products = zip(weights, models, strict=True)
     parts = [weight * standardised(model._score(users)) for weight, model in products]
