@@ -70,7 +70,7 @@ class Field:
 
     def read(self, text: str) -> Any:
         """Return a value from a text, such as that of ``--set ties=best``."""
-        return text if self.stage == "tables" else _check.plain_value(text)
+        return text if self.check is _text else _check.plain_value(text)
 
 
 def _rule(stage: Stage, text: str, values: Any, default: str, *, is_entry: bool = False) -> Field:
@@ -117,19 +117,20 @@ def _loss(value: Any, name: str) -> float:
     return _check.number(value, name, low=0.0)
 
 
-def _limits(value: Any, name: str) -> tuple[tuple[Any, float], ...]:
+def _limits(value: Any, name: str, sign: str = ":") -> tuple[tuple[Any, float], ...]:
     """Return measures with their limits, given a mapping, or texts such as "rr:-0.1"."""
     given = cast("Any", [value] if isinstance(value, str) else value)
     parts: Any = given.items() if isinstance(value, Mapping) else given
     try:
-        pairs = [part.rpartition(":")[::2] if isinstance(part, str) else part for part in parts]
+        pairs = [part.rpartition(sign)[::2] if isinstance(part, str) else part for part in parts]
         limits = [(measure, float(limit) + 0.0) for measure, limit in pairs]  # -0.0 becomes 0.0
     except (TypeError, ValueError):
         limits = [(None, math.nan)]
     if not all(measure and math.isfinite(limit) for measure, limit in limits):
+        example = "-0.005" if sign == ":" else "0.8"
         raise ArgumentError(
-            f"{arg[name]} must have measures with finite limits, such as {{'recall@50': -0.005}} "
-            f"or 'recall@50:-0.005', got {value!r}."
+            f"{arg[name]} must have measures with finite limits, such as "
+            f"{{'recall@50': {example}}} or 'recall@50{sign}{example}', got {value!r}."
         )
     return tuple(limits)
 
@@ -270,6 +271,14 @@ FIELDS: dict[str, Field] = {
     "relevance": _column("Column of relevances in the truth.", "relevance, rating or label"),
     "score": _column("Column of scores in the run.", "score or prediction"),
     "rank": _column("Column of ranks in the run, 1 for the best.", "rank"),
+    "parent": _column(
+        "Column of the document of each item, if items are parts of documents. Documents are then "
+        "judged, each by its best part.",
+        "items are judged themselves",
+    ),
+    "rows_ranked": _flag(
+        "tables", "Whether the rows of a run without ranks are in the order shown.", "false"
+    ),
     "margin": Field(
         "gate", "Largest acceptable loss in the primary measure, in its units.", "X", "0", _loss
     ),
@@ -280,6 +289,15 @@ FIELDS: dict[str, Field] = {
         "MEASURE:LIMIT",
         "none",
         _limits,
+        is_list=True,
+    ),
+    "at_least": Field(
+        "gate",
+        "Measures, and the value that the candidate must reach (at most, if lower values are "
+        "better), such as recall@5=0.8.",
+        "MEASURE=VALUE",
+        "none",
+        partial(_limits, sign="="),
         is_list=True,
     ),
     "sequential": _flag(

@@ -31,7 +31,7 @@ READERS = {
     "interval": "evaluation/evaluation.py evaluation/several_runs.py",
     "bootstrap_seed": "evaluation/comparison.py evaluation/evaluation.py",
     "n_permutations": "evaluation/comparison.py",
-    **dict.fromkeys(("margin", "guards", "sequential", "horizon"), "decide/rules.py"),
+    **dict.fromkeys(("margin", "guards", "at_least", "sequential", "horizon"), "decide/rules.py"),
 }
 """The modules of each field. A line should become shorter; a new module needs a reason."""
 

@@ -34,8 +34,10 @@ EQUAL = ("truth.csv", "best.csv", "other.csv", "-m", "hit_rate@1")
         (FAIL, "fail", (1, 1, 1)),
         (CANNOT_TELL, "cannot tell", (0, 3, 3)),
         (EQUAL, "pass", (0, 0, 1)),
+        ((*PASS, "--at-least", "hit_rate@1=1"), "cannot tell", (0, 3, 3)),
+        ((*PASS, "--at-least", "hit_rate@1=0.5"), "pass", (0, 0, 0)),
     ],
-    ids=["superior", "non-inferior", "inferior", "cannot tell", "equal"],
+    ids=["superior", "non-inferior", "inferior", "cannot tell", "equal", "floor", "above it"],
 )
 def test_status_is_the_decision(
     podium: Run, argv: tuple[str, ...], decision: str, statuses: tuple[int, ...]
@@ -81,11 +83,13 @@ def junit(text: str) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
 
 def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
     segments = ("--by", "country", "--users", "users.csv", "--format", "junit")
-    counts, cases = junit(podium("gate", *FAIL, "--guard", "rr:-0.9", *segments).out)
-    assert counts == {"name": "podium gate", "tests": "6", "failures": "3", "skipped": "0"}
+    further = ("--guard", "rr:-0.9", "--at-least", "rr=0.99")
+    counts, cases = junit(podium("gate", *FAIL, *further, *segments).out)
+    assert counts == {"name": "podium gate", "tests": "7", "failures": "4", "skipped": "0"}
     assert cases[0] == ("hit_rate@1", ["failure"])
     assert cases[1] == ("rr", ["system-out"])
-    assert [name for name, _ in cases[2:]] == [
+    assert cases[2] == ("rr at least 0.99", ["failure"])
+    assert [name for name, _ in cases[3:]] == [
         f"{measure} in country {name}" for name in ("FR", "a|b") for measure in ("hit_rate@1", "rr")
     ]
 

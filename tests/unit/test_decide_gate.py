@@ -12,8 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import t as t_distribution
 from tests.raised import raises
-from tests.unit.gate_tables import BASE, CANDIDATE, PAST, TRUTH, USERS, N, Table, with_text_ids
+from tests.unit.gate_tables import (
+    BASE,
+    CANDIDATE,
+    GUARDS,
+    PAST,
+    TRUTH,
+    USERS,
+    N,
+    Table,
+    with_text_ids,
+)
 
 from podium import measure
 from podium.data import pool_unjudged
@@ -48,8 +59,12 @@ VERDICTS = ("superior", "non-inferior", "cannot tell", "inferior")
 
 
 @pytest.mark.parametrize(("primary", "guard", "segment"), [*itertools.product(VERDICTS, repeat=3)])
-def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: str) -> None:
-    result = decided(primary=primary, guard=guard, segment=segment)
+@pytest.mark.parametrize("role", ["guard", "floor"])
+def test_decision_follows_from_the_verdicts(
+    primary: str, guard: str, segment: str, role: str
+) -> None:
+    guard = {"non-inferior": "superior"}.get(guard, guard) if role == "floor" else guard
+    result = decided(**{"primary": primary, role: guard, "segment": segment})
     if "inferior" in (primary, guard, segment):
         expected, n_reasons = "fail", (primary, guard, segment).count("inferior")
     elif "cannot tell" in (primary, guard):
@@ -107,6 +122,9 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"guards": {"map@5": 0, "ap@5": 0}}, ("measures", "guards")),
     ({"guards": {"ndcg@5": 0}}, ("measures", "guards")),
     ({"by": "country"}, ("by", "users")),
+    ({"at_least": "rr"}, ("at_least",)),
+    ({"at_least": {"rr": 80}}, ("at_least",)),
+    ({"at_least": {"map@5": 0.5, "ap@5": 0.5}}, ("at_least",)),
     ({"names": ("a",)}, ()),
     ({"cluster": "home"}, ("cluster", "users")),
     ({"weight": "w"}, ("weight", "users")),
@@ -167,6 +185,26 @@ def test_guards_may_be_texts_and_rules_of_a_protocol() -> None:
     assert [claim.limit for claim in result.claims] == [-0.1, *limits.values()]
     with pytest.warns(PodiumWarning, match="margin"):
         measure(TRUTH, BASE, protocol, margin=0.2)
+
+
+@pytest.mark.parametrize("text", ["ndcg@5", "topk_loss@3"])
+def test_a_floor_is_decided_by_the_interval_of_the_mean_of_the_candidate(text: str) -> None:
+    values = measure(TRUTH, CANDIDATE, text).values[text]
+    error = math.sqrt(values.var(ddof=1) / N + 1 / N**2)  # widened by the bounds, which are 0 and 1
+    low, high = values.mean() + t_distribution.ppf([0.025, 0.975], N - 1) * error
+    floors = {low - 1e-9: "superior", values.mean(): "cannot tell", high + 1e-9: "inferior"}
+    if text == "topk_loss@3":
+        floors = {high + 1e-9: "superior", values.mean(): "cannot tell", low - 1e-9: "inferior"}
+    without = gate(TRUTH, BASE, CANDIDATE, "rr", guards=GUARDS)
+    for value, verdict in floors.items():
+        result = gate(TRUTH, BASE, CANDIDATE, "rr", guards=GUARDS, at_least={text: value})
+        *others, floor = result.claims
+        assert tuple(others) == without.claims
+        assert (floor.role, floor.verdict) == ("floor", verdict)
+        assert (floor.base, floor.candidate) == pytest.approx((value, values.mean()))
+        assert [end + value for end in floor.interval] == pytest.approx([low, high])
+        assert result.passed <= (verdict == "superior")
+        assert len({*result.to_dict()}) == 2 + 9 * len(result.claims)
 
 
 @pytest.mark.parametrize(

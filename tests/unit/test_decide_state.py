@@ -146,6 +146,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "level": {"level": 0.9},
     "looks": {"horizon": 99},
     "by": {"by": ["engagement"]},
+    "at_least": {"at_least": {"ndcg@5": 0.5}},
     "ties": {"ties": "best"},
     "undefined": {"undefined": "zero"},
     "n_items": {"n_items": 50},
@@ -160,6 +161,12 @@ def test_other_rules_are_refused_by_name(name: str) -> None:
     begun: dict[str, Any] = {"by": ["country"], "cluster": "home", "users": users}
     look(FIRST, **begun)
     refused_look(f"with {name}", SECOND, **begun | OTHER[name])
+
+
+def test_state_keeps_floors() -> None:
+    look(FIRST, at_least={"ndcg@5": 0.1})
+    refused_look("with at_least", SECOND)
+    assert look(SECOND, at_least={"ndcg@5": 0.1}).claims[3].n_users == 45
 
 
 def test_state_keeps_the_package() -> None:

@@ -20,12 +20,12 @@ from podium.testing.strategies import all_measures
 
 TABLES: Any = {"user": [1, 2], "item": [1, 3]}, {"user": [1], "item": [1], "score": [0.9]}
 RULES = ("low_grades", "ties", "missing", "unjudged", "unretrieved", "undefined")
-NAMES = ("by", "weight", "cluster", "user", "item", "relevance", "score", "rank")
+NAMES = ("by", "weight", "cluster", "user", "item", "relevance", "score", "rank", "parent")
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "measures": st.lists(st.sampled_from(all_measures()), unique=True, min_size=1, max_size=3),
     "like": st.sampled_from(presets.PACKAGES),
     **{name: st.from_type(vars(types)[name.title().replace("_", "")]) for name in RULES},
-    "single_precision": st.booleans(),
+    **dict.fromkeys(("single_precision", "rows_ranked"), st.booleans()),
     **dict.fromkeys(("min_relevance", "score_above"), st.floats(1e-9, 9)),
     **dict.fromkeys(
         ("n_items", "ties_seed", "bootstrap_seed", "n_permutations"), st.integers(1, 9)
@@ -34,7 +34,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "interval": st.from_type(types.IntervalMethod),
     **dict.fromkeys(NAMES, st.text()),
     "margin": st.floats(0, 1),
-    "guards": st.dictionaries(st.sampled_from(all_measures()), st.floats(-1, 1), max_size=2),
+    **dict.fromkeys(
+        ("guards", "at_least"),
+        st.dictionaries(st.sampled_from(all_measures()), st.floats(-1, 1), max_size=2),
+    ),
     "sequential": st.booleans(),
     "horizon": st.integers(1, 9),
 }

@@ -62,6 +62,7 @@ def gate(
     measure: Annotated[list[str] | None, Sets("measures"), MEASURE] = None,
     margin: float | None = None,
     guard: Annotated[list[str] | None, Sets("guards")] = None,
+    at_least: list[str] | None = None,
     users: Path | None = None,
     by: list[str] | None = None,
     cluster: str | None = None,
@@ -122,6 +123,7 @@ def gate(
         weight=weight,
         margin=margin,
         guards=guard,
+        at_least=at_least,
         sequential=looks.sequential,
         horizon=looks.horizon,
     )

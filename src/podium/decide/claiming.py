@@ -20,7 +20,7 @@ from podium.evaluation.unjudged import UnjudgedRanges
 def claims(
     state: State, ranges: UnjudgedRanges | None = None, *, equal: bool = False
 ) -> Iterator[Claim]:
-    """Yield the claims of the measures for all users, then those of each segment.
+    """Yield the claims of the measures and floors for all users, then those of each segment.
 
     Parameters
     ----------
@@ -32,12 +32,16 @@ def claims(
     """
     everyone = np.arange(state.pairs.n_users)
     rules = state.rules
-    for number, _ in enumerate(rules.measures):
+    level = rules.protocol.level
+    for number, _ in enumerate(rules.limits):
         role: Role = "primary" if number == 0 else "guard"
-        claim = _claim(state, ranges, number, everyone, rules.protocol.level, role)
+        claim = _claim(state, ranges, number, everyone, level, role)
         yield _as_equal(claim) if equal else claim
+    for measure, floor in rules.floors:
+        number = rules.measures.index(measure)
+        yield _claim(state, None, number, everyone, level, "floor", floor=floor)
     segments = [*_segments(state.pairs, state.looks[0])]
-    measures = [i for i, measure in enumerate(rules.measures) if measure.metric.is_mean]
+    measures = [i for i, _ in enumerate(rules.limits) if rules.measures[i].metric.is_mean]
     level = 1 - (1 - rules.protocol.level) / max(len(segments) * len(measures), 1)
     for by, name, rows in segments:
         for number in measures:
@@ -62,6 +66,7 @@ def _claim(
     role: Role,
     by: str = "",
     segment: str = "",
+    floor: float | None = None,
 ) -> Claim:
     measure, rules = state.rules.measures[number], state.rules
     unjudged = None
@@ -69,6 +74,8 @@ def _claim(
         mask = np.isin(ranges.pool.labels, state.pairs.labels[rows])
         unjudged = ranges.of(measure, mask)
     pairs = state.pairs.of_measure(measure, rows)
+    if floor is not None:
+        pairs = replace(pairs, base=np.full_like(pairs.base, floor))
     if rules.looks == "any time":
         pairs = pairs.with_equal_clusters()
     estimate = pairs.difference()
@@ -87,7 +94,7 @@ def _claim(
         std_error=estimate.std_error,
         interval=interval(pairs, rows, estimate, measure, rules, level, state.looks),
         level=level,
-        limit=rules.limits[number],
+        limit=rules.limits[number] if floor is None else 0.0,
         n_users=int(is_used.sum()),
         n_undefined=int(is_defined.size - is_defined.sum()),
         unjudged=unjudged,

@@ -13,7 +13,7 @@ from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.stats import Interval
 
 Verdict: TypeAlias = Literal["superior", "equal", "non-inferior", "inferior", "cannot tell"]
-Role: TypeAlias = Literal["primary", "guard", "segment"]
+Role: TypeAlias = Literal["primary", "guard", "floor", "segment"]
 
 _POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
 _MOST_USERS = 1e12  # more users than anyone has
@@ -24,9 +24,11 @@ _ROUNDING = 1e-12  # a difference that is this close to the limit is the limit
 class Claim:
     """The difference between candidate and base in one measure, and its verdict.
 
+    A floor is a value that the candidate must reach. It takes the place of the base's values.
+
     Attributes
     ----------
-    role : {"primary", "guard", "segment"}
+    role : {"primary", "guard", "floor", "segment"}
     measure : str
     by, segment : str
         The division of the users and the name of the part; empty for all users.
@@ -78,7 +80,8 @@ class Claim:
         "superior" and "non-inferior" if the whole interval is better than the limit, and "superior"
         if it is also better than 0; "inferior" if the whole interval is worse than the limit. It is
         "cannot tell" if the intervals of two looks contradict each other. "equal" if the runs have
-        the same lists, unless the limit requires a gain.
+        the same lists, unless the limit requires a gain. A floor is reached, "superior", if the
+        whole interval is at the floor or better.
         """
         low, high = self._gains
         limit = self._oriented(self.limit)
@@ -86,6 +89,8 @@ class Claim:
             return "equal"
         if low > high:
             return "cannot tell"
+        if self.role == "floor" and low >= limit:
+            return "superior"
         if low > limit:
             return "superior" if low > 0 else "non-inferior"
         return "inferior" if high < limit else "cannot tell"
@@ -129,6 +134,8 @@ class Claim:
             return f"{self._subject}: the runs are equal."
         if math.isnan(low):
             return f"{self._subject}: can't tell, because {self._lack}."
+        if self.role == "floor":
+            return self._floor_sentence(candidate)
         limit = f"{self.limit:+.4g}" if self.limit else "0"
         interval = (
             f"({measured(self.difference, '+')}, {self.level:.4g} gate interval "
@@ -140,10 +147,28 @@ class Claim:
             return f"{self._subject} {'holds' if self.holds else 'is broken'} {interval}."
         return f"{self._subject}: {candidate} is {self.verdict} to {base} {interval}."
 
+    def _floor_sentence(self, candidate: str) -> str:
+        low, high = (measured(self.base + end) for end in self.interval)
+        value = f"({measured(self.candidate)}, {self.level:.4g} gate interval [{low}, {high}])"
+        if self.verdict == "cannot tell":
+            return f"{self._subject}: can't tell {value}.{self._advice}"
+        return (
+            f"{self.measure} is {'' if self.holds else 'not '}{self.floor} for {candidate} {value}."
+        )
+
+    @property
+    def floor(self) -> str:
+        """The floor in words, such as "at least 0.8"; empty for other claims."""
+        if self.role != "floor":
+            return ""
+        return f"{'at least' if self.higher_is_better else 'at most'} {self.base:.4g}"
+
     @property
     def _subject(self) -> str:
         if self.role == "guard":
             return f"guard {self.measure}"
+        if self.role == "floor":
+            return f"{self.measure} {self.floor}"
         return f"{self.measure} in {self.place}" if self.by else self.measure
 
     @property
@@ -176,6 +201,7 @@ class Claim:
             **plain(values),
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(),
             "place": self.place,
+            "floor": self.floor,
             "verdict": self.verdict,
             "users_needed": self.users_needed,
             "sentence": self.sentence(base, candidate),

@@ -79,6 +79,10 @@ def gate(
         Further measures, and the difference candidate - base that each must stay above (below, if
         lower is better), such as {"recall@50": -0.005}. Measures of the items shown can be guards:
         coverage, gini, novelty and popularity require `catalogue`, and diversity requires `items`.
+    at_least : mapping of str to float, or texts such as "recall@5=0.8"
+        Measures, and the value that the mean of the candidate must reach, by its interval (at most,
+        if lower is better), such as {"recall@5": 0.8}. The candidate passes only if the whole
+        interval is at this value or better, and fails if all of it is worse.
     horizon : int, optional
         The number of users at which the test ends. The interval of the last look is then almost
         as short as that of a single look. `state` is required.

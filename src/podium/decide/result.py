@@ -22,7 +22,7 @@ class Gate(Result):
     Attributes
     ----------
     claims : tuple of Claim
-        The primary claim, then one for each guard, then those of the segments.
+        The primary claim, then one for each guard and each floor, then those of the segments.
     look : dict or None
         The number of this look, its users and its new users, and the horizon. None if the gate is
         not sequential.
@@ -72,8 +72,9 @@ class Gate(Result):
     def decision(self) -> Decision:
         """Whether the candidate may replace the base.
 
-        "fail" if the primary measure, a guard or a segment is inferior; "pass" if the primary
-        measure and all guards hold, and no segment is inferior; otherwise "cannot tell". It is
+        "fail" if the primary measure, a guard, a floor or a segment is inferior; "pass" if the
+        primary measure, all guards and all floors hold, and no segment is inferior; otherwise
+        "cannot tell". It is
         "cannot tell" too if the order of equal scores decides, and nobody chose it.
         """
         if self.ties is not None and self.ties.decide:

@@ -21,10 +21,12 @@ class Rules:
     Attributes
     ----------
     protocol : Protocol
-        Its measures are the primary one, then those of the guards. Its level is that of the
-        intervals of all users.
+        Its measures are the primary one, those of the guards, then further ones of floors. Its
+        level is that of the intervals of all users.
     limits : tuple of float
-        The difference candidate - base that each measure must not reach.
+        The difference candidate - base that the primary measure and each guard must not reach.
+    floors : tuple of (Measure, float)
+        The values that the candidate must reach.
     looks : {"once", "any time", "until horizon"}
         When the gate may be used: once, or again whenever users arrive, or until `horizon` users.
     horizon : int or None
@@ -32,12 +34,13 @@ class Rules:
 
     protocol: Protocol
     limits: tuple[float, ...]
+    floors: tuple[tuple[Measure, float], ...] = ()
     looks: Looks = "once"
     horizon: int | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The primary measure, then those of the guards."""
+        """The primary measure, those of the guards, then further ones of floors."""
         return self.protocol.measures
 
     @classmethod
@@ -59,12 +62,17 @@ class Rules:
         margin, horizon = protocol.margin, protocol.horizon
         limit = 0.0 - margin if primary.metric.higher_is_better else margin  # not -0.0
         measures = (primary, *(measure for measure, _ in protocol.guards))
-        _refuse_twice(measures)
+        _refuse_twice(measures, "measures", "guards")
+        floors = protocol.at_least
+        _refuse_twice([measure for measure, _ in floors], "at_least")
+        for measure, floor in floors:
+            _check_floor(measure, floor)
+        measures += tuple(measure for measure, _ in floors if measure not in measures)
         looks: Looks = "once"
         if _is_sequential(protocol, has_state=has_state):
             looks = "any time" if horizon is None else "until horizon"
         limits = (limit, *(limit for _, limit in protocol.guards))
-        rules = cls(protocol.replace(measures=measures), limits, looks, horizon)
+        rules = cls(protocol.replace(measures=measures), limits, floors, looks, horizon)
         rules.check_looks()
         return rules
 
@@ -102,6 +110,7 @@ class Rules:
         return {
             "measures": [measure.canonical for measure in self.measures],
             "limits": list(self.limits),
+            **({"at_least": [floor for _, floor in self.floors]} if self.floors else {}),
             **stated,
             "by": list(self.protocol.by),
             "looks": self.looks,
@@ -137,7 +146,17 @@ def _is_sequential(protocol: Protocol, *, has_state: bool) -> bool:
     return has_state
 
 
-def _refuse_twice(measures: Sequence[Measure]) -> None:
+def _refuse_twice(measures: Sequence[Measure], *names: str) -> None:
     for i, measure in enumerate(measures):
         if measure in measures[:i]:
-            raise ArgumentError(f"{arg.measures} and {arg.guards} name {measure} twice. Keep one.")
+            where = " and ".join(str(arg[name]) for name in names)
+            raise ArgumentError(f"{where}: {measure} is named twice. Keep one.")
+
+
+def _check_floor(measure: Measure, floor: float) -> None:
+    low, high = measure.metric.bounds
+    if not low <= floor <= high:
+        raise ArgumentError(
+            f"{arg.at_least}: {measure} is between {low:g} and {high:g}, got {floor:g}. Pass a "
+            "value that it can have."
+        )

@@ -145,7 +145,11 @@ def _shown(value: Any) -> str:
 def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
     then, now = header["rules"], rules.as_json()
     differing = next(
-        ((name, then.get(name), value) for name, value in now.items() if then.get(name) != value),
+        (
+            (name, then.get(name), now.get(name))
+            for name in {**then, **now}
+            if then.get(name) != now.get(name)
+        ),
         Protocol.of_json(header["protocol"]).differing(rules.protocol),
     )
     if differing is not None:

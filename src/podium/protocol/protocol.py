@@ -58,8 +58,11 @@ class ProtocolFields(TypedDict, total=False):
     relevance: str | None
     score: str | None
     rank: str | None
+    parent: str | None
+    rows_ranked: bool
     margin: float
     guards: Mapping[Any, float] | Iterable[str]
+    at_least: Mapping[Any, float] | Iterable[str]
     sequential: bool | None
     horizon: int | None
 
@@ -97,9 +100,11 @@ class Protocol:
     level, interval, bootstrap_seed, n_permutations
         The level and the method of the intervals, the seed of resampling, and the number of sign
         patterns that a randomisation test draws.
-    user, item, relevance, score, rank : str, optional
-        The names of columns without a usual name.
-    margin, guards, sequential, horizon
+    user, item, relevance, score, rank, parent : str, optional
+        The names of columns without a usual name. A parent is the document of an item.
+    rows_ranked : bool
+        Whether the rows of a run without ranks are in the order shown.
+    margin, guards, at_least, sequential, horizon
         The rules of a gate, see `podium.gate`.
 
     Raises
@@ -142,8 +147,11 @@ class Protocol:
     relevance: str | None = None
     score: str | None = None
     rank: str | None = None
+    parent: str | None = None
+    rows_ranked: bool = False
     margin: float = 0.0
     guards: tuple[tuple[Measure, float], ...] = ()
+    at_least: tuple[tuple[Measure, float], ...] = ()
     sequential: bool | None = None
     horizon: int | None = None
 
@@ -154,8 +162,9 @@ class Protocol:
             object.__setattr__(self, _attribute(name), checked)
         if not _is_empty(self.measures):
             object.__setattr__(self, "measures", tuple(parse_all(self.measures)))
-        guards = tuple((parse(measure), limit) for measure, limit in self.guards)
-        object.__setattr__(self, "guards", guards)
+        for name in ("guards", "at_least"):
+            limits = tuple((parse(measure), limit) for measure, limit in vars(self)[name])
+            object.__setattr__(self, name, limits)
         further = {"interval": self.interval, "like": self.package}
         for measures, conventions in self.tasks():
             refuse_excluded({**vars(conventions), **further}, measures)

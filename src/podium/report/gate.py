@@ -57,17 +57,17 @@ class GateRenderer(Renderer[Gate]):
         for claim in self.json["claims"]:
             place = f"{claim['place']}/" if claim["by"] else ""
             numbers = tables.named(claim, "difference", ("low", "high", *_NUMBERS))
-            yield f"{place}{claim['measure']}", numbers
+            yield f"{place}{claim['measure']}{' floor' if claim['floor'] else ''}", numbers
 
     def pictures(self, measure: Any) -> Pictures:
         """Return the claims of one measure."""
-        name = chosen_measure([claim.measure for claim in self.result.claims], measure)
+        name = chosen_measure([claim["measure"] for claim in _differences(self.json)], measure)
         return {"claims": claims_figure(self.json, name)}
 
     def page(self, titles: Any) -> Report:
         """Return the page: the decision, its reasons, and all claims."""
         result = self.json
-        measures = dict.fromkeys(claim["measure"] for claim in result["claims"])
+        measures = dict.fromkeys(claim["measure"] for claim in _differences(result))
         claims: Section = {
             "title": "Claims",
             "figures": [claims_figure(result, m) for m in measures],
@@ -99,7 +99,8 @@ class GateRenderer(Renderer[Gate]):
         result, suite = self.json, ET.Element("testsuite", name="podium gate")
         for claim in result["claims"]:
             place = f" in {claim['place']}" if claim["by"] else ""
-            case = _case(suite, f"podium.gate.{claim['role']}", f"{claim['measure']}{place}")
+            name = f"{claim['measure']} {claim['floor']}".strip()
+            case = _case(suite, f"podium.gate.{claim['role']}", f"{name}{place}")
             is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
             verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
             output = [] if is_open else [claim["sentence"]]
@@ -140,7 +141,7 @@ def headline(result: Mapping[str, Any]) -> str:
     reason = {"fail": "inferior"}.get(result["decision"], result["decision"])
     if reason not in ("pass", verdict):
         others = [claim for claim in result["claims"][1:] if claim["verdict"] == reason]
-        faults = [_fault(c) for c in others if reason == "inferior" or c["role"] == "guard"]
+        faults = [_fault(c) for c in others if reason == "inferior" or c["role"] != "segment"]
         text += f", but {', '.join(faults)}"
     return f"{start}: {text}."
 
@@ -153,7 +154,7 @@ def depends_on_ties(result: Mapping[str, Any]) -> bool:
 
 def claims_figure(result: Mapping[str, Any], measure: str) -> Figure:
     """Return the differences in a measure of a Gate's JSON form, for all users and segments."""
-    drawn = [claim for claim in result["claims"] if claim["measure"] == measure]
+    drawn = [claim for claim in _differences(result) if claim["measure"] == measure]
     sides = (result["base"], result["candidate"])
     limit = drawn[0]["limit"]
     figure = differences(
@@ -165,6 +166,11 @@ def claims_figure(result: Mapping[str, Any], measure: str) -> Figure:
     if limit:
         figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}".replace("-", MINUS)}
     return figure
+
+
+def _differences(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the claims on differences of the runs: all but the floors."""
+    return [claim for claim in result["claims"] if claim["role"] != "floor"]
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
@@ -188,7 +194,8 @@ def gate_table(result: Mapping[str, Any]) -> Table:
 
 
 def _name(claim: Mapping[str, Any]) -> str:
-    return f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
+    kind = claim["floor"] or ("guard" if claim["role"] == "guard" else "")
+    return f"{claim['measure']} ({kind})" if kind else claim["measure"]
 
 
 def _limit(limit: float) -> str:
@@ -217,8 +224,10 @@ def _failures(role: str, fail_on: str) -> set[str]:
 def _fault(claim: Mapping[str, Any]) -> str:
     if claim["role"] == "segment":
         return f"{claim['verdict']} in {claim['measure']} of {claim['place']}"
-    fault = "is broken" if claim["verdict"] == "inferior" else "can't be told"
-    return f"guard {claim['measure']} {fault}"
+    is_broken = claim["verdict"] == "inferior"
+    if claim["role"] == "floor":
+        return f"{claim['measure']} {'is not' if is_broken else 'may not be'} {claim['floor']}"
+    return f"guard {claim['measure']} " + ("is broken" if is_broken else "can't be told")
 
 
 def interval_notes(result: Mapping[str, Any]) -> list[str]:
