@@ -122,6 +122,15 @@ class Groups:
         rows = np.arange(int(self.offsets[group]), int(self.offsets[group + 1]))
         return rows if self.order is None else self.order[rows]
 
+    def of_first(self, n_rows: int) -> Groups:
+        """Return all groups with the first rows only; some may then have none."""
+        if n_rows == self.n_rows:
+            return self
+        order = np.arange(self.n_rows) if self.order is None else self.order
+        is_first = order < n_rows
+        offsets = np.append(0, np.cumsum(is_first))[self.offsets]
+        return Groups(self.labels, offsets, order[is_first])
+
     def gather(self, values: NDArray[A]) -> NDArray[A]:
         """Return values in group order, without a copy if it is the caller's row order."""
         return values if self.order is None else values[self.order]

@@ -129,7 +129,7 @@ def test_bad_table_is_named_in_one_line(table: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("call", "parameters"),
     [
-        (lambda: data.read_run({"user": [1], "item": [1]}), ("score", "rank")),
+        (lambda: data.read_run({"user": [1], "item": [1]}), ("score", "rank", "rows_ranked")),
         (lambda: data.read_run({**ROW, "qid": [1, 2]}), ("user",)),
         (lambda: data.read_run(ROW, user="usr"), ()),
         (lambda: data.read_run(ROW, user="item"), ("user", "item")),

@@ -33,7 +33,9 @@ _ENTRIES = tuple(Sets(name, is_entry=True) for name, field in FIELDS.items() if 
 class Columns(ColumnNames):
     """The names of columns that differ from the usual names, in each table that has them."""
 
-    roles: ClassVar[tuple[str, ...]] = ("user", "item", "score", "rank", "relevance")
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "score", "rank", "relevance", "parent")
+
+    rows_ranked: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Given:
         stated = {} if self.file is None else Protocol.read(self.file).stated()
         stated = with_changes({"measures": list(default), **stated}, self._entries())
         names = {n: name for n, name in columns.names_by_role().items() if n in FIELDS}
+        names |= {"rows_ranked": columns.rows_ranked or None}
         given = {**self.options(), **names, **more}
         given = {name: value for name, value in given.items() if value not in (None, [])}
         if "like" in given:

@@ -130,14 +130,16 @@ def _refuse_shared(column_of_role: Mapping[str, str], source: str) -> None:
         roles[column] = role
 
 
-def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
+def missing(
+    names: Sequence[str], roles: Sequence[Role], source: str, advice: str = ""
+) -> DataError:
     """Return the error for a table without a column for any of these roles."""
     usual_names = [name for role in roles for name in role.usual]
     hint_text = f" {NO_HEADER}" if _has_numbers(names) else misspelt(names, roles)
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
         f"{column_list(names)}. Name the column {_check.listed(usual_names)}, "
-        f"or pass {' or '.join(str(arg[role.name]()) for role in roles)}.{hint_text}"
+        f"or pass {' or '.join(str(arg[role.name]()) for role in roles)}.{advice}{hint_text}"
     )
 
 

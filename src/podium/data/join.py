@@ -47,8 +47,11 @@ class Join:
     @classmethod
     def of(cls, truth: Truth, run: Run) -> Join:
         """Match the users and the items of two tables."""
-        users = share(*compared(truth, run, "user"))
-        truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
+        n_truth, n_run = len(truth.item), len(run.item)
+        users = share(*compared(*(replace(t, user=t.users) for t in (truth, run)), "user"))
+        truths = Groups.from_qid(users.left).of_first(n_truth)
+        runs = Groups.from_qid(users.right).of_first(n_run)
+        users = replace(users, left=users.left[:n_truth], right=users.right[:n_run])
         # The groups, their labels and their order must not depend on the type of the run's ids.
         # Therefore the groups are in the order of the truth's own ids.
         labels = _truth_labels(truth, users, truths.labels)

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from podium.data.columns import EVENTS, ITEM, RUN, TRUTH, USER, Role
+from podium._fields import FIELDS
+from podium.data.columns import EVENTS, ITEM, RANK, RUN, TRUTH, USER, Role
 from podium.data.frames import Origin
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.protocol import Protocol
 
-NAMED = ("user", "item", "relevance", "score", "rank")
-"""The roles of columns that a protocol names."""
+NAMED = tuple(name for name, field in FIELDS.items() if field.stage == "tables")
+"""What a protocol states of tables: the roles of columns that it names, and the order of rows."""
 
 
 class Wanted(NamedTuple):
@@ -24,10 +25,13 @@ class Wanted(NamedTuple):
     noun: str
     roles: Sequence[Role]
 
-    def open(self) -> Any:
-        """Open the table; one that was already read, and None, are returned as they are."""
+    def open(self, names: Mapping[str, str | None]) -> Any:
+        """Open the table; one that was already read, and None, are returned as they are.
+
+        A column with one of the names shows that a mapping has columns. It need not have each.
+        """
         is_read = self.source is None or isinstance(self.source, Truth | Run)
-        return self.source if is_read else open_table(*self)
+        return self.source if is_read else open_table(*self, names)
 
 
 def open_together(
@@ -37,7 +41,8 @@ def open_together(
 
     A name of a column applies to the tables that have both its role and such a column; the others
     are read by their usual names. A name that no table has applies to all with its role, so that
-    the first is refused. Tables that were already read, and None, are returned as they are.
+    the first is refused. In a table with parents, these are the items. Tables that were already
+    read, and None, are returned as they are.
 
     Examples
     --------
@@ -48,13 +53,20 @@ def open_together(
     """
     names = {**protocol.column_names(*NAMED), "timestamp": timestamp}
     distinct = {(id(table.source), table.noun): table for table in wanted}
-    opened = {key: table.open() for key, table in distinct.items()}
+    opened = {key: table.open(names) for key, table in distinct.items()}
     known = {n for table in opened.values() if isinstance(table, Source) for n in table.names}
-    for key, (_, noun, roles) in distinct.items():
+    for key, (_, _, roles) in distinct.items():
         if isinstance(table := opened[key], Source):
-            given = {role.name: names.get(role.name) for role in roles}
-            here = {r: n for r, n in given.items() if n in table.names or n not in known}
-            opened[key] = open_table(table, noun, roles, here)
+            here = {
+                role: name
+                for role in ("parent", *(role.name for role in roles))
+                if (name := names.get(role)) and (name in table.names or name not in known)
+            }
+            if "parent" in here:
+                here["item"] = here["parent"]
+            table = replace(table, named=here)
+            is_unranked = protocol.rows_ranked and RANK in roles and not table.resolve((RANK,))
+            opened[key] = table.with_ranks("rank") if is_unranked else table
     return [opened[id(table.source), table.noun] for table in wanted]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ from podium.data.columns import (
     missing,
     misspelt,
 )
-from podium.data.convert import Ids, of_user, to_scores
+from podium.data.convert import Ids, of_user, to_ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin
-from podium.data.ids import codes_of
+from podium.data.ids import codes_of, joined_ids, pair_codes
 from podium.data.role_columns import RoleColumns
-from podium.data.source import NOWHERE, ROWS, Column, Places, Source
+from podium.data.source import NOWHERE, ROWS, Column, Places, Source, nobody
 from podium.data.tables import open_table
 from podium.errors import DataError, arg, warn
 from podium.groups import Groups
@@ -109,6 +109,8 @@ class Run:
         The places of the rows in messages.
     kind : str
         The package of the frame that was read, see `podium.data.frames.Origin`.
+    empty : ids
+        The users with an empty list, who have no row.
     """
 
     user: Ids
@@ -119,6 +121,12 @@ class Run:
     whole: tuple[str, ...] = ()
     places: Places = ROWS
     kind: str = ""
+    empty: Ids = field(default_factory=nobody)
+
+    @property
+    def users(self) -> Ids:
+        """The user of each row, then the users with an empty list."""
+        return all_users(self.user, self.empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +150,8 @@ class Truth:
         The roles ("user", "item") whose integers the file writes with ".0".
     places : Places
         The places of the rows in messages.
+    empty : ids
+        The users without judged items, who have no row.
     """
 
     user: Ids
@@ -152,6 +162,12 @@ class Truth:
     origin: Origin = NO_FRAMES
     whole: tuple[str, ...] = ()
     places: Places = ROWS
+    empty: Ids = field(default_factory=nobody)
+
+    @property
+    def users(self) -> Ids:
+        """The user of each row, then the users without judged items."""
+        return all_users(self.user, self.empty)
 
     @property
     def kind(self) -> str:
@@ -159,12 +175,31 @@ class Truth:
         return self.origin.kind
 
 
-def rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of a Run or Truth, whose places are then unknown."""
-    common = {"user": table.user[rows], "item": table.item[rows], "places": NOWHERE}
-    if isinstance(table, Run):
-        return replace(table, **common, score=table.score[rows])
-    return replace(table, **common, relevance=table.relevance[rows])
+def all_users(user: Ids, empty: Ids) -> Ids:
+    """Return the users of rows, then the users without rows."""
+    return joined_ids([user, empty]) if len(empty) else user
+
+
+def rows_of(table: Any, rows: NDArray[np.int64], places: Places = NOWHERE) -> Any:
+    """Return some rows of a Run or Truth; the numbers after the last row are users without rows."""
+    n_rows = len(table.item)
+    alone, rows = rows[rows >= n_rows] - n_rows, rows[rows < n_rows]
+    value = "score" if isinstance(table, Run) else "relevance"
+    columns = {name: vars(table)[name][rows] for name in ("user", "item", value)}
+    return replace(table, **columns, places=places, empty=table.empty[alone])
+
+
+def _of_documents(table: Any, value: NDArray[np.float64]) -> Any:
+    """Return the table with the best row of each user and item, in the order of these rows.
+
+    The items are documents, of which each row is a part.
+    """
+    pairs = pair_codes(table.user, table.item)
+    order = np.lexsort((-value, pairs))
+    is_best = np.append(True, np.diff(pairs[order]) != 0)[: order.size]
+    best = np.sort(order[is_best])
+    kept = np.append(best, len(table.item) + np.arange(len(table.empty)))
+    return rows_of(table, kept, replace(table.places, kept=best))
 
 
 def read_run(
@@ -221,7 +256,8 @@ def read_run(
     score_role = RANK if "rank" in table.named and "score" not in table.named else SCORE
     score_role = score_role if score_role.name in names else RANK
     if score_role.name not in names:
-        raise missing(table.names, (SCORE, RANK), table.name)
+        ordered = f" If its rows are in the order shown, pass {arg.rows_ranked(True)}."
+        raise missing(table.names, (SCORE, RANK), table.name, ordered)
     # If neither is named, the score is used and the rank must not contradict it.
     has_both = score_role is SCORE and "score" not in table.named and "rank" in names
     other_roles = (replace(RANK, kind="any"),) if has_both else ()
@@ -236,7 +272,9 @@ def read_run(
         refuse_contradiction(values, columns.read["rank"], users, both_names, table)
     is_order = score_role is RANK or not has_scores
     items, whole = columns.ids("item"), columns.whole()
-    return Run(users, items, values, table.name, is_order, whole, table.places, table.kind)
+    empty = to_ids(table.empty, names["user"], table)
+    run = Run(users, items, values, table.name, is_order, whole, table.places, table.kind, empty)
+    return _of_documents(run, run.score) if "parent" in table.named else run
 
 
 def read_truth(
@@ -295,7 +333,9 @@ def read_truth(
         values = _without_negative(columns.numbers("relevance", users), name, table)
     is_ratings = name is not None and is_rating(name)
     origin, whole = Origin(table.kind, names["user"]), columns.whole()
-    return Truth(users, items, values, table.name, is_ratings, origin, whole, table.places)
+    empty = to_ids(table.empty, names["user"], table)
+    truth = Truth(users, items, values, table.name, is_ratings, origin, whole, table.places, empty)
+    return _of_documents(truth, truth.relevance) if "parent" in table.named else truth
 
 
 def _without_negative(values: NDArray[np.float64], name: str, table: Source) -> NDArray[np.float64]:

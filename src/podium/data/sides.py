@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -96,7 +96,7 @@ class ReadSide:
 
     def place(self, ranges: Ranges) -> list[Block]:
         """Divide the rows; return the blocks that need spill files: none."""
-        self._order, self._offsets = ranges.ordered(self._table.user)
+        self._order, self._offsets = ranges.ordered(self._table.users)
         return []
 
     def of_bucket(self, bucket: int) -> Any:
@@ -215,14 +215,16 @@ class StoredSide:
         frames = [frame for frame in frames if frame.height]
         frames += spilled_rows(self.spilled, bucket)
         rows = pl.concat(frames, rechunk=True) if frames else self._no_rows()
-        table = self._table(rows, NOWHERE)
+        table = self._table(rows, NOWHERE, self._named)
         return replace(table, is_order=True) if self._is_order else table
 
     def _rows(self, block: Block) -> Iterator[tuple[pl.DataFrame, Ids]]:
         """Yield the rows of a block and their users, after a check of all values."""
         for first_row, frame in self._stored.read(block, self._columns):
             rows = frame.with_columns(pl.col(self._as_text).cast(pl.String))
-            yield rows, self._table(rows, Places(first_row=first_row)).user
+            # The rows of a document can be in several blocks, so that all parts are kept here.
+            named = {role: name for role, name in self._named.items() if role != "parent"}
+            yield rows, self._table(rows, Places(first_row=first_row), named).user
 
     def _no_rows(self) -> pl.DataFrame:
         arrow: Any = import_module("pyarrow")
@@ -230,8 +232,8 @@ class StoredSide:
         schema = arrow.schema([(column, types[column]) for column in self._columns])
         return arrow_frame(schema.empty_table()).with_columns(pl.col(self._as_text).cast(pl.String))
 
-    def _table(self, rows: pl.DataFrame, places: Places) -> Any:
-        facts: dict[str, Any] = {"places": places, "named": self._named, "can_be_empty": True}
+    def _table(self, rows: pl.DataFrame, places: Places, named: Mapping[str, str]) -> Any:
+        facts: dict[str, Any] = {"places": places, "named": named, "can_be_empty": True}
         return self._read(Source.of(self.name, rows, **facts))
 
     def sample(self) -> tuple[NDArray[np.int64], float]:

@@ -43,11 +43,13 @@ def of_some_users(table: Any, roles: Sequence[Role], one_in: int) -> tuple[Any, 
 
 def truth_of_users(table: Source | Truth, labels: Labels) -> Truth:
     """Read the rows of some users of a truth."""
+    table = table if stored_table(table) is not None else read_truth(table)
     return read_truth(_chosen(table, TRUTH, lambda users, _: user_positions(users, labels) >= 0))
 
 
 def run_of_users(table: Source | Run, labels: Labels) -> Run:
     """Read the rows of some users of a run."""
+    table = table if stored_table(table) is not None else read_run(table)
     return read_run(_chosen(table, RUN, lambda users, _: user_positions(users, labels) >= 0))
 
 
@@ -62,7 +64,7 @@ def _chosen(
 ) -> Any:
     """Return the rows that are chosen by their users, and by their items if these are read."""
     if isinstance(table, Truth | Run):
-        return rows_of(table, np.flatnonzero(is_chosen(table.user, lambda: table.item)))
+        return rows_of(table, np.flatnonzero(is_chosen(table.users, lambda: table.item)))
     stored, by_role = stored_table(table), table.resolve(roles)
     frames: list[pl.DataFrame] = []
     rows = [np.empty(0, np.int64)]

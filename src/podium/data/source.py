@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -63,6 +63,11 @@ NOWHERE = Places(first_row=None)
 """The places of rows that come from several places of a larger table."""
 
 
+def nobody() -> NDArray[np.int64]:
+    """Return the ids of no users."""
+    return np.empty(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Source:
     """An open table: its name in messages, its columns, and a function that reads them.
@@ -85,6 +90,8 @@ class Source:
         The package of the frame, see `podium.data.frames.Origin`.
     named : mapping of role to str
         The columns that the caller names.
+    empty : ids
+        The users without rows, if the source names them: users with an empty list.
     """
 
     name: str
@@ -95,6 +102,7 @@ class Source:
     can_be_empty: bool = False
     kind: str = ""
     named: Mapping[str, str] = field(default_factory=dict[str, str])
+    empty: Column = field(default_factory=nobody)
 
     @classmethod
     def of(cls, name: str, columns: Any, **facts: Any) -> Source:
@@ -117,6 +125,17 @@ class Source:
             return {name: column[kept] for name, column in self.fetch(kinds).items()}
 
         return replace(self, fetch=fetch, places=replace(self.places, kept=kept))
+
+    def with_ranks(self, name: str) -> Source:
+        """Return the table with a column of ranks: the numbers of the rows, from 1."""
+
+        def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+            columns = dict(self.fetch({n: kind for n, kind in kinds.items() if n != name}))
+            n_rows = max(map(len, columns.values()), default=0)
+            return {**columns, name: np.arange(1, n_rows + 1)} if name in kinds else columns
+
+        own = {f.name: vars(self)[f.name] for f in fields(Source)}
+        return Source(**{**own, "names": (*self.names, name), "fetch": fetch})
 
     def place_of(self, *rows: int) -> str:
         """Return the place of one or two rows; see `Places.of`."""

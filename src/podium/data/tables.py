@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._time_columns import time_column
-from podium.data.columns import Kind, Role
+from podium.data.columns import RANK, Kind, Role, is_usual
 from podium.data.delimited import open_delimited
 from podium.data.files import File, error_line, format_of_suffix, open_arrow_stream
 from podium.data.frames import kind_of
@@ -80,11 +80,12 @@ def open_table(
             raise ArgumentError(
                 f"{arg.format} applies only to files, got {type(source).__name__}. Leave it out."
             )
-        table = replace(_open_object(source, noun, roles), kind=kind_of(source))
+        opened = _open_object(source, noun, roles, [*given.values()])
+        table = replace(opened, kind=kind_of(source))
     return replace(table, named=given)
 
 
-def _open_object(source: Any, noun: str, roles: Sequence[Role]) -> Source:
+def _open_object(source: Any, noun: str, roles: Sequence[Role], named: Sequence[str]) -> Source:
     role_names = [role.name for role in roles]
     name = f"The {noun}"
     if _check.is_sparse(source):
@@ -93,8 +94,8 @@ def _open_object(source: Any, noun: str, roles: Sequence[Role]) -> Source:
         return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), role_names, noun))
     if isinstance(source, Mapping):
         mapping = cast("Mapping[Any, Any]", source)
-        if mapping and all(isinstance(values, Mapping) for values in mapping.values()):
-            mapping = _from_nested(mapping, roles, name)
+        if mapping and _has_lists(mapping, roles, named):
+            return _open_lists(mapping, roles, name)
         return _open_columns(name, mapping)
     return _open_frame(source, name, noun)
 
@@ -127,7 +128,8 @@ def _open_frame(source: Any, name: str, noun: str) -> Source:
         return _open_columns(name, columns)
     raise ArgumentError(
         f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
-        f"a mapping of users to {{item: value}}, or a sparse matrix, got {type(source).__name__}."
+        "a mapping of users to {item: value} or to lists of items, or a sparse matrix, got "
+        f"{type(source).__name__}."
     )
 
 
@@ -183,12 +185,21 @@ def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]
     return dict(zip(columns[:3], (row, col, data), strict=False))
 
 
-def _from_nested(
-    table: Mapping[Any, Mapping[Any, Any]], roles: Sequence[Role], name: str
-) -> dict[str, Any]:
-    """Return the columns of ``{user: {item: value}}``, in the order of the mappings.
+def _has_lists(table: Mapping[Any, Any], roles: Sequence[Role], named: Sequence[str]) -> bool:
+    """Return whether a mapping has the items of users, rather than columns with known names."""
+    if len(roles) < 2:
+        return False
+    if all(isinstance(values, Mapping) for values in table.values()):
+        return True
+    if any(key in named or is_usual(str(key), *roles[:2]) for key in table):
+        return False
+    return all(_check.has_length(v) and not isinstance(v, str | bytes) for v in table.values())
 
-    A user with an empty mapping has no row.
+
+def _open_lists(table: Mapping[Any, Collection[Any]], roles: Sequence[Role], name: str) -> Source:
+    """Open the items of users: ``{item: value}``, or lists or sets of items.
+
+    The items of a list in a run have ranks in its order. Users without items are `Source.empty`.
     """
     if all(any(user in role.usual for user in table) for role in roles[:2]):
         raise DataError(
@@ -197,36 +208,63 @@ def _from_nested(
         )
     counts = np.fromiter(map(len, table.values()), np.int64, len(table))
     users = pl.Series(_ids(list(table), "user", name))
-    items = _ids(list(chain.from_iterable(table.values())), "item", name)
-    values = list(chain.from_iterable(inner.values() for inner in table.values()))
+    columns: dict[str, Any] = {
+        roles[0].name: users.gather(np.repeat(np.arange(counts.size), counts)),
+        roles[1].name: _ids([*chain.from_iterable(map(_items, table.values()))], "item", name),
+    }
+    if _has_values([items for items in table.values() if len(items)], name):
+        columns[roles[2].name] = _values(table, name)
+    elif RANK in roles:
+        _refuse_sets(table, name)
+        columns[RANK.name] = [rank for n in counts.tolist() for rank in range(1, n + 1)]
+    return replace(_open_columns(name, columns), empty=users.filter(counts == 0))
+
+
+def _has_values(lists: Sequence[Collection[Any]], name: str) -> bool:
+    """Return whether items have values, or raise if those of some users only have them."""
+    is_valued = {isinstance(items, Mapping) for items in lists}
+    if len(is_valued) > 1:
+        raise DataError(
+            f"{name} has users with {{item: value}} and users with lists. Use one form."
+        )
+    return True in is_valued
+
+
+def _refuse_sets(table: Mapping[Any, Collection[Any]], name: str) -> None:
+    if any(isinstance(items, Set) and len(items) > 1 for items in table.values()):
+        raise DataError(f"{name} has sets of items, which have no order. Pass lists, best first.")
+
+
+def _items(items: Collection[Any]) -> list[Any]:
+    if isinstance(items, Set):
+        return sorted(items, key=str)  # the order of a set changes from process to process
+    return cast("Any", items).tolist() if hasattr(items, "tolist") else list(items)
+
+
+def _values(table: Mapping[Any, Any], name: str) -> Any:
+    """Return the values of ``{user: {item: value}}``, in the order of the mappings."""
+    values = list(chain.from_iterable(items.values() for items in table.values() if len(items)))
     kinds = set(map(type, values))
     if type(None) in kinds:
-        user = next(u for u, inner in table.items() if None in inner.values())
+        user = next(u for u, items in table.items() if len(items) and None in items.values())
         raise DataError(
             f"{name}: user {_check.label(user)} has an item with the value None. "
             "Leave the item out."
         )
-    column = np.array(values) if kinds in ({int}, {float}) else values
-    names = [role.name for role in roles[:3]]
-    return dict(
-        zip(
-            names,
-            (users.gather(np.repeat(np.arange(counts.size), counts)), items, column),
-            strict=True,
-        )
-    )
+    return np.array(values) if kinds in ({int}, {float}) else values
 
 
 def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:
     """Return ids as a column, if all are integers or all are strings."""
     kinds = set(map(type, ids))
-    if kinds <= {str}:
+    if all(issubclass(kind, str) for kind in kinds):
         return pl.Series(ids, dtype=pl.String)
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return np.array(ids)
+    advice = "Pass (item, score) pairs as dict(pairs)." if tuple in kinds else "Convert them."
     raise DataError(
         f"{name}: {noun}s must all be integers or all be strings, got "
-        f"{' and '.join(sorted(kind.__name__ for kind in kinds))}. Convert them."
+        f"{' and '.join(sorted(kind.__name__ for kind in kinds))}. {advice}"
     )
 
 

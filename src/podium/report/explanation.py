@@ -201,7 +201,9 @@ def command(protocol: Mapping[str, Any], files: Sequence[str]) -> str:
     """
     words = ["podium", "measure", *files, "-m", protocol["measures"][0]]
     for name, value in protocol.items():
-        if name in FIELDS and FIELDS[name].stage == "tables":
+        if name == "rows_ranked":
+            words += as_option(name, value)
+        elif name in FIELDS and FIELDS[name].stage == "tables":
             words += ["--column", f"{name}={value}"]
         elif name == "ties_seed":
             words += ["--seed", str(value)]
