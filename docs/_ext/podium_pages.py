@@ -28,7 +28,7 @@ _COMMANDS = """\
 # Commands and options
 
 Each page lists every argument and option, as `podium COMMAND --help-all` does, with links to the
-guides. [The command line](../../cli.md) describes outputs and exit statuses, and [files and
+guides. [podium for coding agents](../../agents.md) has outputs and exit statuses, and [files and
 splits](../../files.md) what the commands read."""
 GUIDES = {
     "split": ("Files and splits", "files.md#split"),
@@ -43,12 +43,13 @@ GUIDES = {
     "recommend": ("Factorization", "factorization.md#on-the-command-line"),
     "estimate": ("Sampled metrics", "sampled.md#on-the-command-line"),
     "plan": ("Planning", "sampled.md#planning"),
-    "demo": ("The command line", "cli.md#demo"),
-    "reproduce": ("The command line", "cli.md#reproduce"),
+    "demo": ("podium for coding agents", "agents.md#demo"),
+    "reproduce": ("podium for coding agents", "agents.md#reproduce"),
 }
 """The title and the place of the guide that explains a command."""
 
 EXPLAINED = {
+    "--at-least": "ship.md#floors",
     "--budget": "tuning.md#recommenders",
     "--by": "compare.md#segments",
     "--catalogue": "conventions.md#items-shown",

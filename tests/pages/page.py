@@ -175,6 +175,8 @@ class Runner:
             return
         self.capsys.readouterr()
         exec(compile(text, "page.md", "exec"), self.names)
+        for test in re.findall(r"^def (test_\w+)\(\):", text, re.M):
+            self.names[test]()
         promised = re.findall(r"^print\(.*\)  # (.*)$", text, re.M)
         if promised:
             printed = self.capsys.readouterr().out

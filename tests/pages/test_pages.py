@@ -13,6 +13,7 @@ from tests.pages import page as pages
 from tests.pages.page import Block, Runner
 
 from podium import compare
+from podium.cli import COMMANDS
 from podium.recommenders import Factorization
 
 TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}", "{include}")
@@ -20,8 +21,8 @@ TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}", "{include}")
 
 NEEDS: dict[str, str] = {
     "../README.md": "demo long",
+    "agents.md": "demo long",
     "boosting.md": "rows xgboost long",
-    "cli.md": "demo long",
     "compare.md": "demo long",
     "factorization.md": "movielens purchases long",
     "letor.md": "ohsumed",
@@ -57,7 +58,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
-    ("ship.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
+    ("ship.md", "on: pull_request"): "tests/pages/test_ship.py runs the steps",
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
         "start.md",
@@ -110,7 +111,7 @@ def test_code_of_the_page_runs(
             runner.run(block)
 
 
-@pytest.mark.parametrize("name", pages.paths())
+@pytest.mark.parametrize("name", [*pages.paths(), "../llms.txt"])
 def test_links_lead_somewhere(name: str) -> None:
     assert pages.lost_links(name) == []
 
@@ -124,6 +125,15 @@ def test_page_begins_with_its_sections_and_ends_with_where_to_go_next(name: str)
     if len(text.splitlines()) > 200:
         contents = text.split("On this page:\n")[1].split("\n## ")[0]
         assert set(pages.sections(text)) <= set(re.findall(r"\]\(#(.*?)\)", contents))
+
+
+def test_commands_for_agents_exist_and_are_run() -> None:
+    known = {command.__name__ for commands in COMMANDS.values() for command in commands}
+    listed = re.findall(r"^- `podium (\w+)`", pages.page("../llms.txt"), re.M)
+    ten = pages.section("agents.md", "Ten commands")
+    assert len(listed) == 10
+    assert sorted(listed) == sorted(re.findall(r"^podium (\w+)", ten, re.M))
+    assert set(listed) <= known
 
 
 def test_pages_are_two_clicks_from_the_index() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,12 @@ RUNS = (
 
 
 def scripts() -> dict[str, str]:
-    """Return the shell script and the two steps of the page, by name."""
-    (script,), (steps,) = code(PAGE, "sh"), code(PAGE, "yaml")
-    decide, show = re.findall(r"^  run: (?:\|\n)?((?:(?!- name).*\n)+)", steps, re.M)
-    return {"script": script, "decide": textwrap.dedent(decide), "show": show}
+    """Return the shell script and the steps of the page, by name."""
+    (script,), (file,) = code(PAGE, "sh"), code(PAGE, "yaml")
+    install, decide, show = re.findall(r"^      - run: (.*)$", file, re.M)
+    assert len(file.splitlines()) == 10
+    assert install.startswith("pip install -c podium/constraints.txt ")
+    return {"script": script, "decide": decide, "show": show}
 
 
 @pytest.fixture
@@ -55,6 +56,8 @@ def test_scripts_of_the_page_write_files_and_keep_the_status() -> None:
     done = shell(steps["script"])
     assert (done.stderr, done.stdout.splitlines()[-1]) == ("", STATUSES[done.returncode])
     assert Path("gate.xml").read_text(encoding="utf-8").count("<testcase ") == 4
+    for copy, run in (("base", "popularity"), ("candidate", "pap-10-ranker")):
+        shutil.copy(f"run-{run}.parquet", f"{copy}.parquet")
     again = shell(steps["decide"])
     assert (again.stderr, again.returncode) == ("", done.returncode)
     assert shell(steps["show"]).returncode == 0

@@ -3,10 +3,11 @@
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, .jsonl, TREC run or qrels, svmlight with
 qid, or lines with a user and the user's items; text also .gz), a pipe with the content of such a
 file, a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of arrays, a
-mapping ``{user: {item: value}}`` as for ranx and pytrec_eval, or a sparse matrix with users as
-rows. Ids are integers or strings. Document ids of TREC files are always strings, as in trec_eval.
-Lines without any value are skipped. Columns are recognised by their usual names. Case, "_" and "-"
-make no difference, so that userId is user_id:
+mapping ``{user: {item: value}}`` as for ranx and pytrec_eval, a mapping ``{user: [item, …]}``, best
+first, or a sparse matrix with users as rows. In a mapping of users, no key is a usual name of a
+column of users or items. Ids are integers or strings. Document ids of TREC files are always
+strings, as in trec_eval. Lines without any value are skipped. Columns are recognised by their usual
+names. Case, "_" and "-" make no difference, so that userId is user_id:
 
 ========== ============================================
 user       user, user_id, qid, query_id, q_id

@@ -37,7 +37,7 @@ def ranking(
         min_relevance is passed, else "keep".
     missing : {"error", "zero", "skip"}
         The treatment of users of the truth who are not in the run: raise an error, give them the
-        worst possible value, or leave them out.
+        worst possible value, or leave them out. Users with an empty list are in the run.
     unjudged : {"negative", "skip", "error", "bounds"}
         The treatment of items of the run that the truth does not contain for the user: relevance 0,
         remove them from the list, or raise an error. "bounds" gives them relevance 0 and marks
@@ -62,6 +62,13 @@ def ranking(
     user, item, relevance, score, rank : str, optional
         The names of columns without a usual name. user and item apply to each table that has such
         a column; the other table is read by its usual names.
+    parent : str, optional
+        The name of the column of documents, if items are parts of them, such as chunks. Documents
+        then take the place of items: in a run, the best part of a document counts, in a truth the
+        most relevant one.
+    rows_ranked : bool
+        Whether the rows of a run without ranks are in the order shown. If it has scores, they must
+        not contradict this order.
 
     Returns
     -------

@@ -613,7 +613,9 @@ def _problem(join: Join, kind: int, group: int, row: int, *, has_rows: bool) -> 
     users = join.users.left if of_truth else join.users.right
     duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
     places = f" ({table.places.of(*duplicates[:2].tolist())})" if has_rows else ""
-    way = ", such as with podium split --unique last" if of_truth else ""
+    way = f", or pass {arg.parent()} if items are parts of documents"
+    if of_truth:
+        way = ", such as with podium split --unique last"
     return DataError(
         f"{table.name} lists item {item} twice for user {user}{places}. Keep one{way}."
     )

@@ -216,9 +216,9 @@ def read_run(
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, sparse matrix, or Run
-        The table, see `podium.data`. A tuple is (user, item, score), and a mapping of mappings is
-        ``{user: {item: score}}``. A sparse matrix has users as
-        rows and scores as stored values, including zeros.
+        The table, see `podium.data`. A tuple is (user, item, score), and a mapping of users has
+        ``{item: score}``, or lists of items, best first. A sparse matrix has users as rows and
+        scores as stored values, including zeros.
     user, item, score, rank : str, optional
         The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
@@ -290,7 +290,8 @@ def read_truth(
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, sparse matrix, or Truth
-        The table, see `podium.data`. A tuple is (user, item) or (user, item, relevance).
+        The table, see `podium.data`. A tuple is (user, item) or (user, item, relevance). A mapping
+        of users has ``{item: relevance}``, or lists or sets of relevant items.
     user, item, relevance : str, optional
         The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec", "svmlight"}, optional

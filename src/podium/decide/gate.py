@@ -52,10 +52,10 @@ def gate(
 
     Parameters
     ----------
-    truth : path, frame, mapping of columns, or sparse matrix
+    truth : path, frame, mapping, or sparse matrix
         The truth; see `podium.measure`.
-    base, candidate : path, frame, mapping of columns, or sparse matrix
-        The two runs.
+    base, candidate : path, frame, mapping, or sparse matrix
+        The two runs: tables, or the items of users, such as ``{user: [item, …]}``, best first.
     protocol : str, Measure or Protocol
         The primary measure, or a protocol, of which the first measure is the primary one. Its other
         measures need guards, or are not read.

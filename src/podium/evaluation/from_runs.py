@@ -39,9 +39,12 @@ def measure(
 
     Parameters
     ----------
-    truth, run : path, frame, mapping of columns, or sparse matrix
+    truth, run : path, frame, mapping, or sparse matrix
         The truth (user, item, relevance) and the run (user, item, score or rank); see
-        `podium.data.ranking`.
+        `podium.data.ranking`. Mappings have columns, or the items of users: ``{user: [item, …]}``,
+        best first, ``{user: {item: value}}``, and in a truth ``{user: {item, …}}``. A user with an
+        empty list has the value 0, a user whom the run lacks is `missing`, and measures are
+        undefined for a user without relevant items.
     protocol : str, Measure, several of them, or Protocol
         The measures, such as ["pap@10", "ndcg@10"], or a protocol.
     users : path, frame or mapping of columns, optional
@@ -96,6 +99,8 @@ optional
     >>> run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
     >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
+    >>> measure({"q1": {"a", "b"}, "q2": {"c"}}, {"q1": ["d", "a"], "q2": []}, "recall@2").means
+    {'recall@2': 0.25}
     """
     stated = Protocol.of(protocol, **fields)
     warn_of_unread(stated, "weight", "cluster", *{*RULES_OF_GATE} & fields.keys())
