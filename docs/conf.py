@@ -36,7 +36,6 @@ nb_merge_streams = True
 html_theme = "pydata_sphinx_theme"
 html_title = "podium"
 html_static_path = ["_static"]
-html_extra_path = ["../llms.txt"]
 html_css_files = ["podium.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -104,7 +104,13 @@ def test_figures_have_all_rows_and_the_plots_note_those_not_drawn() -> None:
     many = {f"recall@{k}": summary for k in range(1, 51)}
     figure = means({"measures": many, "segments": []})
     assert len(figure["rows"]) == 50
-    claim = {"measure": "rr", "difference": 0.1, "interval": [0, 0.2], "limit": 0.0}
+    claim = {
+        "role": "segment",
+        "measure": "rr",
+        "difference": 0.1,
+        "interval": [0, 0.2],
+        "limit": 0.0,
+    }
     claims = [{**claim, "place": f"s{i}", "higher_is_better": True} for i in range(50)]
     shown = claims_figure({"claims": claims, "base": "a", "candidate": "b"}, "rr")
     assert "10 more rows are not drawn." in report.figures.draw(shown)

@@ -45,8 +45,9 @@ def compare(
     truth : path, frame, mapping, or sparse matrix; or a list of these
         The truth, as in `measure`, or a list with the truth of each split.
     runs : mapping of name to run
-        Two or more runs, by name, as in `measure`: tables, or the items of users. The first is the baseline. A list holds the runs of one system
-        on several splits, or of several seeds on the same truth.
+        Two or more runs, by name, as in `measure`: tables, or the items of users. The first is the
+        baseline. A list holds the runs of one system on several splits, or of several seeds on the
+        same truth.
     protocol : str, Measure, several of them, or Protocol
         The measures, such as ["pap@10", "ndcg@10"], or a protocol.
     *more
