@@ -48,7 +48,8 @@ class Join:
     def of(cls, truth: Truth, run: Run) -> Join:
         """Match the users and the items of two tables."""
         n_truth, n_run = len(truth.item), len(run.item)
-        users = share(*compared(*(replace(t, user=t.users) for t in (truth, run)), "user"))
+        everyone = replace(truth, user=truth.users), replace(run, user=run.users)
+        users = share(*compared(*everyone, "user"))
         truths = Groups.from_qid(users.left).of_first(n_truth)
         runs = Groups.from_qid(users.right).of_first(n_run)
         users = replace(users, left=users.left[:n_truth], right=users.right[:n_run])

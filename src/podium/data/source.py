@@ -134,8 +134,8 @@ class Source:
             n_rows = max(map(len, columns.values()), default=0)
             return {**columns, name: np.arange(1, n_rows + 1)} if name in kinds else columns
 
-        own = {f.name: vars(self)[f.name] for f in fields(Source)}
-        return Source(**{**own, "names": (*self.names, name), "fetch": fetch})
+        own: dict[str, Any] = {f.name: vars(self)[f.name] for f in fields(Source)}
+        return replace(Source(**own), names=(*self.names, name), fetch=fetch)
 
     def place_of(self, *rows: int) -> str:
         """Return the place of one or two rows; see `Places.of`."""
