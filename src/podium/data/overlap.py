@@ -262,7 +262,7 @@ def _no_common(
         return f"{start} Check that {left.inside} and {right.inside} use the same {noun} ids."
     n = len(respelled.pairs)
     return (
-        f"{start} {n} id{'s differ' if n > 1 else ' differs'} only in "
+        f"{start} {counted(n, 'ids')} of {right.inside} differ{'s' * (n == 1)} only in "
         f"{spelling.differences(respelled.pairs)}"
         f"{left.rows_of([a for a, _ in respelled.pairs])}. {respelled.remedy(noun)}"
     )
