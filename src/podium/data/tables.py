@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._time_columns import time_column
-from podium.data.columns import RANK, Kind, Role, is_usual
+from podium.data.columns import RANK, Kind, Role, is_usual, missing
 from podium.data.delimited import open_delimited
 from podium.data.files import File, error_line, format_of_suffix, open_arrow_stream
 from podium.data.frames import kind_of
@@ -29,6 +29,7 @@ from podium.data.source import POLARS, Column, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError, PodiumError, arg
+from podium.groups import rows_between
 
 
 def open_table(
@@ -208,15 +209,18 @@ def _open_lists(table: Mapping[Any, Collection[Any]], roles: Sequence[Role], nam
         )
     counts = np.fromiter(map(len, table.values()), np.int64, len(table))
     users = pl.Series(_ids(list(table), "user", name))
+    items = [*chain.from_iterable(map(_items, table.values()))]
+    if any(issubclass(kind, float) for kind in {*map(type, items)}):  # scores, not ids
+        raise missing([*map(str, table)], roles[:2], name)
     columns: dict[str, Any] = {
         roles[0].name: users.gather(np.repeat(np.arange(counts.size), counts)),
-        roles[1].name: _ids([*chain.from_iterable(map(_items, table.values()))], "item", name),
+        roles[1].name: _ids(items, "item", name),
     }
     if _has_values([items for items in table.values() if len(items)], name):
         columns[roles[2].name] = _values(table, name)
     elif RANK in roles:
         _refuse_sets(table, name)
-        columns[RANK.name] = [rank for n in counts.tolist() for rank in range(1, n + 1)]
+        columns[RANK.name] = rows_between(np.ones_like(counts), counts)[1]
     return replace(_open_columns(name, columns), empty=users.filter(counts == 0))
 
 
@@ -261,7 +265,9 @@ def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:
         return pl.Series(ids, dtype=pl.String)
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return np.array(ids)
-    advice = "Pass (item, score) pairs as dict(pairs)." if tuple in kinds else "Convert them."
+    advice = (
+        "Pass (item, score) pairs as dict(pairs)." if kinds & {tuple, list} else "Convert them."
+    )
     raise DataError(
         f"{name}: {noun}s must all be integers or all be strings, got "
         f"{' and '.join(sorted(kind.__name__ for kind in kinds))}. {advice}"
