@@ -32,10 +32,8 @@ def _texts() -> Iterator[Path]:
             if file.is_file() and (file.suffix in kinds or folder == ".ci"):
                 yield file
     names = (".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile")
-    yield from (
-        ROOT / name
-        for name in (*names, "README.md", "constraints.txt", "llms.txt", "pyproject.toml")
-    )
+    yield from (ROOT / name for name in (*names, "README.md", "pyproject.toml"))
+    yield from ROOT.glob("*.txt")
 
 
 def _unexplained(tree: ast.Module) -> Iterator[str]:
