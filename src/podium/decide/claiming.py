@@ -15,6 +15,7 @@ from podium.decide.state import State
 from podium.evaluation.segments import numbers_in_order
 from podium.evaluation.stats import Interval
 from podium.evaluation.unjudged import UnjudgedRanges
+from podium.metrics import Measure
 
 
 def claims(
@@ -39,7 +40,8 @@ def claims(
         yield _as_equal(claim) if equal else claim
     for measure, floor in rules.floors:
         number = rules.measures.index(measure)
-        yield _claim(state, None, number, everyone, level, "floor", floor=floor)
+        claim = _claim(state, None, number, everyone, level, "floor", floor=floor)
+        yield _within_bounds(claim, measure, floor)
     segments = [*_segments(state.pairs, state.looks[0])]
     measures = [i for i, _ in enumerate(rules.limits) if rules.measures[i].metric.is_mean]
     level = 1 - (1 - rules.protocol.level) / max(len(segments) * len(measures), 1)
@@ -99,6 +101,13 @@ def _claim(
         n_undefined=int(is_defined.size - is_defined.sum()),
         unjudged=unjudged,
     )
+
+
+def _within_bounds(claim: Claim, measure: Measure, floor: float) -> Claim:
+    """Return the claim of a floor with an interval of values that the measure can have."""
+    lowest, highest = (bound - floor for bound in measure.metric.bounds)
+    low, high = claim.interval
+    return replace(claim, base=floor, interval=Interval(max(low, lowest), min(high, highest)))
 
 
 def _as_equal(claim: Claim) -> Claim:
