@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from podium import recommenders
 from podium.catalogue import rank_blocks
 from podium.errors import ArgumentError, MissingExtraError
 from podium.evaluation import evaluate
-from podium.recommenders import REGISTRY, ItemKNN, Recommender
+from podium.recommenders import EASE, REGISTRY, ItemKNN, Recommender
 
 QUICK: dict[str, dict[str, Any]] = {
     "factorization": {"n_factors": 4, "n_epochs": 50},
@@ -352,3 +353,21 @@ def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> 
 def test_cosines_ignore_the_scale_of_weights(table: NDArray[np.float64], scale: float) -> None:
     left, right = (ItemKNN(k=4).fit(sparse.csr_array(t)).weights_ for t in (table, scale * table))
     assert np.array_equal(left.toarray(), right.toarray())
+
+
+@pytest.mark.parametrize("model", [ItemKNN(k=4), EASE(l2=3.0)])
+@given(table=pairs(), power=st.floats(0.1, 1.0))
+def test_users_of_unit_norm_count_alike(
+    model: Recommender, table: NDArray[np.float64], power: float
+) -> None:
+    """With user_power=1, the rows have equal norms; other powers don't change equal norms."""
+    norms = np.sqrt((table**2).sum(axis=1))
+    used = table[norms > 0] / norms[norms > 0, None] * np.sqrt((norms**2).sum() / (norms > 0).sum())
+    equal, as_given = (sparse.csr_array(t) for t in (used, table[norms > 0]))
+    expected = clone(model).fit(equal).weights_
+    by_power = (clone(model).set_params(user_power=1.0), as_given), (
+        clone(model).set_params(user_power=power), equal
+    )  # fmt: skip
+    for balanced, source in by_power:
+        found = balanced.fit(source).weights_
+        np.testing.assert_allclose(np.asarray(found.sum(0)), np.asarray(expected.sum(0)), rtol=1e-3)

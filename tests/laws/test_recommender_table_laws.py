@@ -72,6 +72,8 @@ class TestTables:
         repeated = rows(np.repeat(PAIRS, COUNTS, axis=0))
         assert same(fit(name, repeated, gain="one"), fit(name, rows(PAIRS)))
         assert not same(fit(name, repeated), fit(name, rows(PAIRS)))
+        logarithms = rows(PAIRS, np.log2(1.0 + COUNTS))
+        assert same(fit(name, repeated, gain="log"), fit(name, logarithms))
 
     def test_order_of_rows_does_not_matter(self, name: str) -> None:
         repeated = np.repeat(PAIRS, COUNTS, axis=0)

@@ -428,13 +428,18 @@ def _repeat_note(events: Events, model: Any, gain: str) -> str:
     if not share:
         return ""
     value = "its number of rows" if events.value is None else f"the sum of its {events.value_name}"
-    weight = {"value": value, "exp2": f"2^v - 1, where v is {value}", "one": "1"}[gain]
-    effect = f"the weight of a pair is {weight}"
+    effect = f"the weight of a pair is {_weight(gain, value)}"
     if not model.reads_weights:
         effect = "this model counts each pair once"
     elif gain != "one":
         effect += ". --gain one gives each pair the weight 1"
     return f"{100 * share:.2g} % of the pairs occur more than once; {effect}"
+
+
+def _weight(gain: str, value: str) -> str:
+    """Return the weight of a pair in words, from the words for its value."""
+    formulas = {"value": value, "exp2": f"2^({value}) - 1", "log": f"log2(1 + {value})"}
+    return formulas.get(gain, "1")
 
 
 def _weight_note(events: Events, n_rows: int, job: Job, gain: str, *, reads_weights: bool) -> str:
@@ -443,8 +448,7 @@ def _weight_note(events: Events, n_rows: int, job: Job, gain: str, *, reads_weig
     Without --min-relevance, the text is empty if there are no values or if all are equal.
     """
     name, low = events.value_name, job.min_relevance
-    weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[gain]
-    weight_text = f"the weight of a pair is {weight}"
+    weight_text = f"the weight of a pair is {_weight(gain, f'its {name}')}"
     if not reads_weights:
         weight_text = f"{name} does not weight the pairs of this model"
     if low is not None:

@@ -18,7 +18,7 @@ from podium.types import Labels
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 
-GAINS = ("value", "exp2", "one")
+GAINS = ("value", "exp2", "log", "one")
 SEARCHED_GAINS = ["value", "one"]
 """The gains in the default spaces of models that read weights."""
 ONCE = "once"
@@ -138,8 +138,8 @@ def read(
     source : scipy.sparse matrix, Interactions, path, frame, mapping or tuple of columns
         The pairs and their values. A value of 0 in a matrix means that there is no pair; a row of
         a table is a pair, whatever its value.
-    gain : {"value", "exp2", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    gain : {"value", "exp2", "log", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
     name : str
         The name of `source` in messages.
     item_labels : (n_items,), optional
@@ -320,13 +320,7 @@ def _with_weights(
         raise ArgumentError(
             f"{arg[name]} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}."
         )
-    if gain == "one":
-        values = np.ones(values.size)
-    elif gain == "exp2":
-        values = _exp2(values, name)
-    elif gain == ONCE:
-        values = np.sign(values)
-    values = values * fading
+    values = _gained(values, gain, name) * fading
     if not values.any() and scale is None:
         raise _no_pair(matrix, name)
     with np.errstate(over="ignore"):
@@ -359,6 +353,14 @@ def _no_pair(matrix: Any, name: str) -> ArgumentError:
         f"{arg[name]} must hold at least one positive pair, got none in {n_users} users x "
         f"{n_items} items."
     )
+
+
+def _gained(values: NDArray[np.float64], gain: str, name: str) -> NDArray[np.float64]:
+    """Return the weights of pairs with these values."""
+    if gain == "exp2":
+        return _exp2(values, name)
+    simple = {"value": values, "log": np.log2(1.0 + values), "one": np.ones(values.size)}
+    return np.sign(values) if gain == ONCE else simple[gain]
 
 
 def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ _EXACT = 2.0**26  # the product of two such sums of squares is exact in double p
 _DIGITS = 24  # binary digits of float32
 # With several threads, potrf of OpenBLAS 0.3.30 crashes for 16,980 items, but not for 12,000.
 _THREADED = 2**13  # items up to which BLAS may use its threads
+_USER_POWERS = [0.0, 0.5]
 
 
 class _ItemItem(MatrixRecommender, abc.ABC):
@@ -35,7 +36,17 @@ class _ItemItem(MatrixRecommender, abc.ABC):
     weights_: Any  # declared here, because a dataclass would make it a parameter
     reads_times: ClassVar[bool] = True
     auto_values: ClassVar[dict[str, tuple[float | None, ...]]] = {"half_life": HALF_LIVES}
-    constraints: ClassVar[_check.Constraints] = {"half_life": or_auto}
+    constraints: ClassVar[_check.Constraints] = {
+        "half_life": or_auto,
+        "user_power": partial(_check.number, low=0.0, high=1.0),
+    }
+
+    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+        self._fit_items(_balanced(pairs, _check.parameters(self)["user_power"]))
+
+    @abc.abstractmethod
+    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
+        """Learn `weights_` from pairs with the weights that count."""
 
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
@@ -57,8 +68,13 @@ class EASE(_ItemItem):
     precision : {"double", "single"}
         The precision of the inverse. Single precision takes half the time and memory. It is
         accurate enough unless l2 is much smaller than the number of users of a popular item.
-    gain : {"value", "exp2", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    gain : {"value", "exp2", "log", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    user_power : float
+        From 0 to 1: how much the pairs of users with many pairs count less. With s the sum of the
+        squared weights of a user, the weights are divided by ``s ** (user_power / 2)``, and then
+        multiplied by a constant so that the squares of all have the same sum as before. With 0,
+        each pair counts alike, and with 1, each user. It often pays: try 0.5.
     half_life : float, str or None
         The days, such as 30 or "30d", in which the weight of a pair falls by half: from its last
         event to the last event of the table, which must have times. With "auto", models without the
@@ -89,7 +105,7 @@ class EASE(_ItemItem):
     """
 
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"l2": "log(10,10000)", "gain": SEARCHED_GAINS},
+        {"l2": "log(10,10000)", "gain": SEARCHED_GAINS, "user_power": _USER_POWERS},
     )
     reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
@@ -102,6 +118,7 @@ class EASE(_ItemItem):
     l2: float = 500.0
     precision: str = "double"
     gain: str = "value"
+    user_power: float = 0.0
     half_life: float | str | None = None
 
     def cost(self, user_items: sparse.csr_array[Any]) -> tuple[float, float]:
@@ -114,7 +131,7 @@ class EASE(_ItemItem):
         shapes: Shapes = {"weights_": ((n_items, n_items), np.float32)}
         return arrays["seen_offsets_"].size - 1, n_items, shapes
 
-    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
         checked = _check.parameters(self)
         is_double = checked["precision"] == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
@@ -135,8 +152,10 @@ class ItemKNN(_ItemItem):
     ----------
     k : int
         The number of neighbours per item.
-    gain : {"value", "exp2", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    gain : {"value", "exp2", "log", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    user_power : float
+        How much the pairs of users with many pairs count less, see `EASE`.
     half_life : float, str or None
         The days in which the weight of a pair falls by half, see `EASE`.
 
@@ -167,7 +186,11 @@ class ItemKNN(_ItemItem):
     """
 
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"k": [5, 10, 20, 50, 100, 200, 500, 1000], "gain": SEARCHED_GAINS},
+        {
+            "k": [5, 10, 20, 50, 100, 200, 500, 1000],
+            "gain": SEARCHED_GAINS,
+            "user_power": _USER_POWERS,
+        },
     )
     reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
@@ -176,13 +199,14 @@ class ItemKNN(_ItemItem):
 
     k: int = 150
     gain: str = "value"
+    user_power: float = 0.0
     half_life: float | str | None = None
 
     def cost(self, user_items: sparse.csr_array[Any]) -> tuple[float, float]:
         """Return the estimates for the products of all pairs of items of each user."""
         counts = np.diff(user_items.indptr).astype(np.float64)
-        n_items = float(user_items.shape[1])
-        return 2e-8 * float(counts @ counts) + 1e-8 * n_items**2, 8.0 * _BLOCK
+        n_neighbours = float(user_items.shape[1] * min(self.k, user_items.shape[1]))
+        return 3e-9 * float(counts @ counts) + 1e-6 * n_neighbours, 8.0 * _BLOCK
 
     def _arrays(self) -> Arrays:
         weights = self.weights_
@@ -210,7 +234,7 @@ class ItemKNN(_ItemItem):
         rows: Any = self.user_items_[users].astype(np.float64)
         return (rows @ self.weights_).toarray().astype(np.float32)
 
-    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
         k = _check.parameters(self)["k"]
         weights: Any = pairs.astype(np.float64)
         items = weights.T.tocsr()
@@ -223,6 +247,19 @@ class ItemKNN(_ItemItem):
                 cosines.data = np.sqrt(cosines.data).astype(np.float32).astype(np.float64) ** 2
             neighbours.append(_nearest(cosines, start, k))
         self.weights_ = sparse.csr_array(sparse.vstack(neighbours, format="csr"))
+
+
+def _balanced(pairs: sparse.csr_array[Any], power: float) -> sparse.csr_array[Any]:
+    """Return the pairs with smaller weights for users with many pairs; see `EASE`."""
+    if power == 0.0:
+        return pairs
+    users = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
+    squares = pairs.data.astype(np.float64) ** 2
+    of_users = np.bincount(users, squares, pairs.shape[0])[users]
+    factors = of_users**-power
+    factors *= squares.sum() / (squares @ factors)
+    weights = (pairs.data * np.sqrt(factors)).astype(np.float32)
+    return sparse.csr_array((weights, pairs.indices, pairs.indptr), pairs.shape)
 
 
 def _blocks(n_items: int) -> list[tuple[int, int]]:

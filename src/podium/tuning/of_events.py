@@ -30,8 +30,8 @@ _BLOCK = 2**22  # scores of a model in memory at a time
 FAMILIES = (
     Family(("popularity", "recent", "recent(window=none,half_life=auto)")),
     Family(("own-history",)),
-    Family(tuple(f"item-knn(k={k})" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
-    Family(tuple(f"ease(l2={l2})" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
+    Family(tuple(f"item-knn(k={k},user_power=0.5)" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
+    Family(tuple(f"ease(l2={l2},user_power=0.5)" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
     Family(("factorization",)),
     Family(("factorization(loss=robirank,l2=0.1,n_epochs=40)",)),
 )
@@ -74,6 +74,11 @@ class OfEvents(Portfolio):
         timed = self.parts.events is not None and model.needs_times
         return model.fit(self.parts.events if timed else self.parts.train, seen=self.parts.seen)
 
+    def settled(self, text: str, model: Recommender) -> str:
+        """Return the text with the values of parameters that the fit chose on its own."""
+        name, params = REGISTRY.split(text)
+        return write(name, {**params, **model.settled_params}, None)
+
     def values(self, model: Recommender) -> PerGroup:
         """Return the measure of each user with validation pairs, among all other items."""
         return measured(model, self.parts, self.measure, excludes=self.excludes)
@@ -88,7 +93,7 @@ class OfEvents(Portfolio):
         model = REGISTRY[name]
         changes: list[dict[str, Any]] = []
         if model.reads_gain and (self.parts.train.data != 1.0).any():
-            changes.append({"gain": "one"})
+            changes += [{"gain": "log"}, {"gain": "one"}]
         if model.reads_times and not model.auto_values.keys() - {"half_life"} and self._has_times:
             changes += [{"half_life": days} for days in _HALF_LIVES]
         return [write(name, {**params, **change}, None) for change in changes]

@@ -23,7 +23,7 @@ from podium.types import PerGroup, Progress
 
 NAME = "auto"
 BUDGET = 300.0  # seconds of processor time by default
-_CHEAP = 0.04  # of the budget: neighbours of costlier settings are not tried
+_CHEAP = 0.04  # of the budget: a family that took more tries no further settings
 _NOISE = 2.0  # standard errors of a difference below which the simpler model is chosen
 
 
@@ -131,6 +131,11 @@ class Portfolio(abc.ABC):
     def final(self, chosen: Candidate) -> Any:
         """Return the chosen model, fitted to all data."""
 
+    def settled(self, text: str, model: Any) -> str:
+        """Return the text with the values that the fit chose itself."""
+        del model
+        return text
+
     def variants(self, text: str) -> list[str]:
         """Return further settings to try with the best one of a family."""
         del text
@@ -199,6 +204,7 @@ class Portfolio(abc.ABC):
         """Try the settings of a family and variants of the best, and keep the best one."""
         found: dict[int, Candidate] = {}
         tried = set[int]()
+        before = self.left
         todo = list(range(len(family.settings))) if family.start is None else [family.start]
         while todo:
             place = todo.pop(0)
@@ -206,7 +212,8 @@ class Portfolio(abc.ABC):
             candidate = self._try(family.settings[place])
             if candidate is not None:
                 found[place] = candidate
-            if family.start is not None and found and self._can_climb():
+            is_cheap = before - self.left < _CHEAP * self.budget
+            if family.start is not None and found and is_cheap:
                 best = max(found, key=lambda at: found[at].mean)
                 near = (best - 1, best + 1)
                 todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
@@ -214,10 +221,6 @@ class Portfolio(abc.ABC):
             best = max(found.values(), key=_mean)
             variants = [self._try(text) for text in self.variants(best.text)]
             self.best.append(max([best, *filter(None, variants)], key=_mean))
-
-    def _can_climb(self) -> bool:
-        """Return whether the last trial was cheap enough to try its neighbours."""
-        return self.trials[-1].seconds < _CHEAP * self.budget
 
     def _try(self, text: str) -> Candidate | None:
         """Fit and measure a model if the budget and the memory allow it, and record the trial."""
@@ -227,7 +230,8 @@ class Portfolio(abc.ABC):
             if refusal:
                 return self.record(text, start, error=refusal)
             model = self.fitted(text)
-            return self.record(text, start, Candidate({text: model}, self.values(model)))
+            candidate = Candidate({self.settled(text, model): model}, self.values(model))
+            return self.record(candidate.text, start, candidate)
         except (PodiumError, MemoryError) as error:
             return self.record(text, start, error=str(error))
 

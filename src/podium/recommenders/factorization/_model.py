@@ -143,8 +143,9 @@ class Factorization(FactorRecommender):
         `eval_set`, or else by ndcg@20 on a tenth of the pairs of 10,000 users, after a fit of a
         third of the passes to the other pairs. It is 0 for products, and with fewer than 200 such
         users.
-    gain : {"value", "exp2", "one"}
-        The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``, or 1.
+    gain : {"value", "exp2", "log", "one"}
+        The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``,
+        ``log2(1 + value)``, or 1.
     half_life : float, str or None
         The days, such as 30 or "30d", in which the weight of a pair falls by half in `fit`: from
         its last event to the last event of the table, which must have times. Choose it by
@@ -357,7 +358,8 @@ class Factorization(FactorRecommender):
         n_updates = float(pairs.items.size) * settings.n_epochs * max(settings.n_negatives, 1)
         size = 4.0 * settings.n_factors * (pairs.n_users + pairs.n_items)
         passes = 1.0 if settings.prior is not None else 4 / 3  # with the short fit of the prior
-        return 1.7e-10 * passes * n_updates * settings.n_factors, 3.0 * size
+        unit = 2e-10 if settings.cosine else 1.3e-10
+        return unit * passes * n_updates * settings.n_factors, 3.0 * size
 
     def partial_fit(
         self,
