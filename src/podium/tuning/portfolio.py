@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import time
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -136,10 +137,18 @@ class Portfolio(abc.ABC):
         del model
         return text
 
-    def variants(self, text: str) -> list[str]:
-        """Return further settings to try with the best one of a family."""
+    def axes(self, text: str) -> list[list[dict[str, Any]]]:
+        """Return changes to try with the best model of a family, by parameter."""
         del text
         return []
+
+    def changed(self, text: str, change: dict[str, Any]) -> str:
+        """Return the text of a model with other values of parameters."""
+        raise NotImplementedError
+
+    def has_change(self, text: str, change: dict[str, Any]) -> bool:
+        """Return whether a text has these values of parameters."""
+        raise NotImplementedError
 
     def combined(self, chosen: Candidate) -> Candidate:
         """Return the choice itself, or a better combination of models."""
@@ -201,10 +210,11 @@ class Portfolio(abc.ABC):
         return candidate
 
     def _try_family(self, family: Family) -> None:
-        """Try the settings of a family and variants of the best, and keep the best one."""
+        """Try the settings of a family, then changes of the best one, and keep the best of all."""
+        before = self.left
         found: dict[int, Candidate] = {}
         tried = set[int]()
-        before = self.left
+        is_cheap = True
         todo = list(range(len(family.settings))) if family.start is None else [family.start]
         while todo:
             place = todo.pop(0)
@@ -219,8 +229,19 @@ class Portfolio(abc.ABC):
                 todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
         if found:
             best = max(found.values(), key=_mean)
-            variants = [self._try(text) for text in self.variants(best.text)]
-            self.best.append(max([best, *filter(None, variants)], key=_mean))
+            self.best.append(self._with_changes(best, every_one=is_cheap))
+
+    def _with_changes(self, best: Candidate, *, every_one: bool) -> Candidate:
+        """Return the best candidate with changes of one parameter after the other.
+
+        With a costly model, only changes are tried that the best model of an earlier family has.
+        """
+        known = [candidate.text for candidate in self.best]
+        for changes in self.axes(best.text):
+            is_tried = [every_one or any(self.has_change(t, c) for t in known) for c in changes]
+            texts = [self.changed(best.text, c) for c in compress(changes, is_tried)]
+            best = max([best, *filter(None, map(self._try, texts))], key=_mean)
+        return best
 
     def _try(self, text: str) -> Candidate | None:
         """Fit and measure a model if the budget and the memory allow it, and record the trial."""
