@@ -22,6 +22,7 @@ PARTS = (
     "losses",
     "listwise",
     "letor_like",
+    "rankers",
     "pap_training",
     "boosting",
     "svmlight",

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import polars as pl
 
+    from podium.demo import Demo
+
 ROOT = Path(__file__).resolve().parents[1]
 # "additions" is what laws/test_additions.py registers; the others are programs of their own, which
 # tests/cli/test_program.py and tests/unit/test_record.py start.
@@ -105,13 +107,17 @@ def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 
 @pytest.fixture(scope="session")
-def demo_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files of the demo, made once per session."""
+def demo_result(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Run the demo on its own data, once per session."""
     from podium import demo
 
-    folder = tmp_path_factory.mktemp("demo")
-    demo.run(folder)
-    return folder
+    return demo.run(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="session")
+def demo_files(demo_result: Demo) -> Path:
+    """Return a folder with the files of the demo."""
+    return Path(demo_result.path).parent
 
 
 @pytest.fixture

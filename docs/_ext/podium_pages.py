@@ -17,11 +17,14 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 
 import podium
-from podium import presets
+from podium import losses, presets
 from podium._fields import FIELDS
 from podium._grammar import word
 from podium.cli import COMMANDS, app
+from podium.errors import ArgumentError
+from podium.plots import line_plot, to_svg
 from podium.protocol import EXCLUSIONS, NO_EFFECT
+from podium.testing.robust_oracles import RHO
 
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"https?:[^>]*>")
 _COMMANDS = """\
@@ -354,6 +357,42 @@ def pairs_table(first: str, second: str, pairs: Iterable[tuple[str, str, str]]) 
     return _table([first, second, "because"], rows)
 
 
+def losses_table() -> str:
+    """Return what each of podium's losses declares."""
+    names = [
+        name for name, loss in losses.REGISTRY.items() if loss.__module__.startswith("podium.")
+    ]
+    head = ["loss", "upper bound of", "convex", "smooth", "consistent for the top k", "source"]
+    return _table(head, map(_declared, sorted(names)))
+
+
+def _declared(name: str) -> list[str]:
+    try:
+        text, loss = name, losses.parse(name)
+    except ArgumentError:  # it requires a cutoff
+        text, loss = f"{name}@k", losses.parse(f"{name}@10")
+    metric = loss.upper_bounds
+    bound = f"1 − {metric}{'' if loss.k is None else '@k'}" if metric else "–"
+    forms = ["yes" if holds else "no" for holds in (loss.convex, loss.smooth)]
+    return [f"`{text}`", bound, *forms, *(loss.consistency or ("unknown", ""))]
+
+
+def robust_plot() -> str:
+    """Return the curves of RoBiRank's functions rho of the sum of a row's costs."""
+    total = [0.1 * step for step in range(101)]
+    labels = {"identity": "identity: t", 1: "type 1: log2(t + 1)", 2: "type 2: 1 - 1 / log2(t + 2)"}
+    curves = [
+        {
+            "label": label,
+            "x": total,
+            "y": [value if (value := RHO[kind](t)) < 5 else None for t in total],
+        }
+        for kind, label in labels.items()
+    ]
+    text = {"x_label": "t, the sum of the costs of a row's pairs", "y_label": "rho(t)"}
+    return to_svg(line_plot(curves, title="The cost of a relevant row", **text), background="white")
+
+
 def _with_options(text: str) -> str:
     return re.sub(r"--[a-z-]+", lambda match: f"`{match[0]}`", text)
 
@@ -400,6 +439,8 @@ def pages() -> dict[str, str]:
         "protocol/conventions.txt": conventions_table(),
         "protocol/exclusions.txt": pairs_table("field", "can't be combined with", EXCLUSIONS),
         "protocol/no-effect.txt": pairs_table("field", "has no effect on values with", NO_EFFECT),
+        "losses/declared.txt": losses_table(),
+        "losses/rho.svg": robust_plot(),
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 

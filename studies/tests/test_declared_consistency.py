@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from podium import losses
 from podium_studies.xia2009.consistency import Space, Truncated, minimise
+from podium_studies.xia2009.consistency.minimum import Expected, OrderLoss
 
 DECLARED = {
     name: loss.consistency[0]
@@ -58,6 +60,14 @@ def test_all_grades_are_too_many(name: str) -> None:
     assert not minimise(SPACE, name).is_consistent(1)
 
 
+@pytest.mark.parametrize("name", [name for name in named("no") if name.startswith("pap-")])
+def test_surrogates_with_hinges_need_a_majority(name: str) -> None:
+    """tewari2007: with no probability above 1/2, equal scores have the least expectation."""
+    expected = Expected(SPACE, OrderLoss(Truncated(losses.get(name, k=1), 1), 3))
+    found = [np.array(scores) for scores in product((0.0, 0.5, 1.0, 2.0), repeat=3)]
+    found = [scores for scores in found if scores[0] > scores[1:].max()]
+    assert min(expected(scores)[0] for scores in found) > expected(np.zeros(3))[0]
+
+
 def test_the_hinge_is_not_consistent() -> None:
-    assert set(named("no")) == {"pairwise-hinge", "approx-ndcg"}
     assert not all(consistent(Truncated(losses.get("pairwise-hinge"), 2), 2))

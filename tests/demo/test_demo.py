@@ -9,11 +9,9 @@ import pytest
 import podium
 from podium import demo
 from podium.demo import Demo, page, run_file
-from podium.demo.study import MEASURES, RANKERS, RECOMMENDERS, TARGET, Results
+from podium.demo.study import MEASURES, TARGET, Results
 from podium.errors import DataError
 from podium.report import render
-
-METHODS = (*RECOMMENDERS, *RANKERS)
 
 
 @pytest.fixture
@@ -28,21 +26,21 @@ def folder(made: tuple[Demo, Results, Path]) -> Path:
 
 def test_demo_writes_every_file_and_nothing_else(result: Demo, folder: Path) -> None:
     tables = {f"{name}.parquet" for name in ("past", "truth", "items")}
-    runs = {run_file(name) for name in METHODS}
+    runs = {run_file(name) for name in result.comparison.evaluations}
     assert {path.name for path in folder.iterdir()} == {"report.html"} | tables | runs
     assert result.path == str(folder / "report.html")
 
 
 def test_demo_files_measure_to_the_numbers_reported(result: Demo, folder: Path) -> None:
-    for name in METHODS:
+    for name, reported in result.comparison.evaluations.items():
         evaluation = podium.measure(
             folder / "truth.parquet", folder / run_file(name), MEASURES, ties="worst"
         )
-        assert evaluation.means == pytest.approx(result.comparison.evaluations[name].means)
+        assert evaluation.means == pytest.approx(reported.means)
 
 
 def test_demo_audit_of_the_files_finds_no_error(result: Demo, folder: Path) -> None:
-    runs = {name: folder / run_file(name) for name in METHODS}
+    runs = {name: folder / run_file(name) for name in result.comparison.evaluations}
     audit = podium.audit(folder / "past.parquet", folder / "truth.parquet", runs, TARGET)
     assert audit.as_json() == result.audit.as_json()
     assert audit.of("error") == []
@@ -63,6 +61,15 @@ def test_demo_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(DataError, match="taken"):
         demo.run(tmp_path / "taken")
+
+
+@pytest.mark.long
+def test_no_rival_is_significantly_better_than_the_choice(demo_result: Demo) -> None:
+    compared, choice = demo_result.comparison, demo_result.gate.candidate
+    rivals = set(compared.evaluations) - {choice}
+    assert {"recent", "popularity", "EASE", "RoBiRank"} < rivals
+    for rival in rivals:
+        assert compared.difference(TARGET, rival).test.interval.low <= 0.0, rival
 
 
 def test_report_states_the_choice_on_validation(results: Results) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from podium import recommenders
 from podium.errors import ArgumentError
 from podium.executors import Threads
 from podium.tuning import Interrupted, of_events, search
-from podium.tuning.portfolio import Family
+from podium.tuning.portfolio import Candidate, Family, Portfolio
 
 
 def pairs(seed: int = 0, n_users: int = 120, n_items: int = 30) -> Any:
@@ -102,3 +103,17 @@ def test_the_chosen_ranker_is_fitted_to_all_rows() -> None:
     assert found.estimator.coef_.argmax() == 0
     names = {trial.params["model"].partition("(")[0] for trial in found.trials}
     assert names == {"logistic-regression", "linear", "lightgbm"}
+    kept = search("auto", X, y, qid, measure="ap", eval_set=(X, y, qid))
+    chosen = kept.rivals[kept.best.params["model"]]
+    np.testing.assert_array_equal(chosen.predict(X), kept.estimator.predict(X))
+    assert {text.partition(",")[0].partition("=")[2] for text in kept.rivals} > {"robirank"}
+
+
+def test_the_choice_is_the_first_model_to_which_none_is_surely_better() -> None:
+    noise = np.random.default_rng(0).normal(size=200)
+    values = {"simple": 0.0 * noise, "sure": 0.1 + 0.1 * noise, "lucky": 0.2 + 9.0 * noise}
+    best = [Candidate({text: None}, value - noise.mean()) for text, value in values.items()]
+    best[2].values[:] += 0.2 - best[2].mean
+    assert best[2].mean > best[1].mean
+    tried: Any = SimpleNamespace(best=best, noise=2.0)
+    assert Portfolio.simplest(tried).text == "sure"

@@ -18,14 +18,14 @@ from podium._files import making
 from podium.data import load_onlineretail, write_table
 from podium.data.retail import OnlineRetail
 from podium.demo import page
-from podium.demo.study import RANKERS, Results, run_study
+from podium.demo.study import Results, run_study
 from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
 
 __all__ = ["Demo", "run"]
 
-_N_STEPS = 6 + len(RANKERS)
+_N_STEPS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Demo:
 def run(
     out: Path | str | None = None, *, shop: OnlineRetail | None = None, progress: Progress = silent
 ) -> Demo:
-    """Choose ten new products for each customer by three recommenders and two rankers.
+    """Choose ten new products for each customer by recommenders and a ranker.
 
     Parameters
     ----------

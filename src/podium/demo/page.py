@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -12,14 +12,13 @@ from podium.data.retail import OnlineRetail
 from podium.demo.study import (
     FEATURES,
     N_PROPOSED,
-    RANKERS,
-    RECOMMENDERS,
     TARGET,
     WINDOW_DAYS,
     K,
     Results,
     Window,
 )
+from podium.rankers.estimator import LinearScores
 from podium.report import Figure, Report, Section, provenance
 
 _SOURCE = (
@@ -32,7 +31,8 @@ _JOB = (
     f"purchases before a window, and each proposes {N_PROPOSED} products to each customer. The "
     "rankers reorder these products by the scores of the recommenders and by features of the "
     "products. They learn in the first window which products are bought. The validation window "
-    "chooses the base, which is the best recommender, and the ranker. The test window was used "
+    "chooses the base, which is the best recommender, and the ranker: the simplest one to which no "
+    "other is better there by more than noise (podium.tuning.search). The test window was used "
     "once, for this page."
 )
 _TRUTH = (
@@ -44,14 +44,25 @@ _TRUTH = (
 def summary(results: Results) -> str:
     """Return the result in some sentences, all of them computed from the numbers."""
     claim, base, choice = results.gate.primary, results.base, results.choice
-    on_test = results.comparison.to_report()
+    rivals = sorted(set(results.runs) - {choice}, key=lambda name: -_mean(results, name))
+    better = [n for n in rivals if results.comparison.difference(TARGET, n).test.interval.low > 0]
     gain = f"{100 * claim.difference / claim.base:+.0f} %"
     return (
         f"{_capitalized(choice)} against {base}: mean {TARGET} {claim.candidate:.4f} instead of "
         f"{claim.base:.4f} ({gain}) on {claim.n_users:,} customers of the test weeks. Both were "
         f"chosen on the validation weeks, where they had {results.validation[choice]:.4f} and "
-        f"{results.validation[base]:.4f}. On the test weeks, {on_test['summary'][0]}"
+        f"{results.validation[base]:.4f}. Of the other methods, {rivals[0]} is best on the test "
+        f"weeks: {_mean(results, rivals[0]):.4f}, a difference of {_gap(results, rivals[0])} from "
+        f"the choice. Significantly better than the choice: {', '.join(better) or 'none'}."
     )
+
+
+def _gap(results: Results, method: str) -> str:
+    """Return the difference of a method from the choice, with its interval."""
+    if method == results.choice:
+        return ""
+    test = results.comparison.difference(TARGET, method).test
+    return f"{test.difference:+.4f} [{test.interval.low:+.4f}, {test.interval.high:+.4f}]"
 
 
 def report(results: Results) -> Report:
@@ -63,7 +74,7 @@ def report(results: Results) -> Report:
         means,
         {**claims, "title": f"May the {results.choice} replace {results.base}?"},
         _job(results),
-        _weights(results),
+        *_weights(results),
         *others,
         _audit(results),
     ]
@@ -110,9 +121,9 @@ def _job(results: Results) -> Section:
         ]
         for name, part in results.windows.items()
     ]
-    settings = {name: text for name, (text, _) in RECOMMENDERS.items()} | RANKERS
+    texts, valid = results.settings, results.validation
     methods = [
-        [name, settings[name], results.validation[name], _mean(results, name)]
+        [name, texts[name], valid[name], _mean(results, name), _gap(results, name)]
         for name in results.runs
     ]
     names = list(results.runs)
@@ -127,7 +138,7 @@ def _job(results: Results) -> Section:
                 "the share of the new products that was proposed",
             },
             {
-                "columns": ["method", "model or loss", "validation", "test"],
+                "columns": ["method", "model", "validation", "test", "test, minus the choice"],
                 "rows": methods,
                 "digits": 4,
                 "highlight": [(names.index(n), 2) for n in (results.base, results.choice)],
@@ -138,11 +149,12 @@ def _job(results: Results) -> Section:
     }
 
 
-def _weights(results: Results) -> Section:
-    """Return the weights of the features in the chosen ranker."""
-    weights: Mapping[str, float] = dict(
-        zip(FEATURES, results.rankers[results.choice].coef_.tolist(), strict=True)
-    )
+def _weights(results: Results) -> Iterator[Section]:
+    """Yield the weights of the features in the chosen ranker, unless it grows trees."""
+    ranker = results.rankers[results.choice]
+    if not isinstance(ranker, LinearScores):
+        return
+    weights: Mapping[str, float] = dict(zip(FEATURES, ranker.coef_.tolist(), strict=True))
     figure: Figure = {
         "kind": "interval_plot",
         "rows": [
@@ -157,7 +169,7 @@ def _weights(results: Results) -> Section:
         "does not mean that a feature is useless by itself.",
     }
     rows = [[name, meaning, weights[name]] for name, meaning in FEATURES.items()]
-    return {
+    yield {
         "title": "What the ranker learned",
         "figures": [figure],
         "tables": [{"columns": ["feature", "meaning", "weight"], "rows": rows, "digits": 2}],

@@ -1,8 +1,9 @@
 """The study: recommenders propose products, rankers reorder them, and a test decides.
 
 Three windows of eight weeks follow each other. In each, recommenders learn from all purchases
-before the window. The rankers learn in the first window which of the proposed products are bought.
-The second window chooses a recommender and a ranker. The third one is used once, to compare them.
+before the window. Rankers of several kinds learn in the first window which of the proposed products
+are bought. The second window chooses a recommender, and `podium.tuning.search` a ranker. The third
+one is used once, to compare all of them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import podium
-from podium import recommenders
+from podium import recommenders, tuning
 from podium.data import splits
 from podium.data.retail import OnlineRetail
 from podium.errors import ArgumentError
-from podium.rankers import LinearRanker
 from podium.types import PerRow, RowIndex
 
 K = 10
@@ -32,18 +32,24 @@ GUARDS = {f"recall@{K}": -0.005, f"coverage@{K}": -0.1}
 DAY = 1440  # minutes
 WINDOW_DAYS = 56  # full weeks, so that all windows have the same number of Sundays
 RECENT_DAYS = 28
-N_PROPOSED = 300  # products that each recommender proposes to each customer
+N_PROPOSED = 150  # products that each recommender proposes to each customer
 N_LISTED = 100  # products in the list of a run
 
 RECOMMENDERS = {
     "popularity": ("popularity", RECENT_DAYS),
-    "item similarity": ("item-knn(k=300)", None),
-    "EASE": ("ease(l2=500,precision=single)", None),
+    "recent": ("recent", np.inf),
+    "item similarity": ("item-knn(k=300)", np.inf),
+    "EASE": ("ease(l2=500,precision=single)", np.inf),
 }
-"""The model of each recommender, and the days of purchases that it learns from; None is all."""
+"""The model of each recommender, and the days of purchases that it learns from."""
 
-RANKERS = {"logistic regression": "logistic(per=group)", f"pAp@{K} ranker": "pap-logistic"}
-"""The loss of each ranker."""
+RANKERS = {
+    "logistic-regression": "logistic regression",
+    "linear(loss=pap-logistic": f"pAp@{K} ranker",
+    "linear(loss=robirank": "RoBiRank",
+    "lightgbm": "LightGBM",
+}
+"""The names of the rankers that a search tries, by the beginning of their text."""
 
 FEATURES = {
     **dict.fromkeys(RECOMMENDERS, "score of this recommender (square root)"),
@@ -113,20 +119,25 @@ class Results:
     ----------
     windows, candidates : dict of str
         The windows "train", "valid" and "test", and their candidates.
-    rankers : dict of str to LinearRanker
-        The trained rankers.
+    rankers : dict of str to ranker
+        The best ranker of each kind, trained on the first window.
+    settings : dict of str to str
+        The text of each recommender and ranker, such as "ease(l2=500)".
     validation : dict of str to float
         The mean of the target on the validation window, by method.
     base, choice : str
-        The best recommender and the best ranker on the validation window.
+        The best recommender on the validation window, and the simplest ranker to which no other is
+        better there by more than noise.
     past, truth, runs
-        The tables of the test window: past purchases, new purchases, and the lists by method.
+        The tables of the test window: past purchases, new purchases, and the lists by method, those
+        of the choice first.
     """
 
     shop: OnlineRetail
     windows: dict[str, Window]
     candidates: dict[str, Candidates]
-    rankers: dict[str, LinearRanker]
+    rankers: dict[str, Any]
+    settings: dict[str, str]
     validation: dict[str, float]
     base: str
     choice: str
@@ -148,22 +159,25 @@ def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
     for name, part in windows.items():
         step(f"recommending for the {name} window")
         candidates[name] = propose(shop, part)
-    rankers: dict[str, LinearRanker] = {}
-    for name, loss in RANKERS.items():
-        step(f"training the {name}")
-        rankers[name] = train(loss, candidates["train"])
+    step("training and choosing a ranker")
+    found = search(candidates["train"], candidates["valid"])
+    rankers = {name_of(text): ranker for text, ranker in found.rivals.items()}
+    settings = {name: text for name, (text, _) in RECOMMENDERS.items()}
+    settings |= {name_of(text): text for text in found.rivals}
 
-    step("choosing on the validation window")
+    step("choosing a recommender")
     runs = runs_of(shop, windows["valid"], candidates["valid"], rankers)
     truth = table(shop, windows["valid"].new)
     validation = {
         m: podium.measure(truth, run, TARGET, ties="worst").means[TARGET] for m, run in runs.items()
     }
-    base, choice = (max(names, key=validation.__getitem__) for names in (RECOMMENDERS, RANKERS))
+    base = max(RECOMMENDERS, key=validation.__getitem__)
+    choice = name_of(found.best.params["model"])
 
     step("comparing on the test window")
     test = windows["test"]
     runs = runs_of(shop, test, candidates["test"], rankers)
+    runs = {choice: runs[choice]} | runs
     past, truth = table(shop, first_of_pairs(shop, test.past)), table(shop, test.new)
     comparison = podium.compare(truth, runs, MEASURES, pairs="all", ties="worst", keep_lists=True)
     gate = podium.gate(
@@ -177,7 +191,7 @@ def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
     )
     audit = podium.audit(past, truth, runs, TARGET)
     return Results(
-        *(shop, windows, candidates, rankers, validation, base, choice),
+        *(shop, windows, candidates, rankers, settings, validation, base, choice),
         *(past, truth, runs, comparison, gate, audit),
     )
 
@@ -206,6 +220,12 @@ def window(shop: OnlineRetail, start: int, stop: int) -> Window:
     return Window(start, stop, past, during[is_new], np.unique(user[is_new]))
 
 
+def events(shop: OnlineRetail, rows: RowIndex) -> Table:
+    """Return purchases with their times in seconds, by the positions of customers and products."""
+    times = shop.epoch0 + 60 * shop.minute[rows]
+    return {"user": shop.user[rows], "item": shop.item[rows], "timestamp": times}
+
+
 def first_of_pairs(shop: OnlineRetail, rows: RowIndex) -> RowIndex:
     """Return the first purchase of each customer and product; a customer's rows are by time."""
     pairs = shop.user[rows] * shop.n_items + shop.item[rows]
@@ -226,8 +246,9 @@ def propose(shop: OnlineRetail, part: Window) -> Candidates:
     lists: dict[str, Table] = {}
     is_proposed = np.zeros((part.customers.size, shop.n_items), np.bool_)
     for name, (text, days) in RECOMMENDERS.items():
-        learned = bought if days is None else matrix(shop, last(shop, part, days))
-        models.append(recommenders.get(text).fit(learned, seen=bought))
+        model, rows = recommenders.parse(text), last(shop, part, days)
+        learned = events(shop, rows) if model.needs_times else matrix(shop, rows)
+        models.append(model.fit(learned, seen=None if model.needs_times else bought))
         items, scores = models[-1].recommend(part.customers, min(N_PROPOSED, shop.n_items))
         row, place = np.nonzero(items >= 0)
         is_proposed[row, items[row, place]] = True
@@ -236,7 +257,7 @@ def propose(shop: OnlineRetail, part: Window) -> Candidates:
     row, item = np.nonzero(is_proposed)
     user = part.customers[row]
     # Roots, because a few scores are far above the others.
-    scores = [np.sqrt(np.maximum(model.score_pairs(user, item), 0)) for model in models]
+    scores = [np.sqrt(np.fmax(model.score_pairs(user, item), 0)) for model in models]
     columns = np.column_stack([*scores, *(column[item] for column in of_products(shop, part))])
     is_bought = matrix(shop, part.new)[user, item].astype(np.float64)
     return Candidates(row, item, standardised(columns, row), is_bought, lists)
@@ -255,7 +276,7 @@ def standardised(columns: NDArray[np.float64], row: RowIndex) -> NDArray[np.floa
     return centred * np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-6)[row]
 
 
-def last(shop: OnlineRetail, part: Window, days: int) -> RowIndex:
+def last(shop: OnlineRetail, part: Window, days: float) -> RowIndex:
     """Return the positions of the purchases of the last days before the window."""
     return part.past[shop.minute[part.past] >= part.start - days * DAY]
 
@@ -273,17 +294,23 @@ def of_products(shop: OnlineRetail, part: Window) -> list[PerRow]:
     return [np.log1p(column) for column in (*counts, *ages)]
 
 
-def train(loss: str, candidates: Candidates) -> LinearRanker:
-    """Learn which of the proposed products a customer buys."""
-    ranker = LinearRanker(loss, l2=1e-4, max_iter=200)
-    return ranker.fit(candidates.features, candidates.bought, qid=candidates.row)
+def search(train: Candidates, valid: Candidates) -> tuning.Search:
+    """Learn which of the proposed products a customer buys, with rankers of several kinds."""
+    # The budget is far above the need, so that the choice does not depend on the machine.
+    rows, rows_valid = ((part.features, part.bought, part.row) for part in (train, valid))
+    return tuning.search("auto", *rows, eval_set=rows_valid, measure=TARGET, budget=1200)
+
+
+def name_of(text: str) -> str:
+    """Return the name of a ranker, given its text."""
+    return next(name for start, name in RANKERS.items() if text.startswith(start))
 
 
 def runs_of(
     shop: OnlineRetail,
     part: Window,
     candidates: Candidates,
-    rankers: Mapping[str, LinearRanker],
+    rankers: Mapping[str, Any],
 ) -> dict[str, Table]:
     """Return the runs of all methods: the lists of the recommenders, and those of the rankers."""
     runs = dict(candidates.lists)

@@ -48,6 +48,9 @@ class Margins:
     Margins are in score units. They are nan for groups without a positive or with too few
     negatives, see `defined`.
 
+    `str` counts the groups that have each margin at `delta`, and the groups for which it guarantees
+    a value of 0; see `guarantees`.
+
     At the same delta, strong implies moderate, moderate implies weak, and strong implies plain.
     According to the paper, plain implies weak. This is true if n_pos >= 2 beta - 1. In a group
     with n_pos <= k, weak equals strong, and plain is weaker than both.
@@ -73,6 +76,15 @@ class Margins:
     def defined(self) -> Mask:
         """The mask of groups with a positive and enough negatives: k, or one with clip."""
         return (self.n_pos > 0) & (self.n_neg >= (1 if self.clip else self.k))
+
+    def __str__(self) -> str:
+        lines = [f"{self.defined.sum()} of {self.defined.size} groups, delta = {self.delta:g}"]
+        lines.append("margin    groups  zero for certain, in how many groups")
+        for margin in MARGINS:
+            zeros = [(name, mask.sum()) for name, mask in self.guarantees(margin).items()]
+            text = ", ".join(f"{name} {n}" for name, n in zeros if n)
+            lines.append(f"{margin:<8}  {self.holds(margin).sum():>6}  {text or '-'}")
+        return "\n".join(lines)
 
     def holds(self, margin: Margin) -> Mask:
         """Return whether each group has this margin at `delta`; False if it is undefined.
@@ -226,8 +238,13 @@ def margins(
     >>> m = margins([100.0, -1.0, -1.0, 0.0, 0.0, 0.0], [1, 1, 1, 0, 0, 0], k=3)
     >>> m.weak.round(3), m.plain.round(3), m.moderate
     (array([-1.]), array([32.667]), array([-inf]))
-    >>> [name for name, is_zero in m.guarantees().items() if is_zero[0]]
-    ['pap-avg']
+    >>> print(m)
+    1 of 1 groups, delta = 1
+    margin    groups  zero for certain, in how many groups
+    weak           0  -
+    plain          1  pap-avg 1
+    moderate       0  -
+    strong         0  -
     """
     labels = None if qid is None else _check.array(qid, "qid")
     checked_scores = _check.scores(scores, labels)

@@ -59,7 +59,9 @@ class Loss(abc.ABC):
         Whether the gradient exists everywhere, so that L-BFGS and step lengths derived from the
         curvature are applicable.
     upper_bounds : str or None
-        The risk that is never above the value, such as "pap".
+        The metric of which 1 - metric is never above the value on labels 0 and 1, with ties in
+        the worst order: "pap" and "pauc" with the k of the loss, "auc" or "ndcg". None means that
+        no such bound is known.
     shift_invariant : bool
         Whether a shift of all scores of a group does not change the value, so that a model needs
         no intercept.
@@ -88,8 +90,9 @@ class Loss(abc.ABC):
         where the order of scores changes. The loss has a method `hold`, which fixes the weights.
     consistency : (str, str) or None
         Whether the scores with the least expected loss have the best top k, on probabilities that
-        meet the condition of xia2009, theorem 6, and the source. The first is "with k", "with
-        grades of the top k only" or "no"; None means not studied.
+        meet the condition of xia2009, theorem 6, and the source: a theorem, a counter-example, or
+        an enumeration. The first is "with k", "with grades of the top k only" or "no"; None means
+        unknown.
     """
 
     name: ClassVar[str]

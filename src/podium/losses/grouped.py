@@ -15,7 +15,7 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.types import Counts, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -95,6 +95,7 @@ class GroupLogistic(GroupLoss):
     constraints: ClassVar[_check.Constraints] = {"soft": _check.flag}
 
     name: ClassVar[str] = "group-logistic"
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
@@ -225,6 +226,7 @@ class PApLogistic(GroupLoss):
     constraints: ClassVar[_check.Constraints] = {"weight": partial(_check.number, low=0.0)}
 
     name: ClassVar[str] = "pap-logistic"
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True

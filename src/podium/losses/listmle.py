@@ -74,9 +74,10 @@ class ListMLE(DrawnLoss):
     have a larger weight. The loss is convex, smooth, unchanged by a shift of a group's scores, and
     accurate at any finite score. For example, a pair of rows in the correct order whose scores
     differ by 40 has the value log1p(exp(-40)). Groups with only one grade are left out. With
-    head="relevant", groups without a relevant row are left out too. The loss is no upper bound of a
-    metric of podium: it uses natural logarithms, so that a tied pair costs log 2, which is below 1.
-    A value beyond the range of float64 is inf.
+    head="relevant", groups without a relevant row are left out too. Without k and with labels 0 and
+    1, the value is never below 1 - NDCG. With k, it bounds no metric of podium: it uses natural
+    logarithms, so that a tied pair costs log 2, which is below 1. A value beyond the range of
+    float64 is inf.
 
     Cost: one exponential per row and order. `prepare` is linear in the rows if at most 64
     places of a list are used, and sorts the lists if more are used.
@@ -118,6 +119,11 @@ class ListMLE(DrawnLoss):
                 f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
                 f"{self.ties!r} ties. Leave n_orders out, or average the ties."
             )
+
+    @property
+    def upper_bounds(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The metric of the bound: ndcg, but only without k."""
+        return "ndcg" if self.k is None else None
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
         """Return a message on how many queries have irrelevant rows in a drawn order, or "".

@@ -148,11 +148,12 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     A group's value grows with the sum of its grades: groups with more relevant rows weigh more,
     and grades act as counts. The loss is convex, smooth, unchanged by a shift of a group's scores,
     and exact at any finite score. A value beyond the largest float is inf. A group of one grade is
-    left out. Cost: one exponential per row.
+    left out. With labels 0 and 1, the value is never below 1 - NDCG: -log softmax of a row is at
+    least the logarithm of its rank. Cost: one exponential per row.
 
     References
     ----------
-    jagerman2022 for the software; cao2007.
+    jagerman2022 for the software; cao2007; bruch2019 for the bound.
 
     Examples
     --------
@@ -166,6 +167,7 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     """
 
     name: ClassVar[str] = "softmax"
+    upper_bounds: ClassVar[str | None] = "ndcg"
     consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:

@@ -100,6 +100,7 @@ class PairwiseHinge(HingeLoss, PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-hinge"
+    upper_bounds: ClassVar[str | None] = "auc"
     consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
 
     def _hinges(self, scores: PerRow, unit: float, target: PairTarget, out: Out) -> None:

@@ -75,6 +75,10 @@ class PApLoss(GroupLoss):
     selected pair adds twice its weight to both of its rows. Rows that are not selected have a
     gradient of exactly 0 and a small positive curvature.
 
+    With k = 1 and one positive, all surrogates are the hinge of the positive and the best negative.
+    If no row is positive with a probability above 1/2, its expectation is least at equal scores
+    (tewari2007), so that it does not find the most probable row.
+
     Cost: O(n log k) per group, in practice one pass. The tight-struct surrogate adds a binary
     search per remaining positive. The surrogates over whole orderings and `PAUCHinge` sort the
     rows that they order.
@@ -87,6 +91,7 @@ class PApLoss(GroupLoss):
     constraints: ClassVar[_check.Constraints] = {"k": _check.cutoff}
     shift_invariant: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
+    consistency: ClassVar[tuple[str, str] | None] = ("no", "tewari2007")
     _least_curvature: ClassVar[float] = _FLOOR
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:

@@ -13,7 +13,7 @@ from podium import _check
 from podium.discounts import Gain
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
-from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Out, count_of, register
 from podium.losses.gains import GainTarget, gain_target
 from podium.types import PerRow
 
@@ -123,6 +123,8 @@ class RoBiRank(Robust):
     normalize: bool = True
 
     name: ClassVar[str] = "robirank"
+    upper_bounds: ClassVar[str | None] = "ndcg"
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     shift_invariant: ClassVar[bool] = True
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:

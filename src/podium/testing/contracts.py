@@ -57,8 +57,8 @@ class LossContract:
     The tests check the properties that the loss declares (`convex`, `smooth`, `bounds`,
     `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at scores at which its
     set of selected rows changes. These are equal scores, which the cases do not contain.
-    `upper_bounds` is the name of a risk in `podium.testing.loss_oracles.RISKS`, and requires that
-    the loss has a `k`. The derivatives of a loss that `reweights` are those of the target from its
+    `upper_bounds` is the name of a risk in `podium.testing.loss_oracles.RISKS`, and is tested on
+    labels 0 and 1. The derivatives of a loss that `reweights` are those of the target from its
     `hold`. A loss that declares `draws` orders rows of equal grade by keys from its
     `draw`. If a test needs the same order for different rows, it first makes the labels distinct.
     """
@@ -184,7 +184,8 @@ class LossContract:
         assert declared in RISKS, f"upper_bounds is {declared!r}, not one of {sorted(RISKS)}"
         risk = RISKS[declared]
         for case in self.cases():
-            tied = LossCase(case.relevance, case.qid, np.round(case.scores))
+            labels = loss.min_relevance * (case.relevance >= loss.min_relevance)
+            tied = LossCase(labels, case.qid, np.round(case.scores))
             values = self._values(tied)[0]
             for g, label in enumerate(case.groups.labels):
                 rows = case.qid == label

@@ -48,9 +48,19 @@ def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> flo
     return n_errors(positives, worst) / (len(positives) * len(worst))
 
 
-RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], int], float]] = {
+def ndcg_risk(positives: Sequence[Any], negatives: Sequence[Any]) -> float:
+    """Return 1 - NDCG of the whole list; a tied negative ranks above a positive."""
+    top = sorted(positives, reverse=True)
+    ranks = [place + sum(t >= s for t in negatives) for place, s in enumerate(top)]
+    dcg, ideal = (sum(1.0 / math.log2(rank + 2) for rank in r) for r in (ranks, range(len(top))))
+    return 1.0 - dcg / ideal
+
+
+RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], Any], float]] = {
     "pap": pap_risk,
     "pauc": pauc_risk,
+    "auc": lambda positives, negatives, _: pauc_risk(positives, negatives, len(negatives)),
+    "ndcg": lambda positives, negatives, _: ndcg_risk(positives, negatives),
 }
 """The risks that a loss may declare in `upper_bounds`, by name."""
 

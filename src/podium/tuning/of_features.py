@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.progress import silent
 from podium.rankers import REGISTRY
 from podium.rankers.scaling import folded, scaled
+from podium.rankers.validation import are_grades
 from podium.tuning.of_rows import OfRows, Rows
 from podium.tuning.portfolio import Candidate, Family, Portfolio
 from podium.tuning.results import Trial
 from podium.types import PerGroup
 
 _PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+_MILD = "l2=30,feature_share=0.5,learning_rate=0.1"
 
 FAMILIES = (
     Family(tuple(f"logistic-regression(C={C:g})" for C in (0.001, 0.01, 0.1, 1, 10)), 3),
     Family(tuple(f"linear(loss=pap-logistic,l2={l2:g})" for l2 in _PENALTIES), 1),
     Family(tuple(f"linear(loss=robirank,l2={l2:g})" for l2 in _PENALTIES), 1),
-    Family(tuple(f"lightgbm(loss=lambdarank,n_leaves={n})" for n in (7, 15, 31, 63)), 1),
+    Family(tuple(f"lightgbm(loss=lambdarank,n_leaves={n},{_MILD})" for n in (7, 15, 31, 63)), 0),
 )
 """The rankers that are tried, from the simplest to the most complicated."""
 
@@ -39,13 +41,17 @@ class OfFeatures(Portfolio):
         A function that returns the folds on which an estimator is fitted and measured.
     """
 
+    noise: ClassVar[float] = 1.0  # validation queries are often few
+
     rows: Rows
     task: Callable[[Any], OfRows]
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """The families of rankers."""
-        return FAMILIES
+        """The families of rankers; with grades, the loss that reads them comes first."""
+        if not (self.measure.graded and are_grades(self.rows.y)):
+            return FAMILIES
+        return tuple(sorted(FAMILIES, key=lambda family: "robirank" not in family.settings[0]))
 
     def cost(self, text: str) -> tuple[float, float]:
         """Return zeros, because the rows are in memory and fits stop early."""
@@ -69,6 +75,11 @@ class OfFeatures(Portfolio):
         iterations = tuple(length for length in lengths if length is not None)
         trial = Trial(0, {}, (), chosen.mean, 0.0, 0, 0.0, iterations=iterations)
         return folded(task.final(trial, models[0]))
+
+    def rivals(self) -> dict[str, Any]:
+        """Return the best ranker of each family, with coefficients of raw features."""
+        models = {best.text: best.models[best.text] for best in self.best}
+        return {text: folded(fitted[0]) for text, fitted in models.items() if len(fitted) == 1}
 
     @cached_property
     def _checked(self) -> OfRows:

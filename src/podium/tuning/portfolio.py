@@ -11,7 +11,7 @@ import abc
 import time
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,14 +71,12 @@ class Candidate:
         """The mean over the users."""
         return float(np.nanmean(self.values))
 
-    def is_better(self, other: Candidate) -> bool:
-        """Return whether the mean difference to another candidate exceeds its noise."""
+    def is_better(self, other: Candidate, n_errors: float = _NOISE) -> bool:
+        """Return whether the mean difference to another candidate exceeds n standard errors."""
         differences = self.values - other.values
         differences = differences[~np.isnan(differences)]
-        if differences.size < 2:
-            return False
-        noise = _NOISE * differences.std(ddof=1) / np.sqrt(differences.size)
-        return bool(differences.mean() > noise)
+        root = np.sqrt(differences.size)
+        return root > 1 and bool(differences.mean() > n_errors * differences.std(ddof=1) / root)
 
 
 @dataclass(eq=False)
@@ -96,6 +94,9 @@ class Portfolio(abc.ABC):
     best : list of Candidate
         The best candidate of each family so far, in the order of the families.
     """
+
+    noise: ClassVar[float] = _NOISE
+    """The standard errors by which a model must be better than a simpler one."""
 
     measure: Measure
     budget: float
@@ -150,6 +151,10 @@ class Portfolio(abc.ABC):
         """Return whether a text has these values of parameters."""
         raise NotImplementedError
 
+    def rivals(self) -> dict[str, Any]:
+        """Return the best model of each family by its text, if it is to be kept."""
+        return {}
+
     def combined(self, chosen: Candidate) -> Candidate:
         """Return the choice itself, or a better combination of models."""
         return chosen
@@ -181,8 +186,7 @@ class Portfolio(abc.ABC):
         if not self.best:
             reasons = "; ".join(f"{t.params['model']}: {t.error}" for t in self.trials)
             raise ArgumentError(f"No model could be fitted. {reasons}")
-        leader = max(self.best, key=lambda candidate: candidate.mean)
-        return next(c for c in self.best if c is leader or not leader.is_better(c))
+        return next(c for c in self.best if not any(o.is_better(c, self.noise) for o in self.best))
 
     def record(
         self, text: str, start: float, candidate: Candidate | None = None, error: str = ""
@@ -268,7 +272,7 @@ class Portfolio(abc.ABC):
 
     def _found(self, chosen: Candidate, model: Any) -> Search:
         best = next(trial for trial in self.trials if trial.params["model"] == chosen.text)
-        return Search(str(self.measure), tuple(self.trials), best, model)
+        return Search(str(self.measure), tuple(self.trials), best, model, self.rivals())
 
 
 def _mean(candidate: Candidate) -> float:

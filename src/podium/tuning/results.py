@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,12 +73,16 @@ class Search(Result):
     estimator : estimator or None
         The estimator fitted with `best.params`; None after an interrupt, or with refit=False if
         there are several folds or it is a recommender.
+    rivals : dict of str to estimator
+        With "auto" and an eval_set, the best ranker of each kind by its text, also the chosen one,
+        fitted to the training rows, with coefficients of raw features. Otherwise empty.
     """
 
     measure: str
     trials: tuple[Trial, ...]
     best: Trial
     estimator: Any = field(default=None, repr=False)
+    rivals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     @property
     def best_params(self) -> Params:
