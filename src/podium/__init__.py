@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         sampled,
         tuning,
     )
-    from podium.decide import Audit, Explanation, Gate, audit, explain, gate
-    from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
+    from podium.decide import Audit, Explanation, Gate, audit, compare, explain, gate
+    from podium.evaluation import Comparison, Evaluation, evaluate, measure
     from podium.groups import Groups
     from podium.protocol import Protocol
     from podium.rankers import LinearRanker
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "decide": ("Audit", "Explanation", "Gate", "audit", "explain", "gate"),
-    "evaluation": ("Comparison", "Evaluation", "compare", "evaluate", "measure"),
+    "decide": ("Audit", "Explanation", "Gate", "audit", "compare", "explain", "gate"),
+    "evaluation": ("Comparison", "Evaluation", "evaluate", "measure"),
     "groups": ("Groups",),
     "protocol": ("Protocol",),
     "rankers": ("LinearRanker",),

@@ -23,12 +23,12 @@ READERS = {
     ),
     **dict.fromkeys(("score_above", "n_items", "ties_seed"), "data/lists.py"),
     "undefined": "evaluation/evaluation.py",
-    "by": "decide/gate.py decide/rules.py evaluation/from_runs.py evaluation/several_runs.py "
+    "by": "decide/gate.py decide/rules.py decide/several_runs.py evaluation/from_runs.py "
     "evaluation/users.py",
     "weight": "decide/rules.py evaluation/users.py",
     "cluster": "decide/gate.py evaluation/users.py",
     "level": "decide/claiming.py evaluation/evaluation.py",
-    "interval": "evaluation/evaluation.py evaluation/several_runs.py",
+    "interval": "decide/several_runs.py evaluation/evaluation.py",
     "bootstrap_seed": "evaluation/comparison.py evaluation/evaluation.py",
     "n_permutations": "evaluation/comparison.py",
     **dict.fromkeys(("margin", "guards", "at_least", "sequential", "horizon"), "decide/rules.py"),

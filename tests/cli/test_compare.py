@@ -79,15 +79,6 @@ def test_a_star_is_the_name_of_the_split(compared: Compare, splits: list[str]) -
     assert sorted(set(each["split"])) == splits
 
 
-def test_seeds_share_a_truth(compared: Compare, splits: list[str]) -> None:
-    found = compared("truth.csv", "a.csv", "*/b.csv", "-m", "recall@2")
-    assert (found["runs"], found["splits"]) == (["a", "b"], len(splits))
-    [test] = found["measures"]["recall@2"]["differences"]
-    assert test["n_groups"] == 3 * 4
-    assert test["equal"] == 2 + 2 + 4
-    assert test["randomisation_p_value"] is None
-
-
 def test_unjudged_items_give_a_range_and_the_labels_that_settle_it(
     compared: Compare, podium: Callable[..., Any]
 ) -> None:

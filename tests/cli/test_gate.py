@@ -74,6 +74,19 @@ def test_json_is_that_of_the_library(podium: Run) -> None:
     assert json.loads(done.out) == expected.as_json()
 
 
+def test_a_leak_in_the_training_part_is_no_pass(podium: Run) -> None:
+    passed = podium("gate", *PASS, "--format", "json")
+    assert [f["check"] for f in json.loads(passed.out)["findings"]] == ["training-unchecked"]
+    leaked = (*PASS, "--train", "truth.csv")
+    for fail_on, status in (("inferior", 0), ("cannot-tell", 3)):
+        done = podium("gate", *leaked, "--fail-on", fail_on, "--format", "json")
+        assert (done.status, json.loads(done.out)["decision"]) == (status, "cannot tell")
+        _, cases = junit(podium("gate", *leaked, "--fail-on", fail_on, "--format", "junit").out)
+        tag = "skipped" if fail_on == "inferior" else "failure"
+        assert ("train-test-overlap", [tag]) in cases
+    assert "train-test-overlap" in podium("gate", *leaked, "--format", "markdown").out
+
+
 def junit(text: str) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
     suite = ET.fromstring(text)
     assert suite.tag == "testsuite"

@@ -16,10 +16,6 @@ Run = Callable[..., Any]
 
 GATE = ("gate", "truth.csv", "a.csv", "b.csv", "-mrr", "--margin=2")
 BOUNDS = ("--unjudged", "bounds")
-SENTENCE = (
-    "Judging the 24 unjudged items could reverse the order: the difference in rr lies between "
-    "-0.1250 and +0.3750. 1 label would settle it, if the item turns out not relevant."
-)
 
 
 def test_json_has_its_schema_and_the_range_of_each_claim(
@@ -27,7 +23,7 @@ def test_json_has_its_schema_and_the_range_of_each_claim(
 ) -> None:
     guards = ("--guard", "recall@2:-2", "--guard", "coverage@2:-2", "--catalogue", "past.csv")
     result = json_of("gate.json", *GATE, *BOUNDS, *guards, "--by", "engagement")
-    assert result["unjudged"] == {"n_items": 24, "n_labels": 1, "sentence": SENTENCE}
+    assert (result["unjudged"]["n_items"], result["unjudged"]["n_labels"]) == (24, 1)
     has_no_range = [claim["measure"] for claim in result["claims"] if claim["unjudged"] is None]
     assert has_no_range == ["coverage@2"]
 

@@ -22,8 +22,8 @@ FACTORIZE = (
 READ = {  # the files of a folder --spill-dir have names of their own
     "split": {"events"},
     "measure": {"truth", "run", "users", "catalogue", "items", "spill_dir"},
-    "compare": {"truth", "runs", "users", "catalogue", "items", "spill_dir"},
-    "gate": {"truth", "base", "candidate", "users", "catalogue", "items", "spill_dir"},
+    "compare": {"truth", "runs", "train", "users", "catalogue", "items", "spill_dir"},
+    "gate": {"truth", "base", "candidate", "train", "users", "catalogue", "items", "spill_dir"},
     "audit": {"train", "test", "runs"},
     "protocol": {"truth", "run"},
     "explain": {"truth", "run", "other_truth", "other_run"},

@@ -150,7 +150,7 @@ def test_page_escapes_every_text() -> None:
 
 def test_comparison_claims_only_what_a_test_shows() -> None:
     compared = result("comparison")
-    shown, not_shown = compared.to_report()["summary"]
+    shown, not_shown, *_ = compared.to_report()["summary"]
     test = compared.difference("ndcg@5", "best").test
     assert test.interval[0] > 0
     assert "It is significantly better than a" in shown

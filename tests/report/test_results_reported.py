@@ -71,7 +71,7 @@ RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
     ),
     "nothing to audit": (
         lambda: podium.audit(TRUTH, {"user": [1], "item": [3]}, {}),
-        "1 error, 0 warnings, 1 note.",
+        "1 error, 1 warning, 1 note.",
     ),
     "equal samples": (
         lambda: sampled.compare(dict.fromkeys("ab", SAMPLE), "rr", estimator="bv"),

@@ -24,7 +24,7 @@ START = 800  # the moment of the split; times are 0 to 999
 class Case:
     """The tables of an evaluation, and the options of its audit."""
 
-    train: Columns
+    train: Any
     test: Columns
     runs: Mapping[str, Columns]
     options: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -85,6 +85,16 @@ def joined(*tables: Columns) -> Columns:
 
 def with_run(case: Case, run: Columns) -> Case:
     return replace(case, runs={"model": run})
+
+
+def random_run(case: Case, seed: int) -> Columns:
+    """Return lists in random order."""
+    scores = np.random.default_rng(seed).normal(size=(N_USERS, N_ITEMS))
+    return lists(case.train, np.unique(case.test["user"]), scores)
+
+
+def key(table: Columns) -> Ids:
+    return table["user"] * 100_000 + table["item"]
 
 
 def copied(table: Columns) -> Columns:
@@ -428,6 +438,168 @@ def planted_sample_few_candidates(sample: Case) -> Planted:
         free = [item for item in allowed if (user, item) not in taken]
         run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
     return Planted(with_run(sample, run), "negatives-few-items", ids_of(order[::2], "item"))
+
+
+def planted_everything_retrieved(case: Case) -> Planted:
+    """Lists that begin with 20 candidates, all positives among them, and a cutoff of 50."""
+    users, items = np.unique(case.test["user"]), np.unique(case.test["item"])
+    scores = np.random.default_rng(4).normal(size=(users.size, items.size))
+    run = {"user": np.repeat(users, items.size), "item": np.tile(items, users.size)}
+    damaged = with_run(case, {**run, "score": scores.ravel()})
+    options = {"protocol": "recall@90"}
+    return Planted(replace(damaged, options=options), "any-order", (), count=users.size)
+
+
+def planted_hits_by_everybody(case: Case) -> Planted:
+    run = case.runs["model"]
+    best = rows(case.test, np.unique(case.test["user"], return_index=True)[1])
+    first = {"user": best["user"], "item": best["item"], "score": best["user"] * 0 + 1e6}
+    is_other = ~np.isin(key(run), key(first))
+    damaged = with_run(case, joined(rows(run, is_other), first))
+    n = best["user"].size
+    return Planted(replace(damaged, options={"protocol": "hit_rate@10"}), "one-value", (), count=n)
+
+
+def planted_constant_scores(case: Case) -> Planted:
+    run = {**case.runs["model"], "score": case.runs["model"]["user"] * 1.0}
+    effect = case.value(run=run, ties="best"), case.value(run=run)
+    ids = ids_of(np.unique(case.test["user"]))
+    return Planted(with_run(case, run), "constant-scores", ids, effect)
+
+
+def planted_scores_without_users(case: Case) -> Planted:
+    appeal = np.random.default_rng(5).normal(size=10_000)
+    run = {**case.runs["model"], "score": appeal[case.runs["model"]["item"]]}
+    n, ids = run["user"].size, ids_of(run["item"], "item")
+    return Planted(with_run(case, run), "same-scores", ids, severity="warning", count=n)
+
+
+def planted_four_queries(case: Case) -> Planted:
+    users = np.unique(case.test["user"])[:4]
+    damaged = replace(case, test=rows(case.test, np.isin(case.test["user"], users)))
+    return Planted(damaged, "few-users", (), severity="warning", count=4)
+
+
+def planted_distances_of_few(case: Case) -> Planted:
+    """Distances of ten queries, best first in the file, with too few for a test."""
+    damaged = planted_reversal(case).case
+    users = np.unique(case.test["user"])[:10]
+    damaged = replace(damaged, test=rows(case.test, np.isin(case.test["user"], users)))
+    return Planted(damaged, "reversed-scores", (), count=10)
+
+
+def planted_chunks(case: Case) -> Planted:
+    place = np.char.mod("#%d", np.arange(case.runs["model"]["user"].size) % 3)
+    test = {**case.test, "item": np.char.mod("doc%d", case.test["item"])}
+    train = {**case.train, "item": np.char.mod("doc%d", case.train["item"])}
+    items = np.char.mod("doc%d", case.runs["model"]["item"])
+    run = {**case.runs["model"], "item": np.char.add(items, place)}
+    n, ids = run["user"].size, ids_of(run["item"], "item")
+    damaged = replace(case, train=train, test=test, runs={"model": run})
+    return Planted(damaged, "chunks", ids, (0.0, case.value()), count=n)
+
+
+def planted_chunks_of_one_document(case: Case) -> Planted:
+    """Let each list have both halves of some documents, which the truth judges apart."""
+    run = case.runs["model"]
+    halves = [
+        {**table, "item": np.char.add(np.char.mod("doc%d", table["item"]), half)}
+        for table, half in ((run, "#0"), (run, "#1"))
+    ]
+    halves[1]["score"] = halves[1]["score"] - 0.01
+    first = {
+        name: np.char.add(np.char.mod("doc%d", c), "#0") if name == "item" else c
+        for name, c in case.test.items()
+    }
+    damaged = replace(case, train=None, test=first, runs={"model": joined(*halves)})
+    n = run["user"].size
+    ids = ids_of(joined(*halves)["item"], "item")
+    return Planted(damaged, "chunks", ids, severity="warning", count=n)
+
+
+def planted_pool_of_the_old_run(case: Case) -> Planted:
+    """Judge the first ten items of an old run, and audit a new one that has others."""
+    old, new = (random_run(case, seed) for seed in (1, 2))
+    judged = rows(old, np.arange(old["user"].size) % N_LISTED < 10)
+    grade = (np.arange(judged["user"].size) % 4 == 0) * 1.0
+    test = {"user": judged["user"], "item": judged["item"], "relevance": grade}
+    damaged = replace(case, train=None, test=test, runs={"old": old, "model": new})
+    return Planted(damaged, "unjudged-items", None, severity="warning")
+
+
+def planted_truth_from_a_run(case: Case) -> Planted:
+    old, new = (random_run(case, seed) for seed in (1, 2))
+    clicked = rows(old, np.arange(old["user"].size) % 7 == 0)
+    test = without(clicked, "score")
+    damaged = replace(case, train=None, test=test, runs={"old": old, "model": new})
+    n = clicked["user"].size
+    return Planted(damaged, "truth-from-run", (), severity="warning", count=n)
+
+
+def planted_run_from_the_truth(case: Case) -> Planted:
+    run = case.runs["model"]
+    known = {**without(case.test, "timestamp"), "score": case.test["user"] * 0 + 1e6}
+    damaged = with_run(case, joined(rows(run, ~np.isin(key(run), key(known))), known))
+    return Planted(damaged, "perfect-lists", ids_of(np.unique(case.test["user"])))
+
+
+def planted_queries_twice(case: Case) -> Planted:
+    users = np.unique(case.test["user"])[:30]
+
+    def twice(table: Columns) -> Columns:
+        again = rows(table, np.isin(table["user"], users))
+        return joined(table, {**again, "user": again["user"] + 2000})
+
+    run = twice(case.runs["model"])
+    damaged = replace(case, train=twice(case.train), test=twice(case.test), runs={"model": run})
+    effect = case.value(damaged.test, run), case.value()
+    return Planted(damaged, "repeated-queries", ids_of(users + 2000), effect, "warning")
+
+
+def planted_equal_runs(case: Case) -> Planted:
+    run = case.runs["model"]
+    runs = {"other": {**run, "score": run["score"] * 2}, "model": run}
+    n = np.unique(case.test["user"]).size
+    return Planted(replace(case, runs=runs), "no-difference", (), severity="warning", count=n)
+
+
+def planted_recent_taste(case: Case) -> Planted:
+    """Let everybody want new items, which a model of all events ranks by their long past."""
+    day = 86_400
+    test_users = np.unique(case.test["user"])
+    new = np.arange(3000, 3010)
+    late = {"user": np.repeat(np.arange(100), 10), "item": np.tile(new, 100)}
+    late["timestamp"] = np.full(1000, START - 1) * day
+    train = {**case.train, "timestamp": case.train["timestamp"] * day}
+    test = {"user": test_users, "item": new[test_users % 10]}
+    test["timestamp"] = np.full(test_users.size, 1000) * day
+    damaged = replace(case, train=joined(train, late), test=test)
+    is_open = test["user"] >= 100  # the others have all new items
+    damaged = replace(damaged, test=rows(test, is_open))
+    n = int(is_open.sum())
+    return Planted(damaged, "below-popularity", (), severity="warning", count=n)
+
+
+def planted_own_items(case: Case) -> Planted:
+    """Let users take items again, which the lists of new items leave out."""
+    again = rows(case.train, slice(0, None, 4))
+    test = {**again, "timestamp": again["timestamp"] + START}
+    damaged = replace(case, test=test)
+    n = np.unique(test["user"]).size
+    return Planted(damaged, "below-popularity", (), severity="warning", count=n)
+
+
+def planted_sample_targets_first(sample: Case) -> Planted:
+    run = {**sample.runs["model"], "score": np.round(sample.runs["model"]["score"] / 2)}
+    n = np.unique(sample.test["user"]).size
+    return Planted(with_run(sample, run), "file-order", (), severity="warning", count=n)
+
+
+def planted_sample_recall(sample: Case) -> Planted:
+    options = {**sample.options, "protocol": "recall@10"}
+    n = np.unique(sample.test["user"]).size
+    damaged = replace(sample, options=options)
+    return Planted(damaged, "single-positives", (), severity="note", count=n)
 
 
 PLANTED: list[Callable[[Case], Planted]] = [

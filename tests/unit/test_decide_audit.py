@@ -23,8 +23,10 @@ from tests.unit.audit_cases import (
     clean,
     earliest,
     joined,
+    key,
     n_users_of,
     planted_future_of_user,
+    planted_overlap,
     planted_repeated_train,
     planted_reversal,
     planted_short_lists,
@@ -41,12 +43,16 @@ from podium.data.columns import ITEM, TRUTH, USER
 from podium.data.some_users import of_some_users
 from podium.data.tables import open_table
 from podium.decide import Audit, Effect, Finding, audit
-from podium.decide.audit.finding import weigh
+from podium.decide.finding import is_small
 from podium.errors import ArgumentError, DataError
+from podium.recommenders import EASE
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "audit.json").read_text())
 )
+
+
+assert len(PLANTED) >= 35
 
 
 def found(result: Audit, check: str) -> Finding:
@@ -67,6 +73,44 @@ def test_a_clean_evaluation_has_no_error_and_no_warning(seed: int) -> None:
     )
 
 
+@pytest.mark.parametrize("measure", ["ndcg@10", "recall@100", "hit_rate@1", "rr"])
+def test_a_sound_search_has_no_error_and_no_warning(measure: str) -> None:
+    """Lists of 100 of 2000 documents with 1 to 3 positives, and all candidates, with grades."""
+    rng = np.random.default_rng(0)
+    relevance = 1.0 * (rng.random((200, 2000)).argsort(axis=1) < 1 + np.arange(200)[:, None] % 3)
+    truth = {"user": np.nonzero(relevance)[0], "item": np.nonzero(relevance)[1]}
+    runs: dict[str, Columns] = {}
+    for name, gain in (("sparse", 2.0), ("dense", 2.5)):
+        scores = gain * relevance + rng.normal(size=relevance.shape)
+        best = np.argsort(-scores, axis=1)[:, :100]
+        score = np.take_along_axis(scores, best, axis=1).ravel()
+        runs[name] = {"user": np.repeat(range(200), 100), "item": best.ravel(), "score": score}
+    grades = rng.integers(0, 3, size=6000) * 1.0
+    judged = {"user": np.arange(6000) // 30, "item": np.arange(6000)}
+    scored = {n: {**judged, "score": grades + 2 * rng.normal(size=6000)} for n in "ab"}
+    graded = {**judged, "relevance": grades}
+    audits = [audit(None, truth, runs, measure)]
+    audits += [audit(None, graded, scored, m) for m in ("ndcg@10", "rr") if m == measure]
+    for result in audits:
+        assert [f.check for f in result.findings if f.severity != "note"] == []
+
+
+def test_a_model_of_online_retail_loses_to_recent_items_and_has_no_other_fault() -> None:
+    shop = data.load_onlineretail()
+    names = {"user": shop.user, "item": shop.item, "timestamp": shop.minute}
+    events = pl.DataFrame(names).filter(pl.Series(shop.quantity > 0), pl.col("item") % 6 == 0)
+    split = data.splits.by_time(events["timestamp"], test=0.2)
+    train, test = (events[rows].unique(["user", "item"]) for rows in (split.train, split.test))
+    test = test.join(train, on=["user", "item"], how="anti")
+    test = test.join(train, on="user", how="semi").join(train, on="item", how="semi")
+    model, users = EASE().fit(train), test["user"].unique().to_numpy()
+    item, score = (column.ravel() for column in model.recommend(users, k=20))
+    run = {"user": np.repeat(users, 20), "item": item, "score": score}
+    result = audit(train, test, {"ease": run})
+    (only,) = [f for f in result.findings if f.severity != "note"]
+    assert (only.check, "of the last" in only.text) == ("below-popularity", True)
+
+
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_counted_and_priced(plant: Callable[[Case], Planted]) -> None:
     planted = plant(sampled() if "sample" in plant.__name__ else clean())
@@ -79,6 +123,24 @@ def test_a_planted_fault_is_found_counted_and_priced(plant: Callable[[Case], Pla
     if planted.effect is not None:
         (effect,) = [e for e in finding.effects if e.run in ("model", "a popularity list")][:1]
         assert (effect.with_fault, effect.without_fault) == pytest.approx(planted.effect)
+
+
+def test_the_difference_of_two_runs_has_intervals_with_a_fault_and_without_it() -> None:
+    case = planted_overlap(clean()).case
+    run = case.runs["model"]
+    noise = np.random.default_rng(0).normal(size=run["score"].size)
+    runs = {"base": {**run, "score": run["score"] + 5 * noise}, "model": run}
+    finding = found(replace(case, runs=runs).audit(), "train-test-overlap")
+    (effect,) = [e for e in finding.effects if e.baseline]
+    assert (str(effect), effect.without_fault != effect.with_fault) == ("model - base", True)
+    clean_test = rows(case.test, ~np.isin(key(case.test), key(case.train)))
+    for truth, mean, interval in (
+        (case.test, effect.with_fault, effect.interval),
+        (clean_test, effect.without_fault, effect.interval_without),
+    ):
+        compared = podium.compare(truth, runs, "ndcg@10", missing="zero")
+        test = compared.difference("ndcg@10", "model").test
+        assert (mean, *interval) == pytest.approx((test.difference, *test.interval))
 
 
 def test_what_is_no_error_is_a_note() -> None:
@@ -101,7 +163,7 @@ def test_what_is_no_error_is_a_note() -> None:
         assert finding.examples == (finding.examples if examples is None else examples)
     one = {"user": [1], "item": [11]}
     result = audit({"user": [1], "item": [10]}, one, {"a": {**one, "score": [1.0]}})
-    assert found(result, "few-users").severity == "note"
+    assert found(result, "few-users").severity == "warning"
     assert "nan" not in str(result)
     for seed in range(4):
         assert {f.severity for f in sampled(seed).audit().findings} <= {"note"}
@@ -181,13 +243,17 @@ def test_of_a_loss_a_lower_value_is_better() -> None:
     assert found(reverse, "reversed-scores").severity == "error"
 
 
-def test_a_rare_fault_without_effect_is_a_note() -> None:
-    def of(change: float, count: int) -> str:
-        return weigh("error", count, 10_000, [Effect("model", "rr", 0.5 + change, 0.5, 0.1)])
+def test_a_rare_fault_without_effect_is_small() -> None:
+    def of(change: float, count: int) -> bool:
+        return is_small(count, 10_000, [Effect("model", "rr", 0.5 + change, 0.5, 0.1)])
 
-    assert of(0.0, 9) == of(0.009, 9) == of(-0.009, 9) == "note"
-    assert of(0.02, 9) == of(0.0, 11) == of(np.nan, 9) == "error"
-    assert weigh("error", 9, 10_000, []) == "error"
+    assert of(0.0, 9)
+    assert of(0.009, 9)
+    assert of(-0.009, 9)
+    assert not (of(0.02, 9))
+    assert not (of(0.0, 11))
+    assert not (of(np.nan, 9))
+    assert not (is_small(9, 10_000, []))
 
 
 IDS = (["1", "2", "3", "a"], ["01", "1", "1.0", "i1"], ["1", "2", "9", "i2", "x"])

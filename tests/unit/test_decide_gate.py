@@ -78,12 +78,6 @@ def test_decision_follows_from_the_verdicts(
     assert json.loads(json.dumps(result.as_json(), allow_nan=False))["decision"] == expected
 
 
-def test_limit_of_no_loss_is_not_negative_zero() -> None:
-    claims = gate(TRUTH, BASE, CANDIDATE, guards={"rr": -0.0}).claims
-    assert [math.copysign(1, claim.limit) for claim in claims] == [1, 1]
-    assert "limit 0)" in claims[0].sentence()
-
-
 @pytest.mark.parametrize("is_text", [*itertools.product([False, True], repeat=3)])
 def test_ids_of_tables_may_be_numbers_or_text(is_text: tuple[bool, ...]) -> None:
     """As text, user 10 is before user 9; the order of users must follow the labels."""
@@ -411,13 +405,3 @@ def test_measures_of_the_items_shown_have_no_range() -> None:
     options: dict[str, Any] = {"guards": {"coverage@1": -1.0}, "catalogue": PAST}
     result = gate(PARTLY_JUDGED, FIRST, SECOND, "rr", unjudged="bounds", **options)
     assert [claim.unjudged is None for claim in result.claims] == [False, True]
-
-
-def test_runs_without_unjudged_items_or_users_have_a_text() -> None:
-    judged = lists([0, 1], [0], [0])
-    assert "no unjudged items" in str(gate(PARTLY_JUDGED, judged, judged, "rr", unjudged="bounds"))
-    irrelevant = {**PARTLY_JUDGED, "relevance": [0, 0, 0, 0]}
-    with pytest.warns(PodiumWarning):
-        result = gate(irrelevant, FIRST, SECOND, "rr", unjudged="bounds")
-    assert "No user has a value of rr" in str(result)
-    assert result.as_json()["claims"][0]["unjudged"]["low"] is None

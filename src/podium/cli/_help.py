@@ -16,7 +16,7 @@ SHOWN = {
     "unjudged like format report per-user",
     "protocol": "measure by min-relevance low-grades ties undefined missing unjudged like level "
     "interval seed set protocol column",
-    "gate": "measure margin guard at-least by users protocol sequential state min-relevance "
+    "gate": "measure margin guard at-least train by users protocol state min-relevance "
     "unjudged like fail-on out report",
     "train": "out model loss k min-relevance l2 set valid split eval-metric tune budget seed "
     "features resume",

@@ -14,6 +14,7 @@ from podium.cli._protocol import Columns, Given
 from podium.cli._reports import ReportFile
 from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
+from podium.errors import ArgumentError
 
 FORMATS = ("table", "json", "markdown")
 FAIL_ON = ("error", "warning", "never")
@@ -29,9 +30,11 @@ class AuditColumns(Columns):
 
 def audit(
     *,
-    train: Annotated[Path, typer.Argument()],
-    test: Annotated[Path, typer.Argument()],
+    train: Annotated[Path | None, typer.Argument()] = None,
+    test: Annotated[Path | None, typer.Argument()] = None,
     runs: Annotated[list[Path] | None, typer.Argument()] = None,
+    no_train: Annotated[bool, typer.Option("--no-train")] = False,
+    published: str | None = None,
     measure: Annotated[str | None, Sets("measures"), MEASURE] = None,
     candidates: str | None = None,
     negatives: Annotated[int | None, Sets("n_negatives")] = None,
@@ -58,6 +61,10 @@ def audit(
         Test part, a table of relevant items: user, item, relevance, and timestamp if there is one.
     runs : RUN…
         Runs, tables of ranked items: user, item, and score or rank.
+    no_train
+        There is no training part, as in search: podium audit --no-train TRUTH RUN…
+    published : N,HITS,BASELINE
+        Instead of tables, the numbers of a published result: n=500,hits=41,baseline=35.
     measure : MEASURE
         Measure on which the effects of faults are shown. Default: ndcg@10.
     candidates : HOW
@@ -78,19 +85,27 @@ def audit(
     from podium.cli import _render
     from podium.report.audit import AuditRenderer
 
-    names = run_names(runs or [])
+    part, truth, lists = train, test, runs or []
+    if no_train:
+        part, truth, lists = None, train, [*filter(None, (test,)), *lists]
+    elif published is None and test is None:
+        raise ArgumentError(
+            "TRAIN and TEST are missing. Pass both, or use --no-train TRUTH RUN… without TRAIN."
+        )
+    names = run_names(lists)
     protocol = given.in_force(columns, ["ndcg@10"], measures=measure and [measure])
     result = decide.audit(
-        train,
-        test,
-        dict(zip(names, runs or [], strict=True)),
+        part,
+        truth,
+        dict(zip(names, lists, strict=True)),
         protocol,
         candidates=candidates,
         n_negatives=negatives,
         timestamp=columns.name_of("timestamp"),
         memory=memory,
+        published=published,
     )
-    _reports.write(result, report, (train, test, *(runs or [])))
+    _reports.write(result, report, [*filter(None, (train, test, *(runs or [])))])
     shown = AuditRenderer(result)
     _render.write_result(shown, format, out or [], markdown=shown.to_markdown)
     given.say(protocol)

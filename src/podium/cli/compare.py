@@ -24,6 +24,7 @@ def compare(
     *,
     truth: Annotated[Path, typer.Argument()],
     runs: Annotated[list[Path], typer.Argument()],
+    train: Path | None = None,
     users: Path | None = None,
     catalogue: Path | None = None,
     items: Path | None = None,
@@ -47,6 +48,9 @@ def compare(
     runs : RUN_A RUN_B…
         Two or more runs, tables of ranked items: user, item, and score or rank. The first run is
         the baseline. A quoted path with *, such as 'split*/als.csv', is one run per split or seed.
+    train : FILE
+        Training part, to find leaks and to measure lists of popular, of recent and of the user's
+        own items, which is done too if podium split --by time wrote TRUTH.
     pairs : PAIRS
         Pairs of runs to compare: first (each run with the first one) or all. With all, letters show
         which runs do not differ significantly.
@@ -58,7 +62,7 @@ def compare(
     large.check()
     from podium import data
     from podium.cli import _render
-    from podium.evaluation import compare as compare_runs
+    from podium.decide import compare as compare_runs
     from podium.evaluation.comparison import PAIRS
     from podium.evaluation.evaluation import per_user_columns
     from podium.results import renderer_of
@@ -86,6 +90,7 @@ def compare(
             truths,
             dict(zip(names, tables, strict=True)),
             protocol,
+            train=train,
             users=users,
             catalogue=catalogue,
             items=categories,
@@ -94,7 +99,7 @@ def compare(
             splits=splits,
             storage=storage,
         )
-    read += filter(None, (users, catalogue, items))
+    read += filter(None, (users, catalogue, items, train))
     _reports.write(comparison, page, read, titles=titles, seed=protocol.bootstrap_seed)
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:

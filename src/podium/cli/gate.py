@@ -63,6 +63,7 @@ def gate(
     margin: float | None = None,
     guard: Annotated[list[str] | None, Sets("guards")] = None,
     at_least: list[str] | None = None,
+    train: Path | None = None,
     users: Path | None = None,
     by: list[str] | None = None,
     cluster: str | None = None,
@@ -95,6 +96,10 @@ def gate(
         Another measure, and the difference that it must stay above, such as recall@50:-0.005 (stay
         below, if lower values are better). coverage, gini, novelty and popularity require
         --catalogue, diversity requires --items. May be repeated.
+    train : FILE
+        Training part. The gate checks it as podium audit does, and passes no candidate if there is
+        an error. It also measures lists of popular, of recent and of the user's own items, which it
+        does too if podium split --by time wrote TRUTH.
     users : FILE
         Table of users with the columns for --by, --cluster, --weight.
     labels : FILE
@@ -142,10 +147,11 @@ def gate(
             state=looks.state,
             names=(names[0], names[1]),
             storage=storage,
+            train=train,
         )
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
-    read = (truth, base, candidate, users, catalogue, items)
+    read = (truth, base, candidate, users, catalogue, items, train)
     _reports.write(result, report, read, seed=protocol.bootstrap_seed)
     shown = GateRenderer(result)
     junit = partial(shown.to_junit, fail_on=fail_on)

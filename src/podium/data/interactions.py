@@ -105,7 +105,7 @@ class Interactions:
             return None
         codes = np.unique(pair_codes(self.user, self.item), return_inverse=True)[1].reshape(-1)
         ages = np.full(int(codes.max()) + 1, np.inf)
-        np.minimum.at(ages, codes, _days_to_last(self.timestamp))
+        np.minimum.at(ages, codes, days_to_last(self.timestamp))
         return ages
 
     def by_time(self, share: float) -> tuple[Interactions, Interactions]:
@@ -387,7 +387,8 @@ def _read(table: Source, roles: Sequence[Role]) -> Interactions:
     return Interactions(users, items, values, timestamp, table.name, value_name, whole)
 
 
-def _days_to_last(times: NDArray[Any]) -> NDArray[np.float64]:
+def days_to_last(times: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the days from each time to the last one; see `Interactions.ages`."""
     spans = times.max() - times
     if times.dtype.kind == "M":
         return spans.astype("timedelta64[s]").astype(np.float64) / _DAY

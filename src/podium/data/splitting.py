@@ -279,13 +279,31 @@ def split_events(
 
 def task_of(part: str | Path) -> str | None:
     """Return the task, one of `PAIRS`, of the split that has written a file; None without one."""
+    task = _record_of(part).get("task")
+    return task if task in PAIRS else None
+
+
+def earlier_parts(part: str | Path) -> pl.DataFrame | None:
+    """Return the events of the parts before a part, if a split by time has written its file."""
+    record, path = _record_of(part), Path(part)
+    earlier = {"valid": ["train"], "test": ["train", "valid"]}.get(path.stem, [])
+    if not earlier or record.get("options", {}).get("by") != "time":
+        return None
+    files = [path.with_stem(name) for name in earlier if name in record["parts"]]
+    POLARS.enter()
+    frames = [pl.read_parquet(file) for file in files if file.is_file()]
+    names = [name for name in ("user", "item", "timestamp") if all(name in f for f in frames)]
+    return pl.concat([frame.select(names) for frame in frames]) if frames else None
+
+
+def _record_of(part: str | Path) -> dict[str, Any]:
+    """Return the record of the split that has written a file; empty without one."""
     path = Path(part)
     try:
         record = json.loads((path.parent / RECORD).read_text(encoding="utf-8"))
-        is_part = path.suffix == ".parquet" and path.stem in record["parts"]
-        return record["task"] if is_part and record["task"] in PAIRS else None
+        return record if path.suffix == ".parquet" and path.stem in record["parts"] else {}
     except (OSError, ValueError, LookupError, TypeError):  # there is none, or it is another file
-        return None
+        return {}
 
 
 def _parts(

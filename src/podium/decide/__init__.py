@@ -1,11 +1,13 @@
 """Decisions on rankings: replacing a model, faults of evaluations, and differences of numbers."""
 
 from podium.decide.audit.audit import audit
-from podium.decide.audit.finding import Audit, Effect, Finding
+from podium.decide.audit.finding import Audit
 from podium.decide.claims import Claim
 from podium.decide.explain.explanation import Explanation, explain
 from podium.decide.gate import gate
 from podium.decide.result import Gate
+from podium.decide.several_runs import compare
+from podium.evaluation.finding import Effect, Finding
 
 __all__ = [
     "Audit",
@@ -15,6 +17,7 @@ __all__ = [
     "Finding",
     "Gate",
     "audit",
+    "compare",
     "explain",
     "gate",
 ]

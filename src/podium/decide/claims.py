@@ -106,19 +106,30 @@ class Claim:
 
         It assumes that the true difference is the observed one, and it ignores a horizon. None if
         the verdict is known, if the observed difference is the limit or outside the interval, if
-        the interval is infinite, or if more than 10 ** 12 users would be needed.
+        the interval is infinite, if no user's values differ, or if more than 10 ** 12 users would
+        be needed.
         """
         low, high = self._gains
         gain = self._oriented(self.difference)
         gap = gain - self._oriented(self.limit)
         is_open = self.verdict == "cannot tell" and low <= gain <= high  # False with nan, too
-        if not is_open or abs(gap) < _ROUNDING or not math.isfinite(low + high + self.std_error):
+        if (
+            not is_open
+            or self.has_no_spread
+            or abs(gap) < _ROUNDING
+            or not math.isfinite(low + high + self.std_error)
+        ):
             return None
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
         ratio = (half_width + _POWER_QUANTILE * self.std_error) / abs(gap)
         n_needed = self.n_users * ratio * ratio
         return math.ceil(n_needed) if n_needed <= _MOST_USERS else None
+
+    @property
+    def has_no_spread(self) -> bool:
+        """Whether each user has the same value in both runs."""
+        return self.role != "floor" and self.difference == 0 and self.std_error == 0
 
     @property
     def place(self) -> str:
@@ -187,6 +198,8 @@ class Claim:
                 " The intervals of two looks contradict each other, so later users probably differ "
                 "from earlier ones."
             )
+        if self.has_no_spread:
+            return " Each user has the same value in both runs."
         if self.users_needed is None:
             return ""
         return (

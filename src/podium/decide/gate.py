@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,6 +11,13 @@ import numpy as np
 
 from podium._arrays import check_target
 from podium.decide.claiming import claims
+from podium.decide.facts import (
+    of_pairs,
+    of_runs,
+    of_segments,
+    of_training,
+)
+from podium.decide.finding import finding
 from podium.decide.pairs import Pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
@@ -40,6 +48,7 @@ def gate(
     state: str | os.PathLike[str] | None = None,
     names: tuple[str, str] = ("base", "candidate"),
     storage: Storage | None = None,
+    train: Any = None,
     **fields: Unpack[ProtocolFields],
 ) -> Gate:
     """Decide whether a candidate may replace the base, by paired intervals over users.
@@ -73,6 +82,11 @@ def gate(
         The names of base and candidate in texts.
     storage : Storage, optional
         The limits of memory and disk, and the executor, for tables that are measured in parts.
+    train : path, frame or mapping of columns, optional
+        The training rows. The gate then makes the checks of `podium.audit` first, and does not pass
+        if there is an error. It also states the values of lists without a model that were not
+        compared: popular, recent, and the user's own items. By default, it states only these, if
+        the truth is a file of a split by time that `podium split` wrote.
     margin : float
         The largest acceptable loss, >= 0, in units of the measure; 0 by default.
     guards : mapping of str to float, or texts such as "recall@50:-0.005"
@@ -176,7 +190,8 @@ def gate(
     (tables,) = open_tables(stated, [(truth, runs)], users, catalogue, items, reads_clusters=True)
     if has_bounds:
         refuse_large(tables, storage, "unjudged='bounds' of two runs")
-    if not is_large(tables, storage):
+    memory = None if is_large(tables, storage) else storage.memory
+    if memory is not None:
         tables = tables.in_memory()
     # Claims have the bounds of differences. Those of single runs are not used.
     measured = stated.replace(unjudged="negative") if has_bounds else stated
@@ -203,8 +218,15 @@ def gate(
     ties = None
     if not is_equal:
         ties = ties_of(result, pairs, pairs.with_relevant_first(*both), all_claims)
+    found = {names[0]: base_run, names[1]: evaluations["candidate"]}
+    findings = [] if is_equal else [*of_pairs(names, result.pairs, rules.measures)]
+    findings += [*of_segments(result.pairs), *of_runs(found, tables, storage)]
+    named = dict(zip(names, (base, candidate), strict=True))
+    findings += of_training(train, truth, named, found, memory)
     made = all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties
-    decided = Gate(*made, given.as_json())
+    decided = Gate(*made, given.as_json(), tuple(findings))
+    if train is None and decided.passed:
+        decided = replace(decided, findings=(*findings, finding("training-unchecked", 0)))
     if state is not None:
         result.write(state)
     return decided

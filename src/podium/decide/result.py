@@ -9,6 +9,7 @@ from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.ties import Decision, Ties, decision_of
 from podium.decide.unjudged import Unjudged
+from podium.evaluation.finding import Finding
 from podium.results import Result
 from podium.types import Labels
 
@@ -39,6 +40,9 @@ class Gate(Result):
         the order of equal scores has no effect that can be seen.
     protocol : dict
         The stated fields of the protocol, with the rules of the gate as the table "gate".
+    findings : tuple of Finding
+        Errors of an audit of the training rows, lists without a model that were not compared, and
+        what the measures can't separate.
     """
 
     claims: tuple[Claim, ...]
@@ -50,6 +54,7 @@ class Gate(Result):
     origin: Origin = NO_FRAMES
     ties: Ties | None = None
     protocol: dict[str, Any] = field(default_factory=dict[str, Any])
+    findings: tuple[Finding, ...] = ()
 
     _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
 
@@ -74,12 +79,20 @@ class Gate(Result):
 
         "fail" if the primary measure, a guard, a floor or a segment is inferior; "pass" if the
         primary measure, all guards and all floors hold, and no segment is inferior; otherwise
-        "cannot tell". It is
-        "cannot tell" too if the order of equal scores decides, and nobody chose it.
+        "cannot tell". It is "cannot tell" too if the order of equal scores decides, and nobody
+        chose it, or if an audit of the training rows has an error.
         """
+        decision = decision_of(self.claims)
+        if self.errors and decision != "fail":
+            return "cannot tell"
         if self.ties is not None and self.ties.decide:
             return "cannot tell"
-        return decision_of(self.claims)
+        return decision
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The errors of the evaluation, with which no candidate passes."""
+        return [finding for finding in self.findings if finding.severity == "error"]
 
     @property
     def reasons(self) -> list[str]:
@@ -87,6 +100,8 @@ class Gate(Result):
         decision = self.decision
         if decision == "pass":
             return []
+        if self.errors and decision != "fail":
+            return [f"{finding.check}: {finding.text}" for finding in self.errors]
         if self.ties is not None and self.ties.decide:
             return list(self.ties.reasons(self.base, self.candidate))
         verdict = "inferior" if decision == "fail" else decision
@@ -116,6 +131,7 @@ class Gate(Result):
             "look": self.look,
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
             "ties": None if self.ties is None else self.ties.as_json(**runs),
+            "findings": [finding.as_json() for finding in self.findings],
             "conventions": dict(self.conventions),
             "protocol": dict(self.protocol),
         }

@@ -13,7 +13,6 @@ from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import measure
 from podium.evaluation.of_part import measure_part
 from podium.evaluation.segments import Segment
-from podium.evaluation.several_runs import compare
 from podium.evaluation.unjudged import (
     DifferenceBounds,
     UnjudgedRange,
@@ -33,7 +32,6 @@ __all__ = [
     "Evaluation",
     "Segment",
     "UnjudgedRange",
-    "compare",
     "compare_evaluations",
     "difference_bounds",
     "divide",

@@ -106,7 +106,8 @@ def _concatenate(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:
     """Return all arrays of an evaluation, by the attribute, the measure and the end of bounds."""
-    names = ("labels", "n_pos", "n_pos_of_truth", "cluster", "weight", "users", "splits")
+    names = ("labels", "n_pos", "n_pos_of_truth", "n_listed", "n_rejected")
+    names += ("cluster", "weight", "users", "splits")
     plain = {(name,): vars(evaluation)[name] for name in names}
     measured = {
         (kind, name): column

@@ -16,6 +16,7 @@ from podium.errors import ArgumentError, arg
 from podium.evaluation import stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, user_frame
+from podium.evaluation.finding import Finding
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -95,11 +96,15 @@ class Comparison(Result):
         The differences of all pairs, by measure, for all groups and then for each segment.
     pairs : {"first", "all"}
         The pairs: each run with the first one, or all pairs.
+    findings : tuple of Finding
+        What the measures can't separate, short lists, and lists without a model that were not
+        compared.
     """
 
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
+    findings: tuple[Finding, ...] = ()
 
     _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
@@ -188,6 +193,7 @@ class Comparison(Result):
             "splits": 1 if first.splits is None else int(np.unique(first.splits).size),
             "measures": self._measures(None),
             "segments": [s.as_json(self._measures(s)) for s in first.segments],
+            "findings": [finding.as_json() for finding in self.findings],
             "conventions": first.conventions,
             "protocol": first.protocol.as_json(),
         }

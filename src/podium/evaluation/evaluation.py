@@ -54,6 +54,9 @@ class Evaluation(Result):
         The number of positives of each group in the truth, which is the same for all runs. It
         differs from `n_pos` with unretrieved="drop", and divides the groups in segments. None means
         `n_pos`.
+    n_listed, n_rejected : int64, (n_groups,), or None
+        The number of items of each list, -1 for a list that has all items of its group; and of the
+        items that the truth judges with relevance 0.
     cluster, weight : str and float64, (n_groups,), optional
         The cluster and the weight of each user, which only `podium.gate` reads.
     users, splits : (n_groups,), optional
@@ -82,6 +85,8 @@ class Evaluation(Result):
     )
     best: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     n_pos_of_truth: Counts | None = None
+    n_listed: Counts | None = None
+    n_rejected: Counts | None = None
     cluster: Labels | None = None
     weight: PerGroup | None = None
     users: Labels | None = None

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+import numpy as np
+
 from podium._fields import FIELDS
 from podium.errors import ArgumentError, arg
 from podium.evaluation._hints import Relevances, warn_of_values
@@ -134,4 +136,6 @@ def evaluate_ranking(
         best=best_values(ranking, measures, values) if open_ties else {},
         weights={name: w for name, w in weights.items() if w is not None},
         n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
+        n_listed=np.where(ranking.whole, -1, ranking.groups.sizes),
+        n_rejected=None if ranking.n_judged is None else ranking.n_judged - ranking.n_relevant,
     )

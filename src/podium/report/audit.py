@@ -11,7 +11,7 @@ from podium.decide.audit.context import PER_USER
 from podium.decide.audit.pricing import POPULARITY
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Section, Table
-from podium.report.cells import number
+from podium.report.cells import change, changes, number
 from podium.report.figures import intervals, value_row
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
@@ -124,7 +124,7 @@ def _values(result: Mapping[str, Any]) -> Figure:
 def _effects(result: Mapping[str, Any]) -> Figure | None:
     """Return how much each finding changes the measure; None if no change is known."""
     rows = [
-        value_row(f"{finding['check']} ({effect['run']})", effect["with"] - effect["without"])
+        value_row(f"{finding['check']} ({_lists(effect)})", effect["with"] - effect["without"])
         for finding in result["findings"]
         for effect in finding["effects"]
         if None not in (effect["with"], effect["without"])
@@ -158,15 +158,39 @@ def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
     """Yield what is wrong, what it does to the measure, examples, and the remedy."""
     yield finding["text"]
     for effect in finding["effects"]:
-        error = effect["std_error"]
-        of_error = "" if error is None else f" (standard error {number(error)})"
-        yield (
-            f"{measure} of {effect['run']}: {number(effect['with'])} with the fault, "
-            f"{number(effect['without'])} without{of_error}."
-        )
+        if effect["baseline"]:
+            with_fault, without = (_change(effect, n) for n in ("", "_without"))
+            text = f"{with_fault} with the fault, {without} without."
+        else:
+            error = effect["std_error"]
+            of_error = "" if error is None else f" (standard error {number(error)})"
+            text = f"{number(effect['with'])} with the fault, {number(effect['without'])} without"
+            text += f"{of_error}."
+        yield f"{measure} of {_lists(effect)}: {text}"
     if finding["examples"]:
         yield f"For example, {'; '.join(finding['examples'])}."
     yield f"Remedy: {finding['remedy']}"
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """Return a line for each finding of a gate or comparison, without those among its reasons."""
+    reasons = " ".join(result.get("reasons", ()))
+    return [
+        f"{finding['severity'].capitalize()}: {finding['text']} {finding['remedy']}"
+        for finding in result["findings"]
+        if finding["text"] not in reasons
+    ]
+
+
+def _lists(effect: Mapping[str, Any]) -> str:
+    """Return the name of lists, or of the difference of two runs."""
+    return " - ".join(filter(None, (effect["run"], effect["baseline"])))
+
+
+def _change(effect: Mapping[str, Any], which: str) -> str:
+    """Return a mean difference with its interval."""
+    value, ends = effect["without" if which else "with"], effect[f"interval{which}"]
+    return f"{change(value)} {changes(ends)}"
 
 
 def title(finding: Mapping[str, Any]) -> str:
@@ -183,6 +207,7 @@ def _run(finding: Mapping[str, Any]) -> str:
 
 def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the effect with the largest difference: of runs, or of the popularity list."""
+    effects = [effect for effect in effects if not effect["baseline"]]
     known = [effect for effect in effects if None not in (effect["with"], effect["without"])]
     known = [effect for effect in known if not effect["run"].startswith(POPULARITY)] or known
     if known:

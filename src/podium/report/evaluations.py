@@ -14,6 +14,7 @@ from podium.metrics import parse
 from podium.report import details, headlines, measured
 from podium.report import measured_figures as pictures
 from podium.report._types import Figure, Lists, Report, Section, Table
+from podium.report.audit import remarks
 from podium.report.cells import dashes, number
 from podium.report.conventions import conventions_line
 from podium.report.headlines import best_first
@@ -111,9 +112,9 @@ class ComparisonRenderer(Renderer[Comparison]):
             measured.wins_table(result),
         )
         notes = " ".join(measured.tests_notes(result))
-        text = Text((f"{notes}\n{conventions_line(result['conventions'])}",))
+        last = (*remarks(result), f"{notes}\n{conventions_line(result['conventions'])}")
         legend = (measured.BOLD, *measured.undefined_note(result, [*measured.means(result)]))
-        return View((Tables(tables), text), legend)
+        return View((Tables(tables), Text(last)), legend)
 
     def table(self) -> Table:
         """Return one row per segment, measure, run and test.
@@ -168,7 +169,7 @@ class ComparisonRenderer(Renderer[Comparison]):
         return {
             "title": f"{len(result['runs'])} runs{against}",
             "status": "good" if best and best.is_proven else "open",
-            "summary": headlines.of_comparison(result),
+            "summary": headlines.of_comparison(result) + remarks(result),
             "sections": [
                 _run_means(result, empty),
                 *(_differences(result, name) for name in measures),

@@ -7,10 +7,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from podium._numbers import MINUS
-from podium._text import printable
+from podium._text import counted, printable
 from podium.decide import Gate
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Section, Table
+from podium.report.audit import remarks
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
 from podium.report.figures import differences
@@ -42,7 +43,7 @@ class GateRenderer(Renderer[Gate]):
     def parts(self) -> View:
         """Return the decision, the claims and the conventions."""
         result = self.json
-        lines = (headline(result), *result["reasons"], *notes(result))
+        lines = (headline(result), *result["reasons"], *remarks(result), *notes(result))
         last = (*interval_notes(result), conventions_line(result["conventions"]))
         return View((Text(lines), Tables((gate_table(result),)), Text(last)))
 
@@ -74,15 +75,17 @@ class GateRenderer(Renderer[Gate]):
             "tables": [pages.complete(gate_table(result))],
             "notes": [*notes(result), *interval_notes(result)],
         }
-        title, status = f"{result['candidate']} instead of {result['base']}?", result["decision"]
-        summary = [headline(result), *result["reasons"]]
+        title = f"{result['candidate']} instead of {result['base']}?"
+        status = "cannot tell" if _is_beaten(result) else result["decision"]
+        summary = [headline(result), *result["reasons"], *remarks(result)]
         return pages.of_section(result, title, _STATUS[status], summary, claims)
 
     def to_markdown(self) -> str:
         """Return the decision, the reasons and the table in GitHub's Markdown."""
         result = self.json
         reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
-        parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
+        parts = [f"### {printable(headline(result))}", reasons.rstrip("\n")]
+        parts += [printable(remark) for remark in remarks(result)] + notes(result)
         parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -113,13 +116,16 @@ class GateRenderer(Renderer[Gate]):
                 output.append(result["unjudged"]["sentence"])
             if output:
                 _add(case, "system-out").text = "\n".join(map(printable, output))
+        open_cases = [("audit", f["check"], f["text"], "error") for f in errors(result)]
         if depends_on_ties(result):
-            case = _case(suite, "podium.gate.ties", "equal scores")
             text = " ".join(result["reasons"])
+            open_cases.append(("ties", "equal scores", text, "cannot tell"))
+        for kind, name, text, severity in open_cases:
+            case = _case(suite, f"podium.gate.{kind}", name)
             if fail_on == "inferior":
                 _add(case, "skipped", message=text)
             else:
-                _add(case, "failure", message=text, type="cannot tell")
+                _add(case, "failure", message=text, type=severity)
         found = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
         suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in found.items()}
         ET.indent(suite)
@@ -130,6 +136,9 @@ def headline(result: Mapping[str, Any]) -> str:
     """Return the decision in one line."""
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
+    checks = [finding["check"] for finding in errors(result)]
+    if checks and result["decision"] == "cannot tell":
+        return f"{start}: the evaluation has {counted(len(checks), 'errors')}: {', '.join(checks)}."
     if depends_on_ties(result):
         return f"{start}: the decision depends on the order of equal scores."
     if verdict == "cannot tell":
@@ -138,12 +147,26 @@ def headline(result: Mapping[str, Any]) -> str:
         text = f"the runs are equal: {candidate} has the same lists as {base}"
     else:
         text = f"{candidate} is {verdict} to {base} in {measure}"
+    if _is_beaten(result):
+        text += ", but a list without a model is better than both"
     reason = {"fail": "inferior"}.get(result["decision"], result["decision"])
     if reason not in ("pass", verdict):
         others = [claim for claim in result["claims"][1:] if claim["verdict"] == reason]
         faults = [_fault(c) for c in others if reason == "inferior" or c["role"] != "segment"]
         text += f", but {', '.join(faults)}"
     return f"{start}: {text}."
+
+
+def _is_beaten(result: Mapping[str, Any]) -> bool:
+    """Return whether the candidate passes, although a list without a model is better."""
+    better = ("not-compared", "warning")
+    found = [(finding["check"], finding["severity"]) for finding in result["findings"]]
+    return result["decision"] == "pass" and better in found
+
+
+def errors(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the errors of the evaluation."""
+    return [finding for finding in result["findings"] if finding["severity"] == "error"]
 
 
 def depends_on_ties(result: Mapping[str, Any]) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.decide.audit.finding import Effect
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Floats, Ints, Part, present
 from podium.errors import PodiumError, PodiumWarning
+from podium.evaluation.finding import Effect
 from podium.types import Mask
 
 
@@ -32,11 +32,13 @@ class Candidates:
 def lists_of(price: Pricing, name: str) -> Candidates:
     """Return the lists of the users with positives."""
     tables = price.tables
-    run = tables.list_of(name)
-    run = run.rows(present(tables.positives.user, tables.n_users)[run.user])
+    run, is_positive = tables.tested(name), price.is_positive(name)
+    keep = present(tables.positives.user, tables.n_users)[run.user]
+    if not keep.all():
+        run, is_positive = run.rows(keep), is_positive[keep]
     sizes = np.bincount(run.user, minlength=tables.n_users)
     users = np.flatnonzero(sizes)
-    return Candidates(run, price.is_positive_row(run), users, sizes[users])
+    return Candidates(run, is_positive, users, sizes[users])
 
 
 def catalogue_size(price: Pricing) -> int:

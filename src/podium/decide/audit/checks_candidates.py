@@ -14,9 +14,10 @@ from podium.decide.audit.candidates import (
     lists_of,
     popularity_rank,
 )
-from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Floats, Ints, present
+from podium.decide.finding import Facts, finding
+from podium.evaluation.finding import Finding
 
 _LEAST_USERS = 20  # with fewer users, all positives may be in short lists by chance
 _OF_ONE_LENGTH = 0.9  # share of lists of one length; some lists lose repeated draws
@@ -35,19 +36,9 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
         return None
     length, n_items = int(np.bincount(lists.sizes).argmax()), catalogue_size(price)
     effects = effect_of_sampling(price, name, lists) if _looks_uniform(price, lists) else ()
-    return Finding(
-        check="sampled-lists",
-        severity="note" if price.request.is_sampled else "error",
-        text=f"Run {name} lists {length} of {n_items:,} items for almost every user, and "
-        f"almost all relevant items. The lists are probably samples. Their {price.request.measure} "
-        "is not that of a ranking of all items, and can order models differently.",
-        remedy=f"Rank all items. If that is impossible, add a column target to RUN, and estimate "
-        f"the value among all items with podium estimate RUN --items {n_items}.",
-        count=lists.users.size,
-        total=lists.users.size,
-        noun="lists",
-        effects=effects,
-    )
+    facts: Facts = {"length": length, "n_items": n_items, "measure": price.request.measure}
+    kind = "stated" if price.request.is_sampled else ""
+    return finding("sampled-lists", lists.users.size, (), effects, kind=kind, run=name, **facts)
 
 
 def seen_negatives(price: Pricing, name: str) -> Finding | None:
@@ -59,19 +50,9 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
     if not is_seen.any():
         return None
     effects = price.of_run(name, lists.rows.rows(~is_seen))
-    return Finding(
-        check="negatives-seen",
-        severity="error",
-        text=f"TRAIN has {int(is_seen.sum()):,} of the {lists.negatives.n_rows:,} negatives of run "
-        f"{name} as items of the same user. Models often rank these items above the targets, so "
-        "that the ranks of the targets are too low.",
-        remedy="Draw negatives without seen items: podium.sampled.draw_candidates(..., "
-        "exclude=train), or podium estimate --seen TRAIN --drop-seen.",
-        count=int(is_seen.sum()),
-        total=lists.negatives.n_rows,
-        examples=tables.pair_examples(lists.rows.rows(is_seen)),
-        effects=effects,
-    )
+    of = int(is_seen.sum()), lists.negatives.n_rows
+    examples = tables.pair_examples(lists.rows.rows(is_seen))
+    return finding("negatives-seen", of, examples, effects, run=name)
 
 
 def uneven_negatives(price: Pricing, name: str) -> Finding | None:
@@ -86,23 +67,12 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
     mean, expected = float(rank[negatives.item].mean()), expected_rank(price, lists, rank)
     if not _is_uneven(mean - expected, rank, negatives.n_rows):
         return None
-    more = "more" if mean > expected else "less"
     count = int((rank[negatives.item] > expected).sum())
-    return Finding(
-        check="negatives-popular" if mean > expected else "negatives-unpopular",
-        severity="error",
-        text=f"The negatives of run {name} are {more} popular than uniform draws: on average, "
-        f"they are more popular than {100 * mean:.0f} % of the items, and uniform draws would be "
-        f"more popular than {100 * expected:.0f} %. Ranks among them can't be converted to ranks "
-        "among all items.",
-        remedy="Draw negatives with equal probabilities: podium.sampled.draw_candidates without "
-        "popularity.",
-        count=count,
-        total=negatives.n_rows,
-        noun="negatives above the expected popularity",
-        examples=tables.item_examples(_most_drawn(negatives.item)),
-        effects=effect_of_popularity(price, name, lists),
-    )
+    check = "negatives-popular" if mean > expected else "negatives-unpopular"
+    examples = tables.item_examples(_most_drawn(negatives.item))
+    facts: Facts = {"mean": mean, "expected": expected, "run": name}
+    effects = effect_of_popularity(price, name, lists)
+    return finding(check, (count, negatives.n_rows), examples, effects, **facts)
 
 
 def number_of_negatives(price: Pricing, name: str) -> Finding | None:
@@ -119,20 +89,10 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
     count, total = int(is_other.sum()), lists.users.size
     base = price.base[name]
     is_user = np.isin(price.tables.test_users, lists.users[is_other])
-    return Finding(
-        check="number-of-negatives",
-        severity="error",
-        text=f"In {count:,} of its {total:,} lists, run {name} does not have {n_drawn:,} "
-        f"negatives: the numbers range from {int(n_listed.min()):,} to {int(n_listed.max()):,}. "
-        "Targets among fewer items have better ranks.",
-        remedy=f"Draw {n_drawn:,} distinct negatives for each user, or pass the true number with "
-        "--negatives.",
-        count=count,
-        total=total,
-        noun="lists",
-        examples=price.tables.user_examples(lists.users[is_other]),
-        effects=(price.effect(name, base, np.where(is_user, np.nan, base)),),
-    )
+    examples = price.tables.user_examples(lists.users[is_other])
+    facts: Facts = {"n_drawn": n_drawn, "least": n_listed.min(), "most": n_listed.max()}
+    effects = price.effects({name: (base, np.where(is_user, np.nan, base))})
+    return finding("number-of-negatives", (count, total), examples, effects, run=name, **facts)
 
 
 def unlisted_targets(price: Pricing, name: str) -> Finding | None:
@@ -146,17 +106,9 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     lost = tables.positives.rows(~listed)
     listed_truth = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
     base = price.base[name]
-    return Finding(
-        check="targets-not-listed",
-        severity="error",
-        text=f"Run {name} lacks {lost.n_rows:,} of the {listed.size:,} positives in its lists of "
-        "candidates. They count as missed, although the model could not rank them.",
-        remedy="Add each target to its list of candidates.",
-        count=lost.n_rows,
-        total=listed.size,
-        examples=tables.pair_examples(lost),
-        effects=(price.effect(name, base, price.values(listed_truth, tables.list_of(name))),),
-    )
+    of, examples = (lost.n_rows, listed.size), tables.pair_examples(lost)
+    effects = price.effects({name: (base, price.values(listed_truth, tables.list_of(name)))})
+    return finding("targets-not-listed", of, examples, effects, run=name)
 
 
 def few_candidates(price: Pricing, name: str) -> Finding | None:
@@ -174,18 +126,9 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
     if n_items - n_drawn <= n_never + _SURE * np.sqrt(n_never + 1):
         return None
     never = np.flatnonzero(tables.in_train[1] & ~is_negative)
-    return Finding(
-        check="negatives-few-items",
-        severity="error",
-        text=f"The negatives of run {name} are only {n_drawn:,} of {n_items:,} items, and uniform "
-        f"draws would give about {n_items - n_never:.0f}. The same items were drawn for many "
-        "users, or a part of the catalogue was left out.",
-        remedy="Draw negatives anew for each user, from all items: podium.sampled.draw_candidates.",
-        count=n_items - n_drawn,
-        total=n_items,
-        noun="items that were never drawn",
-        examples=tables.item_examples(never),
-    )
+    of, examples = (n_items - n_drawn, n_items), tables.item_examples(never)
+    facts: Facts = {"n_drawn": n_drawn, "expected": n_items - n_never}
+    return finding("negatives-few-items", of, examples, run=name, **facts)
 
 
 def _is_uneven(difference: float, rank: Floats, n_negatives: int) -> bool:

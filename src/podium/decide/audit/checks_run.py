@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._text import counted
 from podium.data.ids import distinct
 from podium.decide.audit.checks_test import apart
-from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import present
+from podium.decide.audit.tables import Ints, present
+from podium.decide.finding import Facts, finding
+from podium.evaluation.finding import Finding
 
 
 def missing_users(price: Pricing, name: str) -> Finding | None:
@@ -24,24 +24,10 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
     is_lost = ~is_present[
         tables.test_users
     ]  # also users without positives, if the measure counts them
-    effects = (price.effect(name, np.where(is_lost, np.nan, base), base),)
-    none = lost.size == users.size
-    return Finding(
-        check="missing-users",
-        severity="error" if none else weigh("warning", lost.size, users.size, effects),
-        text=f"Run {name} lacks {lost.size:,} of the {users.size:,} users of TEST with positives. "
-        + (
-            "It has none of them. Check the user ids."
-            if none
-            else "A mean over the users of the run leaves out the missing ones."
-        ),
-        remedy="podium measure TEST RUN --missing zero counts them as 0.",
-        count=lost.size,
-        total=users.size,
-        noun="users",
-        examples=tables.user_examples(lost),
-        effects=effects,
-    )
+    effects = price.effects({name: (np.where(is_lost, np.nan, base), base)})
+    of, kind = (lost.size, users.size), "all" if lost.size == users.size else ""
+    examples = tables.user_examples(lost)
+    return finding("missing-users", of, examples, effects, kind=kind, run=name)
 
 
 def extra_users(price: Pricing, name: str) -> Finding | None:
@@ -51,17 +37,8 @@ def extra_users(price: Pricing, name: str) -> Finding | None:
     extra = users[~np.isin(users, tables.test_users)]
     if not extra.size:
         return None
-    return Finding(
-        check="extra-users",
-        severity="note",
-        text=f"Run {name} lists items for {counted(extra.size, 'users')} outside TEST. The measure "
-        "ignores these lists.",
-        remedy="None, if TEST has only some of the users on purpose.",
-        count=extra.size,
-        total=users.size,
-        noun="users",
-        examples=tables.user_examples(extra),
-    )
+    of = extra.size, users.size
+    return finding("extra-users", of, tables.user_examples(extra), run=name)
 
 
 def repeated_items(price: Pricing, name: str) -> Finding | None:
@@ -72,19 +49,9 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
     if not count:
         return None
     with_repeats = price.values(tables.truth, apart(tables, run))
-    effects = (price.effect(name, with_repeats, price.base[name]),)
-    return Finding(
-        check="duplicate-run",
-        severity=weigh("error", count, total, effects),
-        text=f"Run {name} has {counted(count, 'repeats')} of items that are already in the list. "
-        "podium measure refuses them. Repeats take the places of other items.",
-        remedy="Keep the best row of each pair: run.sort('score', descending=True)"
-        ".unique(['user', 'item'], keep='first').",
-        count=count,
-        total=total,
-        examples=tables.pair_examples(run.rows(tables.repeats(run))),
-        effects=effects,
-    )
+    effects = price.effects({name: (with_repeats, price.base[name])})
+    examples = tables.pair_examples(run.rows(tables.repeats(run)))
+    return finding("duplicate-run", (count, total), examples, effects, run=name)
 
 
 def short_lists(price: Pricing, name: str) -> Finding | None:
@@ -94,27 +61,25 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
     tables, needed = price.tables, price.request.depth
     users = tables.test_users
     size = np.bincount(tables.list_of(name).user, minlength=tables.n_users)[users]
-    n_seen = np.bincount(tables.seen_pairs[0], minlength=tables.n_users)[users]
-    n_left = int(tables.in_train[1].sum()) - n_seen  # a list can't be longer without seen items
-    is_short = (size > 0) & (size < np.minimum(needed, n_left))
+    is_short = (size > 0) & (size < np.minimum(needed, _n_left(price, name)))
     if not is_short.any():
         return None
     count, total = int(is_short.sum()), int((size > 0).sum())
     base = price.base[name]
-    effects = (price.effect(name, base, np.where(is_short, np.nan, base)),)
-    return Finding(
-        check="short-lists",
-        severity="warning",
-        text=f"Run {name} has {counted(count, 'lists')} shorter than the {needed} items that "
-        f"{price.request.measure} may require; the shortest has {int(size[is_short].min())}. The "
-        "missing places count as not relevant.",
-        remedy=f"Write at least {needed} items per user: podium recommend MODEL -k {needed}.",
-        count=count,
-        total=total,
-        noun="lists",
-        examples=tables.user_examples(users[is_short]),
-        effects=effects,
-    )
+    effects = price.effects({name: (base, np.where(is_short, np.nan, base))})
+    examples, measure = tables.user_examples(users[is_short]), price.request.measure
+    facts: Facts = {"needed": needed, "shortest": int(size[is_short].min()), "measure": measure}
+    return finding("short-lists", (count, total), examples, effects, run=name, **facts)
+
+
+def _n_left(price: Pricing, name: str) -> Ints:
+    """Return the number of items that could be listed for each test user."""
+    tables, users = price.tables, price.tables.test_users
+    if tables.train.n_rows:  # a list can't be longer without seen items
+        n_seen = np.bincount(tables.seen_pairs[0], minlength=tables.n_users)[users]
+        return int(tables.in_train[1].sum()) - n_seen
+    keys = distinct(np.append(tables.key(tables.truth), tables.key(tables.list_of(name))))
+    return np.bincount(keys // tables.n_items, minlength=tables.n_users)[users]
 
 
 def seen_items(price: Pricing, name: str) -> Finding | None:
@@ -122,25 +87,14 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
     if price.is_repeating or price.request.is_sampled:
         return None  # users consume items again, or checks_candidates reports these rows
     tables = price.tables
-    run = tables.list_of(name)
-    is_seen = tables.is_seen(run) & ~price.is_positive_row(run)
-    is_seen &= present(tables.test_users, tables.n_users)[run.user]
+    run = tables.tested(name)
+    is_seen = tables.is_seen(run) & ~price.is_positive(name)
     if not is_seen.any():
         return None
-    count, total = int(is_seen.sum()), run.n_rows
+    count, total = int(is_seen.sum()), tables.list_of(name).n_rows
     effects = price.of_run(name, run.rows(~is_seen))
-    return Finding(
-        check="seen-items",
-        severity=weigh("warning", count, total, effects),
-        text=f"Run {name} uses {count:,} of its {total:,} rows for items that the user has in "
-        "TRAIN, and that are not relevant in TEST. They take the places of new items.",
-        remedy="Leave seen items out of lists: podium recommend leaves them out, and "
-        "run.join(train, on=['user', 'item'], how='anti') removes them.",
-        count=count,
-        total=total,
-        examples=tables.pair_examples(run.rows(is_seen)),
-        effects=effects,
-    )
+    examples = tables.pair_examples(run.rows(is_seen))
+    return finding("seen-items", (count, total), examples, effects, run=name)
 
 
 def unknown_run_items(price: Pricing, name: str) -> Finding | None:
@@ -152,25 +106,9 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
         return None
     count, total = int(is_unknown.sum()), run.n_rows
     effects = price.of_run(name, run.rows(~is_unknown)) if count < total else ()
-    return Finding(
-        check="unknown-run-items",
-        severity="error" if count == total else weigh("warning", count, total, effects),
-        text=f"Run {name} uses {count:,} of its {total:,} rows for items that neither TRAIN nor "
-        "TEST has. They can't be relevant, and take the places of other items.",
-        remedy="Check the item ids of the run, and the mapping from the model's columns to ids.",
-        count=count,
-        total=total,
-        noun="rows",
-        examples=tables.item_examples(run.item[is_unknown]),
-        effects=effects,
-    )
+    examples, kind = tables.item_examples(run.item[is_unknown]), "all" if count == total else ""
+    return finding("unknown-run-items", (count, total), examples, effects, run=name, kind=kind)
 
 
-CHECKS = (
-    missing_users,
-    extra_users,
-    repeated_items,
-    short_lists,
-    seen_items,
-    unknown_run_items,
-)
+CHECKS = (missing_users, extra_users, repeated_items, short_lists)
+OF_TRAIN = (seen_items, unknown_run_items)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from podium._text import counted
-from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Part, Tables
+from podium.decide.finding import Facts, finding
+from podium.evaluation.finding import Finding
+from podium.evaluation.stats import paired
 
 _HIGH = 0.8  # share of the highest rating from which a rating is positive: 4 of 5
 _FEW = 0.001  # share of users without positives that needs no warning
+_SIZE = 0.05  # of a test
 _WIDE = 0.1  # share of the mean; a difference of half of it can't be seen with wider errors
 
 
@@ -22,21 +26,14 @@ def repeated_pairs(price: Pricing) -> Finding | None:
         return None
     is_repeat = tables.repeats(tables.test)
     counted_twice = apart(tables, tables.test)
-    effects = tuple(
-        price.effect(name, price.values(counted_twice, price.list_of(name)), base)
-        for name, base in price.base.items()
+    effects = price.effects(
+        {
+            name: (price.values(counted_twice, price.list_of(name)), base)
+            for name, base in price.base.items()
+        }
     )
-    return Finding(
-        check="duplicate-test",
-        severity=weigh("error", count, total, effects),
-        text=f"TEST has {counted(count, 'repeats')} of other pairs. podium measure refuses them. "
-        "Programs that count rows expect these items several times, but a list has each item once.",
-        remedy="Keep one row of each pair: test.unique(['user', 'item']).",
-        count=count,
-        total=total,
-        examples=tables.pair_examples(tables.test.rows(is_repeat)),
-        effects=effects,
-    )
+    examples = tables.pair_examples(tables.test.rows(is_repeat))
+    return finding("duplicate-test", (count, total), examples, effects)
 
 
 def ratings(price: Pricing) -> Finding | None:
@@ -47,17 +44,9 @@ def ratings(price: Pricing) -> Finding | None:
     high = _HIGH * float(tables.truth.values.max())
     is_low = tables.is_positive & (tables.truth.values < high)
     without_low = tables.truth.rows(tables.truth.values >= high)
-    return Finding(
-        check="ratings",
-        severity="error",
-        text=f"The relevance of TEST is a rating, and min_relevance is missing. All ratings from 1 "
-        f"count as positive, {int(is_low.sum()):,} of them below {high:g}.",
-        remedy=f"Pass the lowest rating of a positive item, such as --min-relevance {high:g}.",
-        count=int(is_low.sum()),
-        total=tables.truth.n_rows,
-        examples=tables.pair_examples(tables.truth.rows(is_low)) if is_low.any() else (),
-        effects=price.of_truth(without_low),
-    )
+    of = int(is_low.sum()), tables.truth.n_rows
+    examples = tables.pair_examples(tables.truth.rows(is_low)) if is_low.any() else ()
+    return finding("ratings", of, examples, price.of_truth(without_low), high=high)
 
 
 def low_grades(price: Pricing) -> Finding | None:
@@ -68,25 +57,11 @@ def low_grades(price: Pricing) -> Finding | None:
         return None
     count, total = int(is_low.sum()), tables.truth.n_rows
     effects = price.of_truth(tables.truth.rows(~is_low)) if tables.is_positive.any() else ()
-    use = (
-        f"{request.measure} still counts their grades"
-        if request.keeps_low_grades
-        else f"{request.measure} counts them as not relevant"
-    )
-    # With a threshold, the caller decided this. Without one, nobody did.
-    severity = "note" if request.has_threshold else "warning"
-    return Finding(
-        check="low-grades",
-        severity=weigh(severity, count, total, effects),
-        text=f"TEST has {counted(count, 'relevances')} above 0 and below min_relevance="
-        f"{request.threshold:g}: {use}.",
-        remedy="Choose the threshold with --min-relevance, and remove pairs that are not relevant "
-        "from TEST.",
-        count=count,
-        total=total,
-        examples=tables.pair_examples(tables.truth.rows(is_low)),
-        effects=effects,
-    )
+    use = "still counts their grades" if request.keeps_low_grades else "counts them as not relevant"
+    examples = tables.pair_examples(tables.truth.rows(is_low))
+    facts: Facts = {"measure": request.measure, "threshold": request.threshold, "use": use}
+    kind = "chosen" if request.has_threshold else ""
+    return finding("low-grades", (count, total), examples, effects, kind=kind, **facts)
 
 
 def users_without_positives(price: Pricing) -> Finding | None:
@@ -97,55 +72,40 @@ def users_without_positives(price: Pricing) -> Finding | None:
     if not is_lost.any():
         return None
     count, total = int(is_lost.sum()), users.size
-    effects = tuple(
-        price.effect(name, np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
-        for name, base in price.base.items()
+    effects = price.effects(
+        {
+            name: (np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
+            for name, base in price.base.items()
+        }
     )
-    keeps_low = price.request.keeps_low_grades
-    needed = "above 0" if keeps_low else f"of at least {price.request.threshold:g}"
-    remedy = "Count these users as 0 with podium measure TEST RUN --undefined zero."
-    if not keeps_low:
-        remedy = (
-            "Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
-            "--undefined zero."
-        )
-    return Finding(
-        check="users-without-positives",
-        severity="note" if count < _FEW * total else "warning" if count < total else "error",
-        text=f"TEST has no pair with a relevance {needed} for {count:,} of its {total:,} users. "
-        "Means leave them out.",
-        remedy=remedy,
-        count=count,
-        total=total,
-        noun="users",
-        examples=tables.user_examples(users[is_lost]),
-        effects=effects,
+    examples, threshold = tables.user_examples(users[is_lost]), price.request.threshold
+    kind = "graded" if price.request.keeps_low_grades else ""
+    of = count, total
+    found = finding(
+        "users-without-positives", of, examples, effects, kind=kind, threshold=threshold
     )
+    severity = "note" if count < _FEW * total else "warning" if count < total else "error"
+    return replace(found, severity=severity)
 
 
 def few_users(price: Pricing) -> Finding | None:
     """Too few users for the differences that are usual between models."""
-    name = next(iter(price.base))
-    summary = price.summary(price.base[name])
-    width, users = 2 * summary.std_error, counted(summary.n_groups, "users")
-    if not summary.mean > 0 or width <= _WIDE * summary.mean:
+    name, base = next(iter(price.base.items()))
+    runs = [*price.tables.runs]
+    summary = price.summary(base)
+    width, n = 2 * summary.std_error, summary.n_groups
+    smallest = 2.0 ** (1 - n)
+    if not n or (smallest <= _SIZE and not width > _WIDE * summary.mean > 0):
         return None
-    text = f"With {users}, the {price.request.measure} of {name} has no standard error."
-    if not np.isnan(width):
-        text = (
-            f"With {users}, the {price.request.measure} of {name} is known only to within "
-            f"{100 * width / summary.mean:.0f} % of its value (two standard errors)."
-        )
-    return Finding(
-        check="few-users",
-        severity="note",
-        text=text,
-        remedy="Compare runs on the same users with podium compare TEST RUN_A RUN_B. Paired "
-        "differences usually have smaller standard errors than separate means.",
-        count=summary.n_groups,
-        total=summary.n_groups,
-        noun="users",
-    )
+    facts: Facts = {"measure": price.request.measure, "name": name, "smallest": smallest}
+    if smallest > _SIZE:
+        return finding("few-users", n, kind="none", **facts)
+    detectable = ""
+    if len(runs) > 1:
+        test = paired(base, price.base[runs[1]], n_permutations=None)
+        detectable = f" A true difference of {runs[1]} from {name} below {test.detectable:.3f} "
+        detectable += "would probably not be significant."
+    return finding("few-users", n, width=width / summary.mean, detectable=detectable, **facts)
 
 
 def apart(tables: Tables, part: Part) -> Part:

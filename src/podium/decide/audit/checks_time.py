@@ -6,18 +6,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from podium._text import counted
 from podium.data.ids import distinct
-from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.lists import first_times
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Tables, present
+from podium.decide.finding import finding
+from podium.evaluation.finding import Finding
 from podium.types import Mask
 
-_SPLIT = (
-    "Split by one moment for all users: split = podium.data.splits.by_time(timestamp, test=0.2), "
-    "then train = events[split.train]."
-)
 # Seconds against milliseconds differ by 1000, days against seconds by 86400. The parts of one log
 # differ by far less: a factor of 100 between medians would need a test part after centuries.
 _OTHER_UNIT = 100
@@ -32,34 +28,14 @@ def differ_in_unit(tables: Tables) -> bool:
 def time_units(tables: Tables) -> Finding:
     """Return the finding of times in different units, such as seconds and milliseconds."""
     train, test = tables.median_times or (0.0, 0.0)
-    return Finding(
-        check="time-units",
-        severity="error",
-        text=f"The times of TRAIN and TEST have different units: their medians are {train:.4g} "
-        f"and {test:.4g}. Leaks in time can't be checked.",
-        remedy="Convert the times of one part, for example from milliseconds to seconds: "
-        "test.with_columns(pl.col('timestamp') // 1000).",
-        count=tables.test.n_rows,
-        total=tables.test.n_rows,
-        noun="events",
-        examples=(),
-    )
+    return finding("time-units", tables.test.n_rows, train=train, test=test)
 
 
 def no_times(price: Pricing) -> Finding | None:
     """Tables without times, in which leaks in time can't be found."""
     if price.tables.has_times:
         return None
-    return Finding(
-        check="no-times",
-        severity="note",
-        text="TRAIN and TEST don't both have times, so leaks in time can't be checked.",
-        remedy="Keep the time of each event as a column named timestamp, or name it with "
-        "--column timestamp=NAME.",
-        count=price.tables.train.n_rows,
-        total=price.tables.train.n_rows,
-        noun="events",
-    )
+    return finding("no-times", price.tables.train.n_rows)
 
 
 def future_of_user(price: Pricing) -> Finding | None:
@@ -71,22 +47,9 @@ def future_of_user(price: Pricing) -> Finding | None:
     if not is_future.any():
         return None
     future = tables.train.rows(is_future)
-    count, total = future.n_rows, tables.train.n_rows
-    effects = price.of_training(~is_future)
+    of, examples = (future.n_rows, tables.train.n_rows), tables.user_examples(future.user)
     n_users = distinct(future.user).size
-    return Finding(
-        check="future-of-user",
-        severity=weigh("error", count, total, effects),
-        text=f"TRAIN has {counted(count, 'events')} after the first test event of the same user, "
-        f"for {counted(n_users, 'users')}. Models are trained on the future of the users on whom "
-        "they are tested.",
-        remedy=_SPLIT,
-        count=count,
-        total=total,
-        noun="events",
-        examples=tables.user_examples(future.user),
-        effects=effects,
-    )
+    return finding("future-of-user", of, examples, price.of_training(~is_future), n_users=n_users)
 
 
 def future_of_all(price: Pricing) -> Finding | None:
@@ -98,20 +61,8 @@ def future_of_all(price: Pricing) -> Finding | None:
     if not is_future.any() or _is_swapped(tables):
         return None
     future = tables.train.rows(is_future)
-    count, total = future.n_rows, tables.train.n_rows
-    effects = price.of_future()
-    return Finding(
-        check="future-of-all",
-        severity=weigh("warning", count, total, effects),
-        text=f"TRAIN has {counted(count, 'events')} after the earliest test event. Models are "
-        "trained on later popularity, which is unknown at the time of the recommendation.",
-        remedy=_SPLIT,
-        count=count,
-        total=total,
-        noun="events",
-        examples=tables.user_examples(future.user),
-        effects=effects,
-    )
+    of, examples = (future.n_rows, tables.train.n_rows), tables.user_examples(future.user)
+    return finding("future-of-all", of, examples, price.of_future())
 
 
 def swapped_parts(price: Pricing) -> Finding | None:
@@ -119,17 +70,7 @@ def swapped_parts(price: Pricing) -> Finding | None:
     tables = price.tables
     if not _is_swapped(tables):
         return None
-    n_rows = tables.train.n_rows
-    return Finding(
-        check="swapped-parts",
-        severity="error",
-        text="All events of TRAIN are later than all events of TEST. The parts may be swapped.",
-        remedy="Pass the training part first: podium audit TRAIN TEST.",
-        count=n_rows,
-        total=n_rows,
-        noun="events",
-        examples=tables.user_examples(tables.train.user),
-    )
+    return finding("swapped-parts", tables.train.n_rows, tables.user_examples(tables.train.user))
 
 
 def _is_swapped(tables: Tables) -> bool:

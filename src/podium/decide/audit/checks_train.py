@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from podium._text import counted
 from podium.data.ids import distinct
-from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Part, Tables
+from podium.decide.audit.tables import Tables
+from podium.decide.finding import Facts, finding
+from podium.evaluation.finding import Finding
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.
@@ -21,15 +19,7 @@ def trained_on(price: Pricing) -> Finding | None:
     """Positive test pairs that the training part has, as the same or a later event."""
     is_leaked, _ = _seen_positives(price.tables)
     when = ", not earlier than TEST" if price.tables.has_times else ""
-    return _of_pairs(
-        price,
-        is_leaked,
-        check="train-test-overlap",
-        severity="error",
-        text=f"TRAIN has {{}} positive test pairs{when}. Models were trained on these pairs.",
-        remedy="Remove the pairs of TEST from TRAIN and train again: train.join(test, "
-        "on=['user', 'item'], how='anti').",
-    )
+    return _of_pairs(price, "train-test-overlap", is_leaked, when)
 
 
 def repeat_consumption(price: Pricing) -> Finding | None:
@@ -38,21 +28,9 @@ def repeat_consumption(price: Pricing) -> Finding | None:
     Without times, these are pairs of a training part in which other pairs repeat too.
     """
     _, is_repeat = _seen_positives(price.tables)
-    which = (
-        ", earlier than TEST"
-        if price.tables.has_times
-        else ", and TRAIN also repeats other pairs; some of them may be leaks"
-    )
-    return _of_pairs(
-        price,
-        is_repeat,
-        check="repeat-consumption",
-        severity="warning",
-        text=f"TRAIN has {{}} positive test pairs{which}. The measure also rewards lists "
-        "of items that users know already.",
-        remedy="Report new pairs separately: podium split --task new. If repeats are part of the "
-        "goal, state so with --task all, and keep seen items in the lists.",
-    )
+    when = ", and TRAIN also repeats other pairs; some of them may be leaks"
+    when = ", earlier than TEST" if price.tables.has_times else when
+    return _of_pairs(price, "repeat-consumption", is_repeat, when)
 
 
 def unknown_users(price: Pricing) -> Finding | None:
@@ -64,23 +42,9 @@ def unknown_users(price: Pricing) -> Finding | None:
         return None
     count, total = int((~is_known).sum()), users.size
     effects = price.of_users(is_known) if is_known.any() else ()
-    return Finding(
-        check="unknown-users",
-        severity=weigh("warning", count, total, effects) if is_known.any() else "error",
-        text=f"TRAIN lacks {count:,} of the {total:,} users of TEST. "
-        + (
-            "Models have no data on them, and the mean combines them with users who have a history."
-            if is_known.any()
-            else "TRAIN and TEST have no user in common. Check their user ids."
-        ),
-        remedy="Report both groups: podium measure TEST RUN --users KNOWN --by known, or leave "
-        "the users out with test.join(train, on='user', how='semi').",
-        count=count,
-        total=total,
-        noun="users",
-        examples=tables.user_examples(users[~is_known]),
-        effects=effects,
-    )
+    examples = tables.user_examples(users[~is_known])
+    kind = "" if is_known.any() else "all"
+    return finding("unknown-users", (count, total), examples, effects, kind=kind)
 
 
 def unknown_items(price: Pricing) -> Finding | None:
@@ -92,23 +56,11 @@ def unknown_items(price: Pricing) -> Finding | None:
     count, total = int(is_lost.sum()), tables.positives.n_rows
     effects = price.of_truth(tables.truth.rows(~is_lost)) if count < total else ()
     lost = tables.truth.item[is_lost]
-    return Finding(
-        check="unknown-items",
-        severity=weigh("warning", count, total, effects) if count < total else "error",
-        text=f"TRAIN lacks the item of {count:,} of the {total:,} positive test pairs: "
-        f"{counted(distinct(lost).size, 'items')}. "
-        + (
-            "Most models can't recommend them, and so can't reach the highest value."
-            if count < total
-            else "TRAIN and TEST have no item in common. Check their item ids."
-        ),
-        remedy="Leave them out with test.join(train, on='item', how='semi'), or use a model with "
-        "item features.",
-        count=count,
-        total=total,
-        examples=tables.item_examples(lost),
-        effects=effects,
-    )
+    of_items: Facts = {
+        "n_items": distinct(lost).size,
+        "kind": "" if count < total else "all",
+    }
+    return finding("unknown-items", (count, total), tables.item_examples(lost), effects, **of_items)
 
 
 def repeated_training(price: Pricing) -> Finding | None:
@@ -123,30 +75,16 @@ def repeated_training(price: Pricing) -> Finding | None:
         for part in (tables.train, tables.train.rows(~is_repeat))
     )
     effects = price.of_counts(once, events)
-    is_timed = tables.train.time is not None
-    when = " at the same time" if is_timed else ""
-    return Finding(
-        check="duplicate-train",
-        severity=weigh("warning", count, total, effects) if is_timed else "note",
-        text=f"TRAIN has {counted(count, 'repeats')} of other rows with the same pair{when}. "
-        "Models that count events give these pairs a higher weight.",
-        remedy="Keep one row of each: train.unique()."
-        if is_timed
-        else "Keep one row of each "
-        "pair, train.unique(['user', 'item']), unless repeats are separate events.",
-        count=count,
-        total=total,
-        noun="events",
-        examples=tables.pair_examples(tables.train.rows(is_repeat)),
-        effects=effects,
-    )
+    examples = tables.pair_examples(tables.train.rows(is_repeat))
+    kind = "" if tables.train.time is not None else "untimed"
+    return finding("duplicate-train", (count, total), examples, effects, kind=kind)
 
 
 def _repeated_events(tables: Tables) -> Mask:
     """Return which training rows repeat another row."""
     train = tables.train
     is_repeat = np.zeros(train.n_rows, np.bool_)
-    sizes = np.diff(np.append(tables.first_rows, train.n_rows))
+    sizes = tables.n_events
     rows = tables.train_order[np.repeat(sizes > 1, sizes)]  # the rows of pairs that occur twice
     if not rows.size:
         return is_repeat
@@ -174,25 +112,14 @@ def _seen_positives(tables: Tables) -> tuple[Mask, Mask]:
     return is_seen & ~is_earlier, is_earlier
 
 
-def _of_pairs(
-    price: Pricing, is_faulty: Mask, *, check: str, severity: Any, text: str, remedy: str
-) -> Finding | None:
+def _of_pairs(price: Pricing, check: str, is_faulty: Mask, when: str) -> Finding | None:
     if not is_faulty.any():
         return None
     tables = price.tables
-    faulty: Part = tables.truth.rows(is_faulty)
-    count, total = faulty.n_rows, tables.positives.n_rows
+    of = int(is_faulty.sum()), tables.positives.n_rows
+    examples = tables.pair_examples(tables.truth.rows(is_faulty))
     effects = price.of_seen_pairs(tables.truth.rows(~is_faulty))
-    return Finding(
-        check=check,
-        severity=weigh(severity, count, total, effects),
-        text=text.format(f"{count:,} of the {total:,}"),
-        remedy=remedy,
-        count=count,
-        total=total,
-        examples=tables.pair_examples(faulty),
-        effects=effects,
-    )
+    return finding(check, of, examples, effects, when=when)
 
 
 CHECKS = (

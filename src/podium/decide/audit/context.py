@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.decide.audit.pricing import POPULARITY, Pricing
+from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import present
 
 PER_USER = "positives per user"
@@ -21,23 +21,24 @@ def read_context(price: Pricing) -> dict[str, Any]:
     tables = price.tables
     n_positives = tables.positives.n_rows
     n_users = distinct(tables.positives.user).size
-    values = {f"value of {name}": price.summary(values).mean for name, values in _runs(price)}
-    return {
+    lists = {name: price.base[name] for name in tables.runs} | price.baseline_values
+    lists["a random list"] = price.random
+    values = {f"value of {name}": price.summary(values).mean for name, values in lists.items()}
+    of_train = {
         "events of TRAIN": tables.train.n_rows,
         "users of TRAIN": int(tables.in_train[0].sum()),
         "items of TRAIN": int(tables.in_train[1].sum()),
+    }
+    on_top = {"share of positives on the top 1 % of items": _share_on_top(price)}
+    has_train = tables.train.n_rows > 0
+    return {
+        **(of_train if has_train else {}),
         "users of TEST with positives": n_users,
         "positives of TEST": n_positives,
         PER_USER: n_positives / n_users if n_users else float("nan"),
-        "share of positives on the top 1 % of items": _share_on_top(price),
+        **(on_top if has_train else {}),
         **values,
-        "value of a popularity list": price.summary(price.base[POPULARITY]).mean,
-        "value of a random list": price.summary(price.random).mean,
     }
-
-
-def _runs(price: Pricing) -> Any:
-    return ((name, price.base[name]) for name in price.tables.runs)
 
 
 def _share_on_top(price: Pricing) -> float:

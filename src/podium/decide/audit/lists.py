@@ -1,4 +1,4 @@
-"""Lists to compare a run with: the most popular items, and random items."""
+"""Lists to compare a run with: popular items of all or the last days, own items, random items."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.decide.audit.tables import Ints, Part, Tables
+from podium.data.best import top_rows
+from podium.decide.audit.tables import Ints, Part, Tables, present
+from podium.groups import Groups
 
+_WINDOWS = (7.0, 14.0, 30.0, 3.0, 1.0)  # days; the first one of equal ones is taken
+_HELD_OUT = 0.1  # share of the training pairs on which the window is chosen, the last ones
 _SEED = 0
 _N_MOMENTS = 20  # a popularity list changes little within a twentieth of the test users
 
@@ -50,6 +54,55 @@ def popularity_list(
     return Part(users[rows], order[position[is_item]], -position[is_item].astype(float))
 
 
+def recent_counts(tables: Tables, length: int) -> tuple[float, Ints] | None:
+    """Return a number of days, and the users of each item in these last days of training.
+
+    Among the windows that contain some of the events, but not all, it is the one whose list before
+    the last tenth of the pairs has the highest dcg on these. None without times or such a window.
+    """
+    ages, items = tables.pair_ages, tables.seen_pairs[1]
+    if ages is None or not ages.size:
+        return None
+    end = np.quantile(ages, _HELD_OUT)
+    held_out = items[ages <= end]
+    best, window = -1.0, None
+    for days in _WINDOWS:
+        in_window = (ages > end) & (ages <= end + days)
+        counts = np.bincount(items[in_window], minlength=tables.n_items)
+        top = np.argsort(-counts, kind="stable")[:length]
+        gains = np.zeros(tables.n_items)
+        gains[top] = (counts[top] > 0) / np.log2(2 + np.arange(top.size))
+        gain = float(gains[held_out].sum())
+        if gain > best and not (ages < days).all():
+            best, window = gain, days
+    if window is None:
+        return None
+    return window, np.bincount(items[ages < window], minlength=tables.n_items)
+
+
+def own_history(tables: Tables, counts: Ints, length: int) -> Part:
+    """Return the training items of each test user, most frequent and latest first, then others.
+
+    Parameters
+    ----------
+    tables : Tables
+    counts : int64, (n_items,)
+        The popularity of the items that follow the user's own.
+    length : int
+        The number of items per user; users with some own items, but fewer, have more.
+    """
+    user, item = tables.seen_pairs
+    rows = np.flatnonzero(present(tables.test_users, tables.n_users)[user])
+    user, item, time = user[rows], item[rows], tables.pair_times[1][rows].astype(float)
+    span = time.max() - time.min() + 1 if time.size else 1.0
+    score = tables.n_events[rows] + (time - time.max(initial=-np.inf)) / span
+    best = top_rows(Groups.from_qid(user), score, item, length)[1]
+    own = Part(user[best], item[best], score[best])
+    n_own = np.bincount(own.user, minlength=tables.n_users)[tables.test_users]
+    others = popularity_list(tables, counts, length, users=tables.test_users[n_own < length])
+    return Part.joined([own, others])
+
+
 def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -> Part:
     """Return the items that were the most popular before each user's first test event.
 
@@ -73,8 +126,7 @@ def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -
         counts += np.bincount(new, minlength=tables.n_items)
         users = np.sort(tables.test_users[group])
         lists.append(popularity_list(tables, counts, length, with_seen=with_seen, users=users))
-    users, items, values = zip(*((p.user, p.item, p.values) for p in lists), strict=True)
-    return Part(np.concatenate(users), np.concatenate(items), np.concatenate(values))
+    return Part.joined(lists)
 
 
 def first_times(tables: Tables) -> NDArray[Any]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
 
+from podium._text import counted
 from podium.data import Run, Truth
 from podium.data.ids import distinct
 from podium.data.lists import Lists, Whole
-from podium.decide.audit.finding import Effect
-from podium.decide.audit.lists import popularity_before, popularity_list, random_list
+from podium.decide.audit.lists import (
+    own_history,
+    popularity_before,
+    popularity_list,
+    random_list,
+    recent_counts,
+)
 from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among, present
 from podium.errors import PodiumError
+from podium.evaluation.finding import Effect
 from podium.evaluation.stats import Summary, summarize
 from podium.protocol import Conventions
 from podium.types import Mask
 
 POPULARITY = "a popularity list"
+OWN_HISTORY = "a list of the user's own items"
 _REPEATING = 0.05  # share of seen positives from which a popularity list repeats seen items
 
 
@@ -40,14 +49,38 @@ class Pricing:
         self.tables = tables
         self.request = tables.request
         self.base: dict[str, Floats] = {}
+        self._others: dict[tuple[str, str], Floats] = {}
+        self._positive: dict[str, Mask] = {}
         for name in tables.runs:
             self.base[name] = self.values(tables.truth, tables.list_of(name))
-        self.base[POPULARITY] = self.values(tables.truth, self.popularity)
+        if tables.train.n_rows:
+            self.base[POPULARITY] = self.values(tables.truth, self.popularity)
 
     @cached_property
     def popularity(self) -> Part:
         """The popularity list."""
         return self.popular(self.tables.n_item_users)
+
+    @cached_property
+    def baselines(self) -> dict[str, Part]:
+        """Lists without a model by name: popular, recent and, if users repeat, their own items."""
+        if not self.tables.train.n_rows:
+            return {}
+        lists = {POPULARITY: self.popularity}
+        counts, recent = self.tables.n_item_users, recent_counts(self.tables, self._length)
+        if recent is not None:
+            counts = recent[1]
+            lists[f"a list of the last {counted(recent[0], 'days')}"] = self.popular(counts)
+        if self.is_repeating:
+            lists[OWN_HISTORY] = own_history(self.tables, counts, self._length)
+        return lists
+
+    @cached_property
+    def baseline_values(self) -> dict[str, Floats]:
+        """The values of these lists for each test user."""
+        truth, known = self.tables.truth, self.base
+        lists = self.baselines.items()
+        return {n: known[n] if n in known else self.values(truth, part) for n, part in lists}
 
     @cached_property
     def random(self) -> Floats:
@@ -62,6 +95,12 @@ class Pricing:
             bool(self.tables.is_seen(positives).mean() >= _REPEATING) if positives.n_rows else False
         )
 
+    @cached_property
+    def has_low_grades(self) -> bool:
+        """Whether the measure gains from items that are not positive."""
+        is_low = (self.tables.truth.values > 0) & ~self.tables.is_positive
+        return self.request.keeps_low_grades and bool(is_low.any())
+
     @property
     def _length(self) -> int:
         return min(self.request.depth, self.tables.n_items)
@@ -70,10 +109,12 @@ class Pricing:
         """Return the popularity list of some counts of items."""
         return popularity_list(self.tables, counts, self._length, with_seen=self.is_repeating)
 
-    def is_positive_row(self, run: Part) -> Mask:
-        """Return which rows of a run are positives of the test part."""
-        tables = self.tables
-        return is_among(tables.key(run), np.sort(tables.key(tables.positives)))
+    def is_positive(self, name: str) -> Mask:
+        """Return which rows of the lists of a run, for test users, are positives."""
+        if name not in self._positive:
+            keys = np.sort(self.tables.key(self.tables.positives))
+            self._positive[name] = is_among(self.tables.key(self.tables.tested(name)), keys)
+        return self._positive[name]
 
     def list_of(self, name: str) -> Part:
         """Return the lists of a run, or the popularity list."""
@@ -102,20 +143,63 @@ class Pricing:
             values[np.searchsorted(users, lists.labels)] = self.request.measure(lists.ranking)
         return values
 
+    def best_of(self, name: str) -> Floats:
+        """Return the values of a run with positives first among equal scores."""
+        return self._other(
+            name, "ties", lambda run: self.values(self.tables.truth, run, ties="best")
+        )
+
+    def reverse_of(self, name: str) -> Floats:
+        """Return the values of the reversed lists of a run."""
+        return self._other(name, "reverse", lambda run: self._scored(run, -run.values))
+
+    def shuffled_of(self, name: str) -> Floats:
+        """Return the values of the items of a run in random order."""
+        draws = np.random.default_rng(0).random
+        return self._other(name, "random", lambda run: self._scored(run, draws(run.n_rows)))
+
+    def _scored(self, run: Part, scores: Floats) -> Floats:
+        return self.values(self.tables.truth, Part(run.user, run.item, scores))
+
+    def _other(self, name: str, what: str, values: Callable[[Part], Floats]) -> Floats:
+        if (name, what) not in self._others:
+            self._others[name, what] = values(self.tables.list_of(name))
+        return self._others[name, what]
+
     def summary(self, values: Floats) -> Summary:
         """Return the mean over users for whom the measure is defined."""
         return summarize(values, bounds=self.request.measure.metric.bounds)
 
-    def effect(self, run: str, with_fault: Floats, without_fault: Floats) -> Effect:
-        """Return the effect from the users' values."""
-        before, after = self.summary(with_fault), self.summary(without_fault)
-        return Effect(run, str(self.request.measure), before.mean, after.mean, before.std_error)
+    def effect(self, run: str, with_fault: Floats, without_fault: Floats, of: str = "") -> Effect:
+        """Return the effect from the users' values, or from their differences from run `of`."""
+        bounds = self.request.measure.metric.bounds
+        width = bounds[1] - bounds[0]
+        limits = (-width, width) if of else bounds
+        before, after = (summarize(v, bounds=limits) for v in (with_fault, without_fault))
+        ends = of, before.interval, after.interval
+        text = str(self.request.measure)
+        return Effect(run, text, before.mean, after.mean, before.std_error, *ends)
+
+    def effects(self, values: Mapping[str, tuple[Floats, Floats]]) -> tuple[Effect, ...]:
+        """Return the effects on lists by name, then those on the differences of two runs.
+
+        Parameters
+        ----------
+        values : dict of str to pair of float64 (n_test_users,)
+            The values with the fault and without it. Other runs keep the values of `base`.
+        """
+        single = [self.effect(name, *both) for name, both in values.items()]
+        first, *others = [*self.tables.runs] or [""]
+        pairs = ((name, first) for name in others if {name, first} & values.keys())
+        for pair in pairs:
+            run, of = (values.get(name, (self.base[name],) * 2) for name in pair)
+            single.append(self.effect(pair[0], run[0] - of[0], run[1] - of[1], pair[1]))
+        return tuple(single)
 
     def of_truth(self, truth: Part) -> tuple[Effect, ...]:
         """Return the effects on all runs and the popularity list of another truth."""
-        return tuple(
-            self.effect(name, base, self.values(truth, self.list_of(name)))
-            for name, base in self.base.items()
+        return self.effects(
+            {n: (base, self.values(truth, self.list_of(n))) for n, base in self.base.items()}
         )
 
     def of_seen_pairs(self, truth: Part) -> tuple[Effect, ...]:
@@ -136,14 +220,11 @@ class Pricing:
 
     def of_users(self, keep: Mask) -> tuple[Effect, ...]:
         """Return the effects of leaving out users; `keep` has a flag for each test user."""
-        return tuple(
-            self.effect(name, base, np.where(keep, base, np.nan))
-            for name, base in self.base.items()
-        )
+        return self.effects({n: (b, np.where(keep, b, np.nan)) for n, b in self.base.items()})
 
     def of_run(self, name: str, run: Part) -> tuple[Effect, ...]:
         """Return the effect of other lists of a run."""
-        return (self.effect(name, self.base[name], self.values(self.tables.truth, run)),)
+        return self.effects({name: (self.base[name], self.values(self.tables.truth, run))})
 
     def of_counts(self, without_fault: Ints, with_fault: Ints | None = None) -> tuple[Effect, ...]:
         """Return the effect on a popularity list of other counts of items."""

@@ -13,7 +13,7 @@ from podium.data.columns import EVENTS, RUN, TIMESTAMP, TRUTH, VALUE
 from podium.data.convert import Ids
 from podium.data.frames import Origin
 from podium.data.ids import share_all
-from podium.data.interactions import read_pairs, times_of
+from podium.data.interactions import Interactions, days_to_last, read_pairs, times_of
 from podium.data.opened import Wanted, first_kind, open_together
 from podium.data.some_users import n_rows_on_disk, of_some_users
 from podium.data.storage import Storage
@@ -25,6 +25,7 @@ from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol
 
 _CANDIDATES = ("uniform",)
+_NO_EVENTS = Interactions(np.empty(0, np.int64), np.empty(0, np.int64))
 _ROW_BYTES = 200  # bytes that the audit takes per row of its tables
 
 
@@ -56,23 +57,28 @@ def read_tables(
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
+    if train is None and not runs:
+        raise ArgumentError(
+            "runs must hold at least one run, because there is no training part. Pass a run, or "
+            "the training part."
+        )
     wanted = [
-        Wanted(train, "training part", EVENTS),
         Wanted(test, "truth", (*TRUTH, TIMESTAMP)),
         *(Wanted(run, "run", RUN) for run in runs.values()),
     ]
+    wanted += [] if train is None else [Wanted(train, "training part", EVENTS)]
     tables = open_together(protocol, wanted, timestamp=timestamp)
     storage = Storage(memory)
     one_in = math.ceil(_ROW_BYTES * n_rows_on_disk(tables) / storage.memory)
-    other_items: list[Ids] = [np.empty(0, np.int64), np.empty(0, np.int64)]
+    others: list[Ids] = [_NO_EVENTS.item] * len(tables)
     if one_in > 1:
         read_roles = [[role for role in table.roles if role is not VALUE] for table in wanted]
         some = [of_some_users(*table, one_in) for table in zip(tables, read_roles, strict=True)]
-        tables = [table for table, _ in some]
-        other_items = [items for _, items in some[:2]]
-    train, test, *of_runs = tables
-    origin = Origin(first_kind([test, train, *of_runs]))
-    past, past_times = read_pairs(train)
+        tables, others = [table for table, _ in some], [items for _, items in some]
+    test, *of_runs = tables[: 1 + len(runs)]
+    origin = Origin(first_kind([*tables]))
+    past, past_times = (_NO_EVENTS, None) if train is None else read_pairs(tables[-1])
+    other_items = _NO_EVENTS.item if train is None else others[-1], others[0]
     truth = data.read_truth(test)
     is_timed = not isinstance(test, data.Truth) and past_times is not None
     times = times_of(test) if is_timed else None
@@ -81,7 +87,7 @@ def read_tables(
     users, items = (
         share_all([*ids, *others], [kind in table.whole for table in read])
         for kind, ids, others in (
-            ("user", [table.user for table in read], []),
+            ("user", [table.user for table in read], ()),
             ("item", [table.item for table in read], other_items),
         )
     )
@@ -107,6 +113,7 @@ def read_tables(
         items.labels,
         request,
         (items.columns[-2], items.columns[-1]),
+        None if both is None else days_to_last(both[0].values),
         None if both is None else both[0].medians_with(both[1]),
         origin,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -38,6 +38,12 @@ class Part:
     value: Floats | None = None
     time: NDArray[Any] | None = None
     is_order: bool = False
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        """Return the rows of several parts, without times."""
+        users, items, values = zip(*((p.user, p.item, p.values) for p in parts), strict=True)
+        return cls(np.concatenate(users), np.concatenate(items), np.concatenate(values))
 
     @property
     def n_rows(self) -> int:
@@ -116,6 +122,8 @@ class Tables:
     request : Request
     other_items : pair of int64 arrays
         Codes of all items of the training part and of the test part, if not all users are audited.
+    ages : float64, (n_train_rows,), or None
+        The days from each training event to the last one.
     median_times : pair of float, or None
         The median time of the training part and of the test part, if their times are numbers.
     origin : Origin
@@ -128,6 +136,7 @@ class Tables:
     items: NDArray[Any]
     request: Request
     other_items: tuple[Ints, Ints] = (_NO_CODES, _NO_CODES)
+    ages: Floats | None = None
     median_times: tuple[float, float] | None = None
     origin: Origin = NO_FRAMES
     _lists: dict[str, Part] = field(default_factory=dict[str, Part])
@@ -182,9 +191,21 @@ class Tables:
         )
 
     @cached_property
+    def pair_ages(self) -> Floats | None:
+        """The days from the latest event of each distinct training pair to the last of all."""
+        if self.ages is None:
+            return None
+        return np.minimum.reduceat(self.ages[self.train_order], self.first_rows)
+
+    @cached_property
+    def n_events(self) -> Ints:
+        """The number of training rows of each distinct pair."""
+        return np.diff(np.append(self.first_rows, self.train.n_rows))
+
+    @cached_property
     def truth(self) -> Part:
         """The test part with one row per pair: the one of the highest relevance."""
-        return self._distinct(self.test)
+        return self.distinct(self.test)
 
     @cached_property
     def positives(self) -> Part:
@@ -222,8 +243,19 @@ class Tables:
     def list_of(self, name: str) -> Part:
         """Return the lists of a run with one row per pair, the one with the highest score."""
         if name not in self._lists:
-            self._lists[name] = self._distinct(self.runs[name])
+            self._lists[name] = self.distinct(self.runs[name])
         return self._lists[name]
+
+    def tested(self, name: str) -> Part:
+        """Return the lists of a run for the users of the test part, one after the other."""
+        key = f"tested {name}"
+        if key not in self._lists:
+            run = self.list_of(name)
+            is_tested = present(self.test_users, self.n_users)[run.user]
+            run = run if is_tested.all() else run.rows(is_tested)
+            in_order = (run.user[1:] >= run.user[:-1]).all()
+            self._lists[key] = run if in_order else run.rows(np.argsort(run.user, kind="stable"))
+        return self._lists[key]
 
     def is_seen(self, part: Part) -> Mask:
         """Return which rows are pairs of the training part."""
@@ -251,7 +283,7 @@ class Tables:
     def without_times(self) -> Tables:
         """Return the tables without times."""
         train, test = (replace(part, time=None) for part in (self.train, self.test))
-        return replace(self, train=train, test=test, median_times=None, _lists={})
+        return replace(self, train=train, test=test, ages=None, median_times=None, _lists={})
 
     def repeats(self, part: Part) -> Mask:
         """Return which rows repeat the pair of a better row; of equal rows, which is open."""
@@ -267,7 +299,7 @@ class Tables:
         is_repeat[order[1:][key[1:] == key[:-1]]] = True
         return is_repeat
 
-    def _distinct(self, part: Part) -> Part:
+    def distinct(self, part: Part) -> Part:
         """Return the best row of each pair; the part itself if no pair repeats."""
         is_repeat = self.repeats(part)
         return part.rows(~is_repeat) if is_repeat.any() else part

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import spelling
-from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Ints, Tables, present
+from podium.decide.finding import finding
+from podium.evaluation.finding import Finding
 from podium.types import Mask
 
 _FORM = re.compile(r"(\D*?)0*(\d+)(?:\.0*)?")
@@ -85,22 +86,17 @@ def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricin
     pair = f"{texts[0]!r} against {texts[1]!r}"
     table = f"Run {name}" if name else "TEST"
     reference = "TRAIN" if not name else "TEST" if noun == "user" else "TRAIN or TEST"
-    return Finding(
-        check=f"{noun}-spelling",
-        severity="error",
-        text=f"{table} spells {twins.respelled.size:,} of its {twins.n_ids:,} {noun} ids "
-        f"differently from {reference}, such as {pair}. They count as different {noun}s.",
-        remedy=twins.remedy(noun),
+    runs = [run for run in before.base if run == name or not name]
+    return finding(
+        f"{noun}-spelling",
+        (int(twins.respelled.size), twins.n_ids),
+        tuple(f"{noun} {label}" for label in twins.labels[twins.respelled[:3]]),
+        before.effects({run: (before.base[run], after.base[run]) for run in runs}),
         run=name,
-        count=int(twins.respelled.size),
-        total=twins.n_ids,
-        noun=f"{noun}s",
-        examples=tuple(f"{noun} {label}" for label in twins.labels[twins.respelled[:3]]),
-        effects=tuple(
-            before.effect(run, before.base[run], after.base[run])
-            for run in before.base
-            if run == name or not name
-        ),
+        table=table,
+        reference=reference,
+        pair=pair,
+        advice=twins.remedy(noun),
     )
 
 

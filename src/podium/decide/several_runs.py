@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _check
 from podium._fields import RULES_OF_GATE
+from podium.decide.facts import of_pairs, of_runs, of_segments, of_training
+from podium.decide.pairs import Pairs
 from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
 from podium.evaluation.from_runs import measure_runs, open_tables, warn_of_unread
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.evaluation.users import divide
+from podium.metrics import parse
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
@@ -26,7 +29,8 @@ def compare(
     truth: Any,
     runs: Mapping[str, Any],
     protocol: Protocol | Measures = (),
-    *more: Any,
+    *,
+    train: Any = None,
     users: Any = None,
     catalogue: Any = None,
     items: Any = None,
@@ -50,8 +54,10 @@ def compare(
         same truth.
     protocol : str, Measure, several of them, or Protocol
         The measures, such as ["pap@10", "ndcg@10"], or a protocol.
-    *more
-        Nothing: further arguments are refused with the right call.
+    train : path, frame or mapping of columns, optional
+        The training rows, as in `podium.gate`: the result then has the errors of an audit, and the
+        values of lists without a model that were not compared. It has no effect with several
+        splits.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     catalogue : path, frame or mapping of columns, optional
@@ -119,13 +125,13 @@ def compare(
     >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
     0.667
     """
-    from podium.data.buckets import refuse_large
+    from podium.data.buckets import is_large, refuse_large
     from podium.data.storage import Storage
 
-    if more or not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             "runs must be a mapping of names to runs, such as compare(truth, {'a': a, 'b': b}, "
-            f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
+            f"['ndcg@10']), got {type(runs).__name__}."
         )
     stated = Protocol.of(protocol, **fields)
     warn_of_unread(stated, "weight", "cluster", *{*RULES_OF_GATE} & fields.keys())
@@ -145,7 +151,7 @@ def compare(
     opened = open_tables(stated, [*all_splits.values()], users, catalogue, items)
     if stated.has_bounds:
         refuse_large(opened[0], storage, "unjudged='bounds' of several runs")
-        opened = [opened[0].in_memory()]
+    opened = [tables if is_large(tables, storage) else tables.in_memory() for tables in opened]
     keeps = keep_lists and len(opened) == 1
     parts = {
         split: measure_runs(tables, stated, keep_lists=keeps, storage=storage)
@@ -155,7 +161,19 @@ def compare(
     first = next(iter(measured.values()))
     divisions = divide(first, stated.by, opened[0].users)
     evaluations = {run: replace(e, segments=divisions.segments) for run, e in measured.items()}
+    measures = [parse(name) for name in first.measures]
+    (base, first), *others = evaluations.items()
+    pairs_of = {name: Pairs.of(first, other) for name, other in others}
+    findings = [
+        f for name, both in pairs_of.items() for f in of_pairs((base, name), both, measures)
+    ]
+    findings += of_segments(next(iter(pairs_of.values())))
+    findings += of_runs(evaluations, opened[0] if len(opened) == 1 else None, storage)
+    if len(parts) == 1:
+        memory = None if is_large(opened[0], storage) else storage.memory
+        findings += of_training(train, truth, runs, evaluations, memory)
     comparison = compare_evaluations(evaluations, pairs=pairs)
+    comparison = replace(comparison, findings=(*findings,))
     return with_unjudged(comparison, opened[0], stated) if stated.has_bounds else comparison
 
 

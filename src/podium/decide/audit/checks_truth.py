@@ -1,0 +1,175 @@
+"""Checks of where the truth came from: its judged items, the run that it was made from, repeats."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from podium.data.best import top_rows
+from podium.data.ids import distinct
+from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among, present
+from podium.decide.finding import Facts, finding
+from podium.evaluation.finding import Finding
+from podium.groups import Groups
+
+_JUDGED = 0.8  # share of the items at the top; with fewer, unjudged items decide
+_RANKS = (1, 5, 20)
+_ALL, _MANY = 0.995, 0.9  # shares of the positives that a run has listed and another one has not
+_LEAST_POSITIVES = 30
+_LEAST_USERS = 5
+_REPEATED = 0.05  # share of queries
+_PERSONAL = 0.5  # share of lists that differ, from which equal lists are of equal queries
+_ANY_CHUNK = re.compile(r"(.+?)(?:[#:/_-]+(?:chunk|passage|part|page|p|c)?[_-]?|\s)\d+", re.I)
+_SURE_CHUNK = re.compile(r"(.+?)(?:#|::|[_-](?:chunk|passage|part)[_-]?)\d+", re.I)
+_OF_CHUNKS = 0.5  # share of ids that are documents with a number behind
+_SAMPLE = 2000  # ids that are looked at, before all are
+
+
+def unjudged_items(price: Pricing, name: str) -> Finding | None:
+    """Lists whose first items the truth often does not judge, though it judges negatives too."""
+    if not (price.tables.truth.values <= 0).any():
+        return None
+    k = price.request.measure.k or 10
+    shares = {run: _judged(price.tables, run, k) for run in price.tables.runs}
+    of_run = float(shares[name].mean())
+    if of_run >= _JUDGED:
+        return None
+    most = max(shares, key=lambda run: float(shares[run].mean()))
+    texts = [
+        f"{100 * shares[name][:rank].mean():.0f} % of the first {rank}"
+        for rank in _RANKS
+        if rank <= shares[name].size
+    ]
+    other = f" Of run {most}, {100 * shares[most].mean():.0f} %." if most != name else ""
+    of = round((1 - of_run) * 100), 100
+    return finding("unjudged-items", of, run=name, shares=", ".join(texts), other=other)
+
+
+def _judged(tables: Tables, name: str, k: int) -> Floats:
+    """Return the share of the lists' items that are judged, for each rank from 1 to k."""
+    run = tables.tested(name)
+    offsets, rows = top_rows(Groups.from_qid(run.user), run.values, run.item, k)
+    rank = np.arange(rows.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    is_judged = is_among(tables.key(run), np.sort(tables.key(tables.truth)))[rows]
+    if not rows.size:
+        return np.ones(1)
+    return np.bincount(rank, weights=is_judged) / np.maximum(np.bincount(rank), 1)
+
+
+def made_from_run(price: Pricing, name: str) -> Finding | None:
+    """A truth whose positives are all in the lists of one run, though other runs lack many."""
+    tables = price.tables
+    n_positives = tables.positives.n_rows
+    shares = {run: price.is_positive(run).sum() / max(n_positives, 1) for run in tables.runs}
+    lacking = [run for run, share in shares.items() if share <= _MANY]
+    if n_positives < _LEAST_POSITIVES or shares[name] < _ALL or not lacking:
+        return None
+    of = (round(shares[name] * n_positives), n_positives)
+    facts: Facts = {"other": lacking[0]}
+    facts |= {"share": 100 * shares[name], "of_other": shares[lacking[0]]}
+    return finding("truth-from-run", of, run=name, **facts)
+
+
+def perfect_lists(price: Pricing, name: str) -> Finding | None:
+    """Lists with all positives before all other items, such as a run that was made of the truth."""
+    tables = price.tables
+    run = tables.tested(name)
+    is_positive, n_users = price.is_positive(name), tables.n_users
+    n_all = np.bincount(tables.positives.user, minlength=n_users)
+    n_found = np.bincount(run.user[is_positive], minlength=n_users)
+    if (n_found < n_all).sum() > (1 - _ALL) * n_users:
+        return None
+    lowest, highest = np.full(n_users, np.inf), np.full(n_users, -np.inf)
+    np.minimum.at(lowest, run.user[is_positive], run.values[is_positive])
+    np.maximum.at(highest, run.user[~is_positive], run.values[~is_positive])
+    is_open = (n_all > 0) & np.isfinite(highest)
+    is_perfect = is_open & (n_found == n_all) & (lowest > highest)
+    count, total = int(is_perfect.sum()), int(is_open.sum())
+    if total < _LEAST_USERS or count < _ALL * total:
+        return None
+    examples = tables.user_examples(np.flatnonzero(is_perfect))
+    return finding("perfect-lists", (count, total), examples, run=name)
+
+
+def repeated_queries(price: Pricing) -> Finding | None:
+    """Users or queries with the same positives and the same lists, so that one counts twice."""
+    tables, users = price.tables, price.tables.test_users
+    if not tables.runs:
+        return None
+    truth = _digest(tables, tables.truth)
+    if users.size - distinct(truth[users]).size < max(1, _REPEATED * users.size):
+        return None  # before the lists are read, which are much larger
+    lists = [_digest(tables, tables.tested(name)) for name in tables.runs]
+    users = users[np.all([digest[users] != 0 for digest in lists], axis=0)]
+    of_lists = np.column_stack([digest[users] for digest in lists])
+    n_lists = np.unique(of_lists, axis=0).shape[0]
+    both = np.column_stack([truth[users], of_lists])
+    _, first = np.unique(both, axis=0, return_index=True)
+    count = users.size - first.size
+    if count < max(1, _REPEATED * users.size) or n_lists < _PERSONAL * users.size:
+        return None
+    is_repeat = present(np.delete(users, first), tables.n_users)[tables.test_users]
+    examples = tables.user_examples(tables.test_users[is_repeat])
+    return finding("repeated-queries", (count, users.size), examples, price.of_users(~is_repeat))
+
+
+def _digest(tables: Tables, part: Part) -> Ints:
+    """Return a hash of the items and values of each user's rows, in any order; 0 without rows."""
+    keys = part.item.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    keys ^= part.values.astype(np.float64).view(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    keys ^= keys >> np.uint64(29)
+    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    keys ^= keys >> np.uint64(32)
+    result = np.zeros(tables.n_users, np.uint64)
+    np.add.at(result, part.user, keys | np.uint64(1))
+    return result.view(np.int64)
+
+
+def chunks(price: Pricing, name: str) -> Finding | None:
+    """Items that are chunks of documents: of those of the truth, or several of one in a list."""
+    tables = price.tables
+    run, known = tables.tested(name), tables.item_in_test | tables.in_train[1]
+    items = distinct(run.item)
+    if tables.items.dtype.kind != "U" or not items.size:
+        return None
+    codes = {label: code for code, label in enumerate(tables.items.tolist()) if known[code]}
+    kind, found = "", _documents(tables, items[~known[items]], codes, _ANY_CHUNK)
+    if not found:
+        kind, found = "several", _documents(tables, items, None, _SURE_CHUNK)
+    code = np.arange(tables.n_items)
+    code[[*found]] = [*found.values()]
+    joined = tables.distinct(replace(run, item=code[run.item]))
+    is_chunk = present(np.array([*found], np.int64), tables.n_items)[run.item]
+    count = int(is_chunk.sum()) if not kind else run.n_rows - joined.n_rows
+    if not found or count < _REPEATED * run.n_rows:
+        return None
+    first = run.item[is_chunk][0]
+    facts: Facts = {"chunk": tables.items[first], "document": tables.items[code[first]]}
+    of, examples = (count, run.n_rows), tables.item_examples(run.item[is_chunk])
+    effects = () if kind else price.of_run(name, joined)
+    return finding("chunks", of, examples, effects, kind=kind, run=name, **facts)
+
+
+def _documents(
+    tables: Tables, items: Ints, codes: dict[str, int] | None, form: re.Pattern[str]
+) -> dict[int, int]:
+    """Return the code of the document of each item that is a chunk, or of its first chunk.
+
+    None is returned if fewer than half of the items are chunks.
+    """
+    step = -(-items.size // _SAMPLE)
+    if step > 1 and not _documents(tables, items[::step], codes, form):
+        return {}
+    names = {code: form.fullmatch(str(tables.items[code])) for code in items.tolist()}
+    chunk_of = {code: match[1] for code, match in names.items() if match is not None}
+    if codes is None:
+        codes = {document: code for code, document in reversed(chunk_of.items())}
+    found = {code: codes[document] for code, document in chunk_of.items() if document in codes}
+    return found if len(found) >= _OF_CHUNKS * items.size else {}
+
+
+CHECKS = (chunks, unjudged_items, made_from_run, perfect_lists)
+OF_TEST = (repeated_queries,)
