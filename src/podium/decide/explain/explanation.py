@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Unpack
@@ -10,11 +11,14 @@ from podium import presets
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
+from podium.decide.explain.numbers import Value, numbers_of
+from podium.decide.explain.readings import listed_once
 from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
+from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
@@ -33,6 +37,9 @@ class Explanation(Result):
     n_missing : int
         The users of the truth that the run lacks. podium.measure refuses them by default; here
         podium's value counts them with the worst value (missing="zero").
+    n_repeated : int
+        The rows of the run with an item that the user's list already has. podium.measure refuses
+        them; here podium's value counts the best rank of an item.
     search : Search or None
         The conventions that give the value that was passed.
     packages : tuple of Waterfall
@@ -49,6 +56,7 @@ class Explanation(Result):
     measure: str
     n_users: int
     n_missing: int
+    n_repeated: int = 0
     search: Search | None = None
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
@@ -69,7 +77,7 @@ def explain(
     run: Any,
     protocol: Protocol | Measures = "ndcg@10",
     *,
-    value: str | float | None = None,
+    value: Value | None = None,
     other_truth: Any = None,
     other_run: Any = None,
     **fields: Unpack[ProtocolFields],
@@ -84,9 +92,10 @@ def explain(
         Your tables, as in `podium.measure`.
     protocol : str, Measure or Protocol
         The measure of both numbers, or the protocol of yours, of which the first measure counts.
-    value : str or float, optional
+    value : str, float or mapping, optional
         The other number, with all digits that were printed; a text keeps final zeros, such as
-        "0.3120".
+        "0.3120". A mapping has a number for each of several measures, which take the place of those
+        of the protocol, or a mapping of users to their values.
     other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
         Their tables, which are compared with yours before any measure.
     like : str, optional
@@ -122,31 +131,40 @@ def explain(
 
     like = fields.pop("like", None)
     stated = Protocol.of(protocol, **fields)
+    if isinstance(value, Mapping):
+        stated = stated.replace(measures=list(value))
     measure = parse_relevance(stated.required_measures()[0])
-    parsed, conventions = stated.measure(measure), stated.conventions(measure)
     pairs = [(truth, {"": run}), (other_truth, {"": other_run})]
     ours, theirs = Tables.open_splits(stated, pairs)
     truth_table, runs = ours.read()
-    run_table = runs[""]
+    run_table, listed = runs[""], listed_once(runs[""])
     compared: list[Differences] = []
     if other_truth is not None:
         compared.append(differences(truth_table, read_truth(theirs.truth)))
     if other_run is not None:
         compared.append(differences(run_table, read_run(theirs.runs[""])))
     only_tables = bool(compared) and value is None and like is None
-    if not only_tables:
-        threshold_of(truth_table, conventions)  # or raise
-    join = Join.of(truth_table, run_table)
-    join.check(all_users=False)
+    join = Join.of(truth_table, listed)
+    if value is None:
+        join.check(all_users=False)
     answers: dict[str, Any] = {}
     if not only_tables:
-        table = ValueTable(join, parsed, conventions)
+        threshold_of(truth_table, stated.conventions(measure))  # or raise
+
+        def table(of: Measure) -> ValueTable:
+            return ValueTable(join, stated.measure(of), stated.conventions(of), run_table)
+
         if value is not None:
-            answers["search"] = search(table, str(value), stated)
+            numbers = numbers_of(value, stated.measure(measure))
+            tables = [table(parse_relevance(number.measure)) for number in numbers]
+            answers["search"] = search(tables, numbers, stated)
+            if not answers["search"].matches:
+                join.check(all_users=False)
         if value is None or like is not None:
-            answers["packages"] = _packages(table, like, stated)
+            answers["packages"] = _packages(table(measure), like, stated)
     return Explanation(
-        *(str(parsed), join.is_absent.size, int(join.is_absent.sum())),
+        *(str(stated.measure(measure)), join.is_absent.size, int(join.is_absent.sum())),
+        n_repeated=run_table.score.size - listed.score.size,
         differences=tuple(compared),
         origin=Origin(ours.kind, truth_table.origin.user),
         protocol=stated,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -132,12 +131,6 @@ def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
 def separated_by(convention: str) -> str:
     """Return the data that show a convention; a metric of another package can have its own."""
     return SEPARATED_BY.get(convention, f"lists whose value depends on {convention}")
-
-
-def combinations(axes: Sequence[Convention]) -> Iterator[dict[str, Any]]:
-    """Return every combination of the values of conventions."""
-    for values in product(*(axis.values for axis in axes)):
-        yield dict(zip((axis.name for axis in axes), values, strict=True))
 
 
 def with_options(measure: Measure, choice: Choice) -> Measure:

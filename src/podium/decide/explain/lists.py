@@ -19,7 +19,7 @@ from podium.ranking import Ranking
 from podium.types import Mask
 
 _USUAL = {name: vars(Conventions())[name] for name in LISTS}
-_MOST_KEPT = 8  # rankings; combinations of conventions with the same lists follow each other
+_MOST_KEPT = 3  # rankings; combinations of conventions with the same lists follow each other
 
 
 class ListsByChoice:
@@ -102,6 +102,21 @@ class ListsByChoice:
         rules = self._rules(choice)
         join = replace(self._join, run=in_precision(self._join.run, rules))
         return Rows.of(join, rules, with_items=with_items, mark_judged=True)
+
+    def listed(self, user: int, k: int | None) -> tuple[str, ...]:
+        """Return the items of a user to rank k, best first, with the relevance of relevant ones."""
+        some = np.zeros(self._join.labels.size, np.bool_)
+        some[user] = True
+        rules = self._rules({"ties": "id"})
+        rows = Rows.of(self._join.of_users(some), rules, with_items=True, mark_judged=True)
+        order = rows.order(rules)[:k]
+        names = self._join.items.ids(rows.item[order])  # pyright: ignore[reportOptionalSubscript]
+        pairs = zip(
+            names.tolist() if isinstance(names, np.ndarray) else names.to_list(),
+            rows.relevance[order].tolist(),
+            strict=True,
+        )
+        return tuple(f"{name} ({grade:g})" if grade > 0 else str(name) for name, grade in pairs)
 
     def tied(self, *, with_equal: bool) -> Mask:
         """Return the users whose list can depend on the order of equal float32 scores, (n_users,).

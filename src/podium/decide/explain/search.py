@@ -1,41 +1,81 @@
-"""The conventions under which a measure has a given value."""
+"""The causes under which measures have given values: conventions, and one deviation.
+
+Causes are searched by their number of changes. An answer is one value, or one value of each
+measure; all causes that give it on these data are one answer. Its chance is the probability that
+one of the causes with as few changes fits a number that has nothing to do with them, from the
+density of their values around the number. Two numbers make the chances of both a product.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import presets
-from podium.decide.explain.grid import separated_by
+from podium.decide.explain.deviation import REGISTRY
+from podium.decide.explain.grid import LISTS, MEANS, separated_by
+from podium.decide.explain.numbers import Number
 from podium.decide.explain.table import ValueTable, as_choice, changes
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError, DataError
+from podium.metrics import Measure, parse
 from podium.protocol import Protocol
 
-_FEWEST_DIGITS = 3
-_SIMPLE = 2  # combinations of more conventions are named only if no simpler one fits
-_SAME = 1e-12  # relative difference of equal values
+_BEFOREHAND = (0.3, 0.75, 0.05, 0.01, 0.005)
+"""How probable it is, before the number is known, that a cause has 0, 1, 2, 3 or more changes."""
+
+_ELSE = 0.15
+"""How probable it is, before the number is known, that the cause is not among those searched."""
+
+_SURE = 0.95  # the share from which an answer is determined
+_LEAST_CHANCE = 1e-12
+_MOST_REPORTED = 50
+_MOST_COMPARED = 4  # answers that a further measure should separate
+_MOST_EXAMPLES = 3
+_DECIDING = ("recall", "precision", "hit_rate", "rr", "ap", "ndcg")
+_USER_CHANCE = 0.02  # of a value of a user by chance
+_MOST_VALUES = 100_000_000  # users times combinations of all conventions
+_ENOUGH = 5  # users with podium's own value
+
+DEVIATION = "deviation"
+_OF = " of "  # a change of one measure: "deviation of recall@5"
+
+Change = tuple[str, Any]
+Cause = tuple[Change, ...]
+Means = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Match:
-    """Conventions that give a value.
+    """An answer: causes that give the numbers.
 
     Attributes
     ----------
     value : float
-        The mean over users.
+        The mean of the first measure over users.
     changes : tuple of dict
-        Conventions that differ from the defaults, as few as possible. If several combinations
-        have this value, to 12 digits, each is a dictionary.
+        What differs from the defaults, as little as possible: conventions, and at most one
+        deviation. If several causes have this value, to 12 digits, each is a dictionary.
     packages : tuple of str
         The packages with these conventions.
     toml : tuple of str
-        The lines of podium.toml to change, for each combination. No line stands for pooled.
+        The lines of podium.toml to change, for each cause. No line stands for pooled or for a
+        deviation.
     protocol : dict
-        The stated fields of a protocol with the first combination.
+        The stated fields of a protocol with the first cause.
+    values : dict of str to float
+        The mean of each measure.
+    chance : float
+        The probability that one of the causes with at most as many changes fits by chance.
+    share : float
+        The probability of this answer among all that fit, and of causes that aren't searched.
+    sentence, remedy : str
+        What the deviation of the first cause does, and what to do instead; empty without one.
     """
 
     value: float
@@ -43,129 +83,314 @@ class Match:
     packages: tuple[str, ...] = ()
     toml: tuple[str, ...] = ()
     protocol: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    chance: float = 1.0
+    share: float = 0.0
+    sentence: str = ""
+    remedy: str = ""
 
     @property
     def n_changes(self) -> int:
         return len(self.changes[0])
 
-    def in_protocol(self, given: Protocol, table: ValueTable) -> Match:
-        """Return the match with the changes as those of a protocol."""
-        protocols = [table.protocol(given, changed) for changed in self.changes]
-        lines = tuple(given.changes_to(protocol) for protocol in protocols)
-        return replace(self, toml=lines, protocol=protocols[0].as_json())
+
+@dataclass(frozen=True)
+class Example:
+    """A user whose value differs.
+
+    Attributes
+    ----------
+    user : str
+    values : tuple of float
+        Podium's value and that of the first answer; or those of the answers.
+    items : tuple of str
+        The items of the list to rank k, with the relevance of relevant ones.
+    """
+
+    user: str
+    values: tuple[float, ...]
+    items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Search:
-    """The conventions that give a value of a measure on these data.
+    """The causes that give numbers on these data.
 
     Attributes
     ----------
-    measure : str
-    value : str
-        The value as it was given.
+    measure, value : str
+        The first measure, and its number as it was given.
     default : float
         The value under podium's conventions.
+    numbers : dict of str to str
+        All numbers as they were given.
+    defaults : dict of str to float
+        Podium's value of each measure.
     matches : tuple of Match
-        The conventions that give the value to its digits: of packages, and of at most two
-        changes, or else of the fewest.
+        The answers, the most probable one first.
+    is_determined : bool
+        Whether the first answer is the cause. Otherwise another one could be, also one that isn't
+        searched.
     n_others : int
-        The number of further matches, which need more changes.
+        The number of further answers.
     nearest : Match
-        The match with the nearest value.
+        The answer with the nearest value of the first measure.
     n_combinations : int
-        The number of combinations of conventions.
+        The number of causes that were searched.
     without_effect : dict of str to str
         The conventions that have no effect on these data, and data that would show one.
+    deciding : dict of str to tuple of float
+        A further measure, with its value under each of the first answers, if the cause is not
+        determined; empty if no measure separates them.
+    examples : tuple of Example
+        Users on whom the first answer differs from podium's value; if the cause is not determined,
+        those on whom the first two answers differ.
     """
 
     measure: str
     value: str
     default: float
+    numbers: Mapping[str, str]
+    defaults: Mapping[str, float]
     matches: tuple[Match, ...]
+    is_determined: bool
     n_others: int
     nearest: Match
     n_combinations: int
     without_effect: dict[str, str]
+    deciding: Mapping[str, tuple[float, ...]]
+    examples: tuple[Example, ...]
 
 
-def search(
-    table: ValueTable, value: str, given: Protocol, matches: list[Match] | None = None
-) -> Search:
-    """Search the conventions that give a value.
+class Causes:
+    """The causes of some measures of a run, with their values.
 
     Parameters
     ----------
-    table : ValueTable
-    value : str
-        The value with the digits that were printed.
+    tables : sequence of ValueTable
+        One for each number.
+    """
+
+    def __init__(self, tables: Sequence[ValueTable]) -> None:
+        self.tables = tables
+        self._means: list[dict[frozenset[Change], float]] = [{} for _ in tables]
+        self._names = [str(table.measure) for table in tables]
+        self._single = self._changes()
+        pairs = combinations(self._single, 2)
+        self.causes: list[Cause] = [(), *((one,) for one in self._single)]
+        self.causes += [pair for pair in pairs if _word(pair[0]) != _word(pair[1])]
+
+    def _changes(self) -> list[Change]:
+        """Return each change that has an effect on the lists: deviations first, means last.
+
+        A formula may be wrong in one measure, or in all of them.
+        """
+        several = len(self.tables) > 1
+        found: dict[Change, None] = {}
+        for name, table in zip(self._names, self.tables, strict=True):
+            for each in table.deviations:
+                found[DEVIATION, each.name] = None
+                if several and each.stage != "mean":
+                    found[f"{DEVIATION}{_OF}{name}", each.name] = None
+        for level in ("list", "metric", "mean"):
+            for name, table in zip(self._names, self.tables, strict=True):
+                without = table.without_effect()
+                for axis in table.conventions:
+                    if axis.level == level and axis.name not in without:
+                        found |= {(axis.name, value): None for value in axis.values[1:]}
+                        if level == "metric" and several:
+                            own = f"{axis.name}{_OF}{name}"
+                            found |= {(own, value): None for value in axis.values[1:]}
+        return list(found)
+
+    def triples(self) -> Iterator[Cause]:
+        """Yield a deviation with two conventions; for one number, at most one of lists.
+
+        One number can't tell so many causes from each other.
+        """
+        rules = [change for change in self._single if _word(change) != DEVIATION]
+        for deviation in (change for change in self._single if _word(change) == DEVIATION):
+            for first, second in combinations(rules, 2):
+                n_lists = (_word(first) in LISTS) + (_word(second) in LISTS)
+                if _word(first) != _word(second) and n_lists <= len(self.tables):
+                    yield deviation, first, second
+
+    def of_conventions(self) -> Iterator[Cause]:
+        """Yield all combinations of three and more conventions, unless these are too many."""
+        axes: dict[str, list[Change | None]] = {}
+        for name, value in self._single:
+            if name != DEVIATION and _OF not in name:
+                axes.setdefault(name, [None]).append((name, value))
+        n_users = self.tables[0].join.labels.size
+        if prod(map(len, axes.values())) * n_users > _MOST_VALUES:
+            return
+        for choice in product(*axes.values()):
+            cause = tuple(change for change in choice if change is not None)
+            if len(cause) > 2:
+                yield cause
+
+    def choice(self, number: int, cause: Cause) -> dict[str, Any]:
+        """Return a choice of all conventions of a measure, and its deviation if it can have it."""
+        table, name = self.tables[number], self._names[number]
+        known = {axis.name: axis.values for axis in table.conventions}
+        known[DEVIATION] = tuple(each.name for each in table.deviations)
+        changed: dict[str, Any] = {}
+        for change, value in cause:
+            word, _, of = change.partition(_OF)
+            if of in ("", name) and value in known.get(word, ()):
+                changed[word] = value
+        return as_choice(changed, table.defaults)
+
+    def mean(self, number: int, cause: Cause) -> float:
+        """Return the mean of a measure under a cause; nan if it has none."""
+        table, choice = self.tables[number], self.choice(number, cause)
+        key = frozenset(changes(choice, table.defaults).items())
+        if key not in self._means[number]:
+            try:
+                self._means[number][key] = table.mean(choice)
+            except (ArgumentError, DataError):
+                self._means[number][key] = np.nan
+        return self._means[number][key]
+
+    def of_users(self, column: int, number: Number, cause: Cause) -> NDArray[np.float64]:
+        """Return the values of the users that have a number; nan if there are none."""
+        table = self.tables[column]
+        try:
+            values = table.counted(self.choice(column, cause))
+        except (ArgumentError, DataError):
+            return np.full(len(number.users), np.nan)
+        return number.of_users(table.join.labels.tolist(), values)
+
+    def means(self, causes: Sequence[Cause], numbers: Sequence[Number] = ()) -> Means:
+        """Return the mean of each measure under each cause, (n_causes, n_measures).
+
+        With numbers, further measures have a mean only if the first ones fit.
+        """
+        values = np.full((len(causes), len(self.tables)), np.nan)
+        for row in sorted(range(len(causes)), key=lambda row: _lists_of(causes[row])):
+            for m in range(len(self.tables)):
+                values[row, m] = self.mean(m, causes[row])
+                if numbers and not (numbers[m].users or numbers[m].fits(values[row, m])):
+                    break
+        return values
+
+
+def _lists_of(cause: Cause) -> tuple[str, str]:
+    """Return what the lists and the values of users depend on: such causes are neighbours."""
+    kept = sorted(((*change,) for change in cause if change[0] not in MEANS), key=str)
+    formula = [change for change in kept if change[0] not in LISTS]
+    return str([change for change in kept if change[0] in LISTS]), str(formula[::-1])
+
+
+def _word(change: Change) -> str:
+    """Return the convention of a change, or "deviation"."""
+    return change[0].partition(_OF)[0]
+
+
+def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Protocol) -> Search:
+    """Search the causes that give numbers.
+
+    Parameters
+    ----------
+    tables : sequence of ValueTable
+        One for each number.
+    numbers : sequence of Number
     given : Protocol
         The protocol of podium's value.
-    matches : list of Match, optional
-        The result of `distinct`, if several values are searched.
-
-    Raises
-    ------
-    ArgumentError
-        If the value is not a number, has fewer than three digits after the point, or cannot be a
-        value of the measure.
     """
-    target, n_digits = _read(value, table)
-    matches = distinct(table) if matches is None else matches
-    fits = [match for match in matches if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
-    named = {match.value for match in fits if match.packages}
-    fewest = min((match.n_changes for match in fits), default=0)
-    reported = [m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)]
-    reported.sort(key=lambda match: (match.n_changes, not match.packages))
-    nearest = min(matches, key=lambda match: abs(match.value - target))
+    found = Causes(tables)
+    causes = found.causes
+    values = found.means(causes)
+    packages = _of_packages(found)
+    causes, values = [*causes, *packages], np.concatenate([values, found.means([*packages])])
+    answers = _answers(found, numbers, causes, values, packages)
+    for more in (found.triples, found.of_conventions):
+        if not answers:
+            further = list(more())
+            causes, values = (
+                [*causes, *further],
+                np.concatenate([values, found.means(further, numbers)]),
+            )
+            answers = _answers(found, numbers, causes, values, packages)
+    n_known = len(answers)
+    reported = tuple(_shown(tables[0], given, answer) for answer in answers[:_MOST_REPORTED])
+    is_determined = bool(reported) and reported[0].share >= _SURE
+    target = numbers[0].target
+    at = int(np.nanargmin(np.abs(values[:, 0] - target))) if np.isfinite(target) else 0
+    nearest = Match(float(values[at, 0]), (dict(causes[at]),))
+    first = [dict(match.changes[0]) for match in reported[:_MOST_COMPARED]]
     return Search(
-        str(table.measure),
-        value,
-        table.mean(table.defaults),
-        tuple(match.in_protocol(given, table) for match in reported),
-        len(fits) - len(reported),
-        nearest.in_protocol(given, table),
-        table.size(),
-        {name: separated_by(name) for name in sorted(table.never_effective)},
+        str(numbers[0].measure),
+        numbers[0].text,
+        float(values[0, 0]),
+        {str(number.measure): number.text for number in numbers},
+        {str(number.measure): float(v) for number, v in zip(numbers, values[0], strict=True)},
+        reported,
+        is_determined,
+        n_known - len(reported),
+        _shown(tables[0], given, nearest),
+        len(causes),
+        _without_effect(found),
+        {} if is_determined else _deciding(tables[0], first),
+        _examples(found, first, is_determined),
     )
 
 
-def _read(value: str, table: ValueTable) -> tuple[float, int]:
-    try:
-        target = float(value)
-    except ValueError:
-        raise ArgumentError(
-            f"{arg.value} must be a number such as 0.3121, got {value!r}."
-        ) from None
-    mantissa, _, exponent = value.strip().lower().partition("e")
-    n_digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
-    low, high = table.measure.metric.bounds
-    if not low <= target <= high:
-        percent = f" Write a percentage as {target / 100:g}." if high < target <= 100 * high else ""
-        raise ArgumentError(
-            f"{arg.value} must be from {low:g} to {high:g} for {table.measure}, got "
-            f"{value}.{percent}"
+def _answers(
+    found: Causes,
+    numbers: Sequence[Number],
+    causes: Sequence[Cause],
+    values: NDArray[np.float64],
+    packages: Mapping[Cause, list[str]],
+) -> list[Match]:
+    """Return the answers, the most probable first."""
+    fits = np.ones(len(causes), np.bool_)
+    for column, number in enumerate(numbers):
+        if number.users:
+            fits[fits] = [
+                number.n_wrong(found.of_users(column, number, causes[row])) == 0
+                for row in np.flatnonzero(fits)
+            ]
+        else:
+            fits &= np.abs(values[:, column] - number.target) <= number.half
+    by_value: dict[tuple[Any, ...], list[int]] = {}
+    for row in np.flatnonzero(fits):
+        by_value.setdefault(_key(found, numbers, causes[row], values[row]), []).append(int(row))
+    size = np.array([1 if cause in packages else len(cause) for cause in causes])
+    names = [str(number.measure) for number in numbers]
+    matches: list[Match] = []
+    for rows in by_value.values():
+        n_changes = int(size[rows].min())
+        simple = [causes[row] for row in rows if size[row] == n_changes]
+        simple.sort(key=lambda cause: (cause in packages, len(cause)))
+        chance = _chance(found, numbers, values[size <= max(n_changes, 1)], n_changes)
+        of = tuple(dict.fromkeys(name for row in rows for name in packages.get(causes[row], ())))
+        means = [float(value) for value in values[rows[0]]]
+        matches.append(
+            Match(
+                means[0],
+                tuple(map(dict, simple)),
+                of,
+                values=dict(zip(names, means, strict=True)),
+                chance=chance,
+                share=_BEFOREHAND[min(n_changes, 4)] / chance,
+            )
         )
-    if n_digits < _FEWEST_DIGITS:
-        raise ArgumentError(
-            f"{arg.value} must have at least {_FEWEST_DIGITS} digits after the point, because many "
-            f"conventions give {value}. Pass more digits, such as 0.3121."
-        )
-    return target, n_digits
+    rest = _ELSE + sum(match.share for match in matches)
+    shared = [replace(m, share=m.share / rest, chance=1 - np.exp(-m.chance)) for m in matches]
+    return sorted(shared, key=lambda match: -match.share)
 
 
-def distinct(table: ValueTable) -> list[Match]:
-    """Return the distinct values, each with the fewest changes and the packages."""
-    defaults = table.defaults
-    by_value: dict[float, list[dict[str, Any]]] = {}
-    for choice, value in table.means():
-        if not np.isnan(value):
-            by_value.setdefault(_rounded(value), []).append(changes(choice, defaults))
-    packages = _of_packages(table)
-    return [
-        Match(value, _fewest(choices), tuple(packages.get(value, ())))
-        for value, choices in by_value.items()
-    ]
+def _key(
+    found: Causes, numbers: Sequence[Number], cause: Cause, values: NDArray[np.float64]
+) -> tuple[Any, ...]:
+    """Return what two causes of one answer have in common: means, or values of users."""
+    return tuple(
+        np.round(found.of_users(m, number, cause), 10).tobytes()
+        if number.users
+        else _rounded(float(values[m]))
+        for m, number in enumerate(numbers)
+    )
 
 
 def _rounded(value: float) -> float:
@@ -173,22 +398,139 @@ def _rounded(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def _fewest(choices: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    fewest = min(map(len, choices))
-    return tuple(choice for choice in choices if len(choice) == fewest)
+def _chance(
+    found: Causes,
+    numbers: Sequence[Number],
+    values: NDArray[np.float64],
+    n_changes: int,
+) -> float:
+    """Return the expected number of answers that fit by chance, of causes with few changes.
+
+    A number that has nothing to do with the causes fits one of the distinct values of its measure
+    with a probability of their density around it times its last digit. The other numbers then fit
+    with the share of causes that give them, such as those that leave them as they are.
+    """
+    known = np.unique(np.round(values, 10), axis=0)
+    known = known[~np.isnan(known).any(axis=1)]
+    alone, shared = np.empty(len(numbers)), np.empty(len(numbers))
+    for m, number in enumerate(numbers):
+        if number.users:
+            usual = number.n_wrong(found.of_users(m, number, ()))
+            shared[m] = _USER_CHANCE ** (usual or min(len(number.users), _ENOUGH))
+            alone[m] = len(known) * shared[m]
+        else:
+            distinct = np.unique(known[:, m])
+            alone[m] = (distinct.size if n_changes else 1) * _density(distinct, number)
+            n_same = int((np.abs(known[:, m] - number.target) <= number.half).sum()) - 1
+            shared[m] = min(1.0, max(_density(known[:, m], number), n_same / len(known)))
+    ratio = np.min(alone / np.maximum(shared, _LEAST_CHANCE))
+    return max(float(ratio * np.prod(shared)), _LEAST_CHANCE)
 
 
-def _of_packages(table: ValueTable) -> dict[float, list[str]]:
-    """Return the packages by the value that they give on these lists."""
-    packages: dict[float, list[str]] = {}
+def _density(values: NDArray[np.float64], number: Number) -> float:
+    """Return the probability of a value with the digits of a number, from the values around it."""
+    distance = np.sort(np.abs(values - number.target))
+    others = distance[distance > number.half]
+    n_near = min(others.size, max(3, int(np.sqrt(others.size))))
+    reach = max(others[:n_near].max(initial=0.0), 2 * number.half)
+    return n_near * number.half / reach / max(values.size, 1)
+
+
+def _shown(table: ValueTable, given: Protocol, match: Match) -> Match:
+    """Return an answer with the changes as those of a protocol, and the words of its deviation."""
+    protocols = [table.protocol(given, changed) for changed in match.changes]
+    lines = tuple(given.changes_to(protocol) for protocol in protocols)
+    name = next((v for n, v in match.changes[0].items() if n.startswith(DEVIATION)), None)
+    packages, sentence, remedy = match.packages, "", ""
+    if name is not None:
+        deviation = REGISTRY[name]
+        packages = tuple(dict.fromkeys([*packages, *deviation.packages]))
+        sentence, remedy = deviation.sentence, deviation.remedy
+    return replace(
+        match,
+        packages=packages,
+        toml=lines,
+        protocol=protocols[0].as_json(),
+        sentence=sentence,
+        remedy=remedy,
+    )
+
+
+def _without_effect(found: Causes) -> dict[str, str]:
+    """Return the conventions that change no value of at most two changes."""
+    names = dict.fromkeys(axis.name for table in found.tables for axis in table.conventions)
+    effective: set[str] = set()
+    for cause in found.causes:
+        for change in cause:
+            others = tuple(other for other in cause if other != change)
+            if change[0] not in effective and any(
+                not _is_same(found.mean(m, cause), found.mean(m, others))
+                for m in range(len(found.tables))
+            ):
+                effective.add(change[0])
+    return {name: separated_by(name) for name in sorted(names) if name not in effective}
+
+
+def _is_same(one: float, other: float) -> bool:
+    """Return whether two means are equal up to rounding, or both undefined."""
+    return bool(np.isclose(one, other, rtol=1e-12, atol=0.0, equal_nan=True))
+
+
+def _deciding(
+    table: ValueTable, answers: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[float, ...]]:
+    """Return the measure that separates most of some answers, with its values."""
+    best: dict[str, tuple[float, ...]] = {}
+    most = 1
+    for name in _DECIDING if len(answers) > 1 else ():
+        if name == table.measure.name:
+            continue
+        measure = Measure(name, table.measure.k) if name != "precision" or table.measure.k else None
+        if measure is None:
+            continue
+        causes = Causes([table.of_measure(measure)])
+        values = tuple(causes.mean(0, tuple(changed.items())) for changed in answers)
+        n_distinct = len({f"{value:.4f}" for value in values})
+        if n_distinct > most:
+            best, most = {str(measure): values}, n_distinct
+    return best
+
+
+def _examples(
+    found: Causes, answers: Sequence[Mapping[str, Any]], is_determined: bool
+) -> tuple[Example, ...]:
+    """Return users on whom the first answer and podium's value, or two answers, differ."""
+    if not answers:
+        return ()
+    pair = [{}, answers[0]] if is_determined or len(answers) < 2 else answers[:2]
+    table = found.tables[0]
+    values = [table.counted(found.choice(0, tuple(changed.items()))) for changed in pair]
+    if values[0].shape != values[1].shape:
+        return ()
+    gap = np.abs(np.nan_to_num(values[0], nan=-1.0) - np.nan_to_num(values[1], nan=-1.0))
+    order = np.argsort(-gap, kind="stable")[:_MOST_EXAMPLES]
+    return tuple(
+        Example(
+            str(table.join.labels[at]),
+            (float(values[0][at]), float(values[1][at])),
+            table.listed(int(at)),
+        )
+        for at in order
+        if gap[at] > 1e-12
+    )
+
+
+def _of_packages(found: Causes) -> dict[Cause, list[str]]:
+    """Return the packages by their conventions of all measures."""
+    packages: dict[Cause, list[str]] = {}
     for name in presets.PACKAGES:
-        for choice in package_choices(table, name):
-            try:
-                value = table.mean(choice)
-            except ArgumentError:  # the lists do not have what the package needs
-                continue
-            if not np.isnan(value) and name not in packages.setdefault(_rounded(value), []):
-                packages[_rounded(value)].append(name)
+        of_tables = [package_choices(table, name) for table in found.tables]
+        if all(of_tables):
+            for chosen in zip(*of_tables, strict=False):
+                cause: dict[str, Any] = {}
+                for table, choice in zip(found.tables, chosen, strict=True):
+                    cause |= changes(choice, table.defaults)
+                packages.setdefault(tuple(cause.items()), []).append(name)
     return packages
 
 

@@ -1,37 +1,35 @@
-"""The values of a measure under every combination of conventions, from one pass over the lists."""
+"""The values of a measure under combinations of conventions and one deviation."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from podium._fields import FIELDS
 from podium.data.join import Join
-from podium.decide.explain.grid import (
-    Choice,
-    Sums,
-    combinations,
-    conventions,
-    pooled_mean,
-    with_options,
-)
+from podium.decide.explain import formulas, readings
+from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measure
+from podium.decide.explain.grid import LISTS, Choice, Sums, conventions, pooled_mean, with_options
 from podium.decide.explain.lists import ListsByChoice
-from podium.errors import ArgumentError
+from podium.data.runs import Run
+from podium.errors import DataError
+from podium.evaluation.evaluation import fill
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol
 from podium.ranking import relevance_rule
 from podium.types import PerGroup
 
 
-class ValueTable:
-    """A measure of one run under any conventions.
+_ENTERED = (formulas, readings)  # the modules that register podium's deviations
+_MOST_KEPT = 64  # values of users
+_MOST_CASES = 2  # with ranks of whole lists
 
-    Each list and each formula is computed once per combination that changes it, and each mean from
-    the values of users.
+
+class ValueTable:
+    """A measure of one run under any conventions, with one deviation or none.
 
     Parameters
     ----------
@@ -40,6 +38,10 @@ class ValueTable:
     measure : Measure
     given : Conventions
         The conventions of podium's value.
+    run : Run, optional
+        The run with the repeated items that the join lacks.
+    best : ListsByChoice, optional
+        Lists whose best lists take the place of those of the join.
 
     Attributes
     ----------
@@ -47,30 +49,46 @@ class ValueTable:
     measure : Measure
     conventions : list of Convention
         All conventions of the measure; the first value of each is the default.
+    deviations : list of Deviation
+        The deviations of the measure.
     """
 
-    def __init__(self, join: Join, measure: Measure, given: Conventions) -> None:
+    def __init__(
+        self,
+        join: Join,
+        measure: Measure,
+        given: Conventions,
+        run: Run | None = None,
+        best: ListsByChoice | None = None,
+    ) -> None:
         self.measure = measure
+        self.join, self._given, self._run, self._best = join, given, run or join.run, best
         grades = np.unique(join.truth.relevance)
         self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
-        self.lists = self._shortened(ListsByChoice(join, given))
+        self.deviations = of_measure(measure)
+        self._whole = ListsByChoice(join, given)
+        self.lists = self._shortened(self._whole)
         self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
-        self._tied_lists = self.lists.users(self._tied)
-        self._known: dict[tuple[Any, ...], PerGroup] = {}
-        self._sums: dict[tuple[int, str], Sums] = {}  # by the id of known values
+        self._of_tied = {id(part): part.users(self._tied) for part in (self.lists, self._whole)}
+        self._n_others = join.runs.n_groups - int((~join.is_absent).sum())
+        self._known: dict[tuple[Any, ...], PerGroup | float] = {}
+        self._sums: dict[tuple[Any, ...], Sums] = {}
+        self._cases: dict[tuple[Any, ...], Case] = {}
+        self._read: dict[str, ValueTable | None] = {}
 
     def _shortened(self, lists: ListsByChoice) -> ListsByChoice:
-        """Return the lists to rank k if the measure reads no further."""
+        """Return the lists to rank k + 1 if the measure reads no further."""
         if self.measure.k is None or self.measure.metric.needs:
             return lists
-        top = lists.top(self.measure.k)
+        top = lists.top(self.measure.k + 1)
         same = (self.measure(part.ranking(self.defaults)) for part in (lists, top))
         return top if np.array_equal(*same, equal_nan=True) else lists
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The default of each convention."""
-        return {axis.name: axis.values[0] for axis in self.conventions}
+        defaults = {axis.name: axis.values[0] for axis in self.conventions}
+        return {**defaults, "deviation": None}
 
     def protocol(self, given: Protocol, changed: Choice) -> Protocol:
         """Return the protocol of changed conventions, given that of podium's value."""
@@ -87,101 +105,152 @@ class ValueTable:
             measure = with_options(self.measure, choice)
         return given.replace(**fields, measures=[measure, *given.measures[1:]])
 
-    def values(self, choice: Choice) -> PerGroup:
-        """Return the value of each user under a choice of all conventions, (n_users,).
+    def values(self, choice: Choice) -> PerGroup | float:
+        """Return the value of each user under a choice, (n_users,), or a mean without such values.
 
         Raises
         ------
-        ArgumentError
+        ArgumentError, DataError
             If the measure can't be computed under this choice.
         """
+        deviation = self._deviation(choice)
+        if deviation is not None and deviation.stage == "tables":
+            return self._reading(deviation).values(_without(choice))
         measure = with_options(self.measure, choice)
         choice = self._resolved(measure, choice)
-        names = [axis.name for axis in self.conventions if axis.level != "mean"]
-        key = tuple(choice[name] for name in (*names, "low_grades"))
+        key = self._key(choice)
         if key not in self._known:
+            while len(self._known) >= _MOST_KEPT:
+                del self._known[next(iter(self._known))]
             self._known[key] = self._computed(measure, choice)
         return self._known[key]
+
+    def _key(self, choice: Choice) -> tuple[Any, ...]:
+        names = [axis.name for axis in self.conventions if axis.level != "mean"]
+        return tuple(choice[name] for name in (*names, "low_grades", "deviation"))
+
+    def _deviation(self, choice: Choice) -> Deviation | None:
+        name = choice.get("deviation")
+        return None if name is None else REGISTRY[name]
+
+    def _reading(self, deviation: Deviation) -> ValueTable:
+        """Return the table of the truth and the run as a deviation reads them."""
+        name = deviation.name
+        if name not in self._read:
+            self._read[name] = self._made(deviation)
+        if (table := self._read[name]) is None:
+            raise DataError(f"{name} changes nothing in these tables.")
+        return table
+
+    def _made(self, deviation: Deviation) -> ValueTable | None:
+        is_whole = deviation.name.startswith("duplicates")
+        tables = deviation.function(self.join.truth, self._run if is_whole else self.join.run)
+        if tables is None:
+            return None
+        truth, run = tables
+        is_joined = truth is self.join.truth and run.item is self.join.run.item
+        join = replace(self.join, run=run) if is_joined else Join.of(truth, run)
+        best = self._whole if deviation.keeps_ideal else None
+        return ValueTable(join, self.measure, self._given, best=best)
 
     def _resolved(self, measure: Measure, choice: Choice) -> Choice:
         """Return a choice with a rule for low grades, and one value of what has no effect.
 
         Low grades have a rule of their own, or count as 0 if a threshold is passed.
         """
-        if not measure.graded:
+        if not measure.graded and choice.get("deviation") is None:
             return {**choice, "low_grades": "keep"}
         _, rule = relevance_rule(choice["min_relevance"], choice.get("low_grades"))
-        no_effect = {"min_relevance": None} if rule == "keep" else {}
-        return {**choice, "low_grades": rule, **no_effect}
+        has_effect = rule != "keep" or choice.get("deviation") is not None
+        return {**choice, "low_grades": rule, **({} if has_effect else {"min_relevance": None})}
 
-    def _computed(self, measure: Measure, choice: Choice) -> PerGroup:
+    def _computed(self, measure: Measure, choice: Choice) -> PerGroup | float:
         """Compute the values; other orders of equal scores concern only users who have some."""
+        deviation = self._deviation(choice)
+        if deviation is not None and deviation.stage == "mean":
+            return self.values(_without(choice))
+        lists = self._whole if deviation is not None and deviation.whole else self.lists
         usual = {**choice, "ties": "worst", "single_precision": False}
-        if usual == choice:
-            return measure(self.lists.ranking(choice))
-        values = self.values(usual).copy()
-        values[self._tied] = measure(self._tied_lists.ranking(choice))
+        values = None if usual == choice else self.values(usual)
+        if not isinstance(values, np.ndarray):
+            return self._of(deviation, measure, lists, choice)
+        values = values.copy()
+        values[self._tied] = self._of(deviation, measure, self._of_tied[id(lists)], choice)
         return values
 
-    def mean(self, choice: Choice) -> float:
-        """Return the mean over users under a choice of all conventions; nan if there is none."""
-        return self._mean(self.values(choice), choice)
+    def _of(
+        self, deviation: Deviation | None, measure: Measure, lists: ListsByChoice, choice: Choice
+    ) -> PerGroup | float:
+        case = self._case(measure, lists, choice)
+        return measure(case.ranking) if deviation is None else deviation.values(case)
 
-    def _mean(self, values: PerGroup, choice: Choice) -> float:
-        """Return the mean of the values of users, which `values` has returned."""
+    def _case(self, measure: Measure, lists: ListsByChoice, choice: Choice) -> Case:
+        """Return the lists under a choice; the last ones are kept for further deviations."""
+        names = (*LISTS, "min_relevance", "low_grades")
+        key = id(lists), measure, tuple(choice.get(name) for name in names)
+        if key not in self._cases:
+            while len(self._cases) >= _MOST_CASES:
+                del self._cases[next(iter(self._cases))]
+            ranking = lists.ranking(choice)
+            if self._best is not None:
+                best = self._best.ranking(choice)
+                ranking = replace(ranking, ideal=best.ideal, ideal_offsets=best.ideal_offsets)
+            self._cases[key] = Case(ranking, measure, self._n_others)
+        return self._cases[key]
+
+    def mean(self, choice: Choice) -> float:
+        """Return the mean over users under a choice; nan if there is none."""
+        deviation = self._deviation(choice)
+        if deviation is not None and deviation.stage == "tables":
+            return self._reading(deviation).mean(_without(choice))
+        values = self.values(choice)
+        if not isinstance(values, np.ndarray):
+            return values
+        measure = with_options(self.measure, choice)
+        if deviation is not None and deviation.stage == "mean":
+            case = self._case(measure, self.lists, choice)
+            return float(deviation.function(self.counted(choice), case))
         counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
         weights = None
         if choice.get("pooled"):  # no graded measure has a pooled form
-            weights = with_options(self.measure, choice).weights(self.lists.ranking(choice))
+            weights = measure.weights(self._case(measure, self.lists, choice).ranking)
         if weights is not None:
             return pooled_mean(values[counts], weights[counts])
-        key = id(values), choice["missing"]
+        key = *self._key(self._resolved(measure, choice)), choice["missing"]
         if key not in self._sums:
             self._sums[key] = Sums.of(values[counts])
         return self._sums[key].mean(choice["undefined"])
 
-    def means(self) -> Iterator[tuple[dict[str, Any], float]]:
-        """Yield each choice of the conventions that matter, as all conventions, with its mean.
-
-        Choices under which the measure can't be computed are left out.
-        """
-        defaults = self.defaults
-        active = [axis for axis in self.conventions if axis.name not in self.without_effect()]
-        of_means = [axis for axis in active if axis.level == "mean"]
-        for choice in combinations([axis for axis in active if axis.level != "mean"]):
-            try:
-                values = self.values({**defaults, **choice})
-            except ArgumentError:
-                continue
-            for rules in combinations(of_means):
-                full_choice = {**defaults, **choice, **rules}
-                yield full_choice, self._mean(values, full_choice)
+    def counted(self, choice: Choice) -> PerGroup:
+        """Return what each user counts in the mean, nan if nothing."""
+        deviation = self._deviation(choice)
+        if deviation is not None and deviation.stage == "tables":
+            return self._reading(deviation).counted(_without(choice))
+        values = self.values(choice)
+        if not isinstance(values, np.ndarray):
+            return np.full(self.join.labels.size, np.nan)
+        values = fill(values, choice["undefined"]).copy()
+        if choice["missing"] == "skip":
+            values[self.lists.absent] = np.nan
+        return values
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""
         same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
         return same if self.lists.absent.any() else {*same, "missing"}
 
-    @cached_property
-    def never_effective(self) -> set[str]:
-        """The conventions that change the value of no combination of the others."""
-        first: dict[tuple[Any, ...], float] = {}
-        effective: set[str] = set()
-        for choice, value in self.means():
-            for name in choice.keys() - effective:
-                others = (name, *(rule for other, rule in choice.items() if other != name))
-                if not _is_same(first.setdefault(others, value), value):
-                    effective.add(name)
-        return {axis.name for axis in self.conventions} - effective
+    def of_measure(self, measure: Measure) -> ValueTable:
+        """Return the table of another measure of the same lists."""
+        return ValueTable(self.join, measure, self._given, self._run)
 
-    def size(self) -> int:
-        """Return the number of combinations of all conventions."""
-        return int(np.prod([len(axis.values) for axis in self.conventions]))
+    def listed(self, user: int) -> tuple[str, ...]:
+        """Return the items of a user to rank k, with the relevance of relevant ones."""
+        return self._whole.listed(user, self.measure.k)
 
 
-def _is_same(one: float, other: float) -> bool:
-    """Return whether two means are equal up to rounding, or both undefined."""
-    return math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+def _without(choice: Choice) -> dict[str, Any]:
+    """Return a choice without its deviation."""
+    return {**choice, "deviation": None}
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 from podium import presets
 from podium.decide.explain.search import package_choices
 from podium.decide.explain.table import ValueTable, changes
-from podium.evaluation.evaluation import fill
 from podium.protocol import Protocol
 from podium.types import PerGroup
 
@@ -83,7 +82,7 @@ def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
     for name, changed in changes(target, current).items():
         following = {**current, name: changed}
         next_value = table.mean(following)
-        n_users = _n_changed(_counted(table, current), _counted(table, following))
+        n_users = _n_changed(table.counted(current), table.counted(following))
         steps.append(Step(name, current[name], changed, next_value - value, n_users))
         current, value = following, next_value
     ends = sorted(table.mean(choice) for choice in choices)
@@ -97,14 +96,6 @@ def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
         (ends[0], ends[-1]) if is_open else None,
         given.changes_to(given.replace(like=like)),
     )
-
-
-def _counted(table: ValueTable, choice: dict[str, Any]) -> PerGroup:
-    """Return what each user counts in the mean, nan if nothing."""
-    values = fill(table.values(choice), choice["undefined"]).copy()
-    if choice["missing"] == "skip":
-        values[table.lists.absent] = np.nan
-    return values
 
 
 def _n_changed(before: PerGroup, after: PerGroup) -> int:

@@ -1,0 +1,255 @@
+"""The contract of deviations: faults of an implementation, beside the conventions of a protocol.
+
+A deviation is one function under the decorator `register`. Its `stage` states what it takes:
+
+- "tables": the truth and the run before they are joined. It returns both, or None if nothing
+  changes.
+- "values": a `Case`, the lists and the measure. It returns the value of each user, or a mean.
+- "mean": the values that count, nan where none does, and the `Case`. It returns the mean.
+
+The first sentence of the docstring is the answer of `podium.explain`, and the second paragraph is
+the remedy. A plugin adds one in the same way (see `podium.registry`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.discounts import discounts
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.metrics import get as get_measure
+from podium.ranking import Ranking
+from podium.registry import Registry
+from podium.types import Counts, Mask, PerGroup, PerRow
+
+WHOLE = 2**31
+"""The cutoff of a measure of whole lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Lists and a measure, with what formulas of deviations read.
+
+    Attributes
+    ----------
+    ranking : Ranking
+    measure : Measure
+    n_others : int
+        The users of the run that the truth lacks.
+    """
+
+    ranking: Ranking
+    measure: Measure
+    n_others: int = 0
+
+    @property
+    def k(self) -> int:
+        """The cutoff, `WHOLE` without one."""
+        return self.measure.k or WHOLE
+
+    @cached_property
+    def lengths(self) -> Counts:
+        """The number of ranks of each list down to the cutoff, (n_users,)."""
+        return np.minimum(self.ranking.groups.sizes, self.k)
+
+    @cached_property
+    def user(self) -> NDArray[np.int64]:
+        """The number of the user of each rank, (n_rows,)."""
+        return np.repeat(np.arange(self.ranking.n_groups), self.ranking.groups.sizes)
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """Each rank, from 1, (n_rows,)."""
+        return ranks(self.ranking.groups.offsets)
+
+    @cached_property
+    def within(self) -> Mask:
+        """Whether a rank is within the cutoff, (n_rows,)."""
+        return self.rank <= self.k
+
+    @cached_property
+    def hit(self) -> Mask:
+        """Whether a rank within the cutoff has a positive, (n_rows,)."""
+        return self.within & (self.ranking.relevance >= self.ranking.min_relevance)
+
+    @cached_property
+    def n_hits(self) -> PerGroup:
+        """The number of hits of each user, (n_users,)."""
+        return self.total(self.hit)
+
+    def total(self, values: Any) -> PerGroup:
+        """Sum values of ranks by user."""
+        return np.bincount(self.user, values, self.ranking.n_groups)
+
+    def option(self, name: str) -> Any:
+        """Return an option of the measure."""
+        return self.measure.arguments().get(name, self.measure.metric.options.get(name))
+
+    def value(self, name: str | None = None) -> PerGroup:
+        """Return the value of the measure, or of another metric with the same cutoff."""
+        k = None if name == "r_precision" else self.measure.k
+        return (self.measure if name is None else get_measure(name, k=k))(self.ranking)
+
+    def cut(self, k: int | None) -> PerGroup:
+        """Return the value of the measure with another cutoff."""
+        return replace(self.measure, k=k)(self.ranking)
+
+    def of(self, ranking: Ranking) -> PerGroup:
+        """Return the value of the measure of other lists."""
+        return self.measure(ranking)
+
+    def gains(self, values: PerRow, gain: str | None = None) -> PerRow:
+        """Return gains of relevances, by default those of the measure."""
+        kind = gain or self.option("gain") or "linear"
+        if kind == "binary":
+            return (values >= self.ranking.min_relevance).astype(np.float64)
+        return np.exp2(values) - 1.0 if kind == "exp2" else values
+
+    def weights(self, ranks: NDArray[np.int64]) -> PerRow:
+        """Return the measure's discount of ranks."""
+        discount = self.option("discount") or "log2"
+        return discounts(int(ranks.max(initial=1)), discount)[ranks - 1]
+
+    def dcg(self, weights: PerRow | None = None, gain: str | None = None) -> PerGroup:
+        """Return the discounted gain of the lists, given other weights of ranks."""
+        shares = self.weights(self.rank) if weights is None else weights
+        return self.total(self.gains(self.ranking.relevance, gain) * shares * self.within)
+
+    def best(
+        self,
+        depth: Any = None,
+        weigh: Callable[[NDArray[np.int64]], PerRow] | None = None,
+        gain: str | None = None,
+    ) -> PerGroup:
+        """Return the discounted gain of the best lists to a depth, by default the cutoff."""
+        user, rank = self._best
+        limit = np.broadcast_to(self.k if depth is None else depth, self.ranking.n_groups)
+        weights = (weigh or self.weights)(rank) * (rank <= limit[user])
+        terms = self.gains(self.ranking.ideal, gain) * weights
+        return np.bincount(user, terms, self.ranking.n_groups)
+
+    @cached_property
+    def _best(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The user and the rank of each item of the best lists."""
+        offsets = self.ranking.ideal_offsets
+        return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), ranks(offsets)
+
+
+def ranks(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of each row in its group, from 1."""
+    return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Deviation:
+    """A fault of an implementation.
+
+    Attributes
+    ----------
+    name : str
+    function : callable
+    stage : {"tables", "values", "mean"}
+        What the function takes, see the module.
+    measures : tuple of str
+        The metrics that can have it; empty for all.
+    cutoffs : bool
+        Whether only measures with a cutoff can have it.
+    whole : bool
+        Whether it reads whole lists, and not only the ranks to the cutoff and the next one.
+    keeps_nan : bool
+        Whether nan leaves a user out; otherwise 0/0 counts 0.
+    packages : tuple of str
+        The packages that compute the measure in this way.
+    keeps_ideal : bool
+        Whether the best lists remain those of the tables before.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    stage: Literal["tables", "values", "mean"] = "values"
+    measures: tuple[str, ...] = ()
+    cutoffs: bool = False
+    whole: bool = False
+    keeps_nan: bool = False
+    packages: tuple[str, ...] = ()
+    keeps_ideal: bool = False
+
+    @property
+    def _paragraphs(self) -> list[str]:
+        text = inspect.getdoc(self.function) or ""
+        return [" ".join(part.split()) for part in text.split("\n\n")]
+
+    @property
+    def sentence(self) -> str:
+        """What is done, in one sentence."""
+        return self._paragraphs[0].replace("{name}", self.name.removeprefix("as-"))
+
+    @property
+    def remedy(self) -> str:
+        """What to do instead."""
+        return "".join(self._paragraphs[1:2])
+
+    def applies(self, measure: Measure) -> bool:
+        """Return whether a measure can have this fault."""
+        if (
+            measure.k is None
+            and self.cutoffs
+            or self.measures
+            and measure.name not in self.measures
+        ):
+            return False
+        return self.name not in (f"as-{measure.name}", f"cutoff-{measure.k}")
+
+    def values(self, case: Case) -> PerGroup | float:
+        """Return the value of each user, or the mean; users without a relevant item have nan."""
+        if case.ranking.ties in ("average", "threshold"):
+            raise ArgumentError(f"{self.name} has no value for {case.ranking.ties} ties.")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.function(case)
+        if np.ndim(found) == 0:
+            return float(found)
+        ranking, measure = case.ranking, case.measure
+        if not self.keeps_nan:
+            found = np.where(np.isnan(found), 0.0, found)
+            if ranking.absent is not None:
+                found = np.where(ranking.absent, measure.metric.worst, found)
+        n_relevant = ranking.n_relevant if measure.graded else ranking.n_pos
+        return np.where(n_relevant == 0, np.nan, found)
+
+
+REGISTRY: Registry[Deviation] = Registry("deviation", "a name such as ideal-not-cut")
+"""Every deviation by its name."""
+
+
+def register(
+    name: str, *measures: str, **properties: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a deviation of some metrics, or of all.
+
+    Parameters
+    ----------
+    name : str
+    *measures : str
+        The names of metrics.
+    **properties
+        The other attributes of `Deviation`.
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        REGISTRY.enter(name, Deviation(name, function, measures=measures, **properties))
+        return function
+
+    return enter
+
+
+def of_measure(measure: Measure) -> list[Deviation]:
+    """Return the deviations that a measure can have."""
+    return [deviation for deviation in REGISTRY.values() if deviation.applies(measure)]

@@ -1,0 +1,134 @@
+"""Deviations of reading: what becomes of ids, duplicates and the order before there are lists."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium.data import Run, Truth
+from podium.data.convert import Ids
+from podium.data.ids import first_repeated, pair_codes, strings
+from podium.data.runs import rows_of
+from podium.decide.explain.deviation import register
+
+Tables = tuple[Truth, Run] | None
+
+
+@register("order-reversed", stage="tables")
+def order_reversed(truth: Truth, run: Run) -> Tables:
+    """The lowest score is ranked first.
+
+    Sort by decreasing score. Pass ranks as ranks, and the negative of a distance as the score.
+    """
+    return truth, replace(run, score=-run.score)
+
+
+@register("order-of-file", stage="tables")
+def order_of_file(truth: Truth, run: Run) -> Tables:
+    """Items are in the order of the file, not of the scores.
+
+    Sort each list by decreasing score first.
+    """
+    return truth, replace(run, score=-np.arange(run.score.size, dtype=np.float64), is_order=True)
+
+
+@register("duplicates-twice", stage="tables", keeps_ideal=True)
+def duplicates_twice(truth: Truth, run: Run) -> Tables:
+    """An item that is listed twice counts twice, but once in the ideal list.
+
+    List each item once: its first occurrence only.
+    """
+    rows = np.flatnonzero(repeated(run))
+    if not rows.size:
+        return None
+    names, new = strings(run.item), [f"{name}\0{row}" for row, name in zip(rows, run.item[rows])]
+    judged = pl.DataFrame({"user": truth.user, "item": strings(truth.item)})
+    judged = judged.with_columns(relevance=truth.relevance)
+    users = pl.Series(run.user[rows]).cast(judged["user"].dtype, strict=False)
+    again = pl.DataFrame({"user": users, "item": names[rows], "new": new})
+    more = again.join(judged, on=["user", "item"]).select("user", item="new", relevance="relevance")
+    user, item, relevance = pl.concat([judged, more]).get_columns()
+    labels = user.to_numpy() if isinstance(truth.user, np.ndarray) else user
+    shown = replace(run, item=names.clone().scatter(rows, new))
+    return replace(truth, user=labels, item=item, relevance=relevance.to_numpy()), shown
+
+
+@register("duplicates-first", stage="tables", packages=("haystack", "trec_eval"))
+def duplicates_first(truth: Truth, run: Run) -> Tables:
+    """Of an item that is listed twice, only the best rank stays, and the others move up.
+
+    List each item once.
+    """
+    once = listed_once(run)
+    return None if once is run else (truth, once)
+
+
+def listed_once(run: Run) -> Run:
+    """Return a run without repeated items of a user; the run itself if there are none."""
+    if first_repeated(pair_codes(run.user, run.item)) is None:
+        return run
+    return rows_of(run, np.flatnonzero(~repeated(run)))
+
+
+def repeated(run: Run) -> NDArray[np.bool_]:
+    """Return the rows of a run whose item the user has with a better or an earlier score."""
+    codes = pair_codes(run.user, run.item)
+    order = np.lexsort((np.arange(codes.size), -run.score, codes))
+    again = np.zeros(codes.size, np.bool_)
+    again[order[1:]] = codes[order[1:]] == codes[order[:-1]]
+    return again
+
+
+def _spelt(change: Callable[[str], str]) -> Callable[[Truth, Run], Tables]:
+    def spelt(truth: Truth, run: Run) -> Tables:
+        """Ids are compared in another spelling: {name}.
+
+        Write the ids of both tables in the same way.
+        """
+        before = [truth.user, truth.item, run.user, run.item]
+        after = [_changed(ids, change) for ids in before]
+        if all(new is old for new, old in zip(after, before, strict=True)):
+            return None
+        judged = replace(truth, user=after[0], item=after[1])
+        first = np.unique(pair_codes(judged.user, judged.item), return_index=True)[1]
+        shown = replace(run, user=after[2], item=after[3])
+        return rows_of(judged, np.sort(first)), listed_once(shown)
+
+    return spelt
+
+
+def _changed(ids: Ids, change: Callable[[str], str]) -> Ids:
+    """Return ids with another spelling, or the same object if nothing changes."""
+    if isinstance(ids, np.ndarray):
+        return ids
+    names = ids.unique()
+    spelt = pl.Series([change(name) for name in names.to_list()], dtype=pl.String)
+    return ids if spelt.equals(names) else ids.replace_strict(names, spelt)
+
+
+register("ids-trimmed", stage="tables")(_spelt(str.strip))
+register("ids-without-case", stage="tables")(_spelt(str.casefold))
+register("ids-normalized", stage="tables")(_spelt(lambda i: unicodedata.normalize("NFKC", i)))
+
+
+@register("chunks-as-documents", stage="tables")
+def chunks_as_documents(truth: Truth, run: Run) -> Tables:
+    """Chunks are judged as their documents, of which the best chunk counts.
+
+    Judge chunks, or pass the documents of the chunks, each once.
+    """
+    known = set() if isinstance(truth.item, np.ndarray) else set(truth.item.to_list())
+    parent = re.compile(r"(.+?)[#:_/.-]+(?:chunk|part|p|c)?[#:_-]*\d+")
+
+    def document(item: str) -> str:
+        match = parent.fullmatch(item)
+        return match[1] if match and item not in known and match[1] in known else item
+
+    items = _changed(run.item, document)
+    return None if items is run.item else (truth, listed_once(replace(run, item=items)))
