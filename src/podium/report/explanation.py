@@ -11,7 +11,7 @@ from podium._fields import FIELDS
 from podium._grammar import word
 from podium.decide import Explanation
 from podium.report._types import Figure, Table
-from podium.report.cells import number
+from podium.report.cells import number, p_value
 from podium.report.conventions import as_option
 from podium.report.figures import intervals, value_row
 from podium.report.renderer import Pictures, Renderer, chosen_measure
@@ -23,6 +23,9 @@ _MOST_EQUAL = 3
 _MISSING = (
     "podium measure refuses this by default. Here, podium's value is that with --missing zero."
 )
+_REPEATED = "podium measure refuses this. Here, podium's value counts an item at its best rank."
+_CHANCE = "The chance is that of a fit by any cause with as few changes."
+_PAGE = "docs/explain.md, section What is searched"
 
 
 class ExplanationRenderer(Renderer[Explanation]):
@@ -49,12 +52,19 @@ class ExplanationRenderer(Renderer[Explanation]):
         if (search is not None or result["packages"]) and result["n_missing"]:
             lacks = f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users."
             yield Text((f"{lacks} {_MISSING}",))
+        if result["n_repeated"] and not self.json["differences"]:
+            rows = f"{result['n_repeated']:,} rows of the run repeat an item of their user."
+            yield Text((f"{rows} {_REPEATED}",))
         if search is not None:
             yield Text((search_headline(search),))
             if search["matches"]:
                 yield Tables((matches_table(search),))
+                yield Text(tuple(words_of_first(search)))
+            if search["examples"]:
+                yield Tables((examples_table(search),))
             yield Text(tuple(search_notes(result, self.files)))
-            yield from (_lines_to_change(match["toml"][0]) for match in search["matches"][:1])
+            first = search["matches"][:1]
+            yield from (_lines_to_change(m["toml"][0]) for m in first if not m["sentence"])
 
     def table(self) -> Table:
         """Return one row per match, step to a package, and count of two tables."""
@@ -66,7 +76,8 @@ class ExplanationRenderer(Renderer[Explanation]):
         yield "n_users", {"": result["n_users"]}
         yield "n_missing", {"": result["n_missing"]}
         if search := result["search"]:
-            yield search["measure"], {"": search["default"]}
+            yield from ((name, {"": value}) for name, value in search["defaults"].items())
+            yield "is_determined", {"": int(search["is_determined"])}
             yield "n_matches", {"": len(search["matches"]) + search["n_others"]}
         for steps in result["packages"]:
             yield f"podium/{steps['measure']}", {"": steps["start"]}
@@ -148,46 +159,90 @@ def conventions(changes: Mapping[str, Any]) -> str:
 
 
 def search_headline(found: Mapping[str, Any]) -> str:
-    """Return whether conventions give the value, in one or two sentences."""
-    start = f"{found['measure']} is {number(found['default'])} with your conventions. "
-    total = f"{found['n_combinations']:,} combinations of conventions"
-    if not found["matches"]:
+    """Return whether the cause of the numbers is determined, in one or two sentences."""
+    usual = (f"{name} is {number(value)}" for name, value in found["defaults"].items())
+    start = f"{', '.join(usual)} with your conventions. "
+    given = " and ".join(found["numbers"].values())
+    n, total = len(found["matches"]) + found["n_others"], f"{found['n_combinations']:,} causes"
+    if not n:
         nearest = found["nearest"]
         return (
-            f"{start}None of {total} gives {found['value']}. The nearest value is "
-            f"{nearest['value']:.6f}, with {conventions(nearest['changes'][0])}. Perhaps the data "
-            "differ: compare your tables with theirs by --other-truth and --other-run."
+            f"{start}None of {total} gives {given}. The nearest value is "
+            f"{number(nearest['value'])}, with {conventions(nearest['changes'][0])}. Perhaps the "
+            "data differ: compare your tables with theirs by --other-truth and --other-run."
         )
-    n = len(found["matches"]) + found["n_others"]
-    one = "One of" if n == 1 else f"{n:,} values of"
-    return f"{start}{one} {total} give{'s' * (n == 1)} {found['value']}:"
+    if found["is_determined"]:
+        return f"{start}Of {total}, this is the one that gives {given}:"
+    fits = f"{n:,} of {total} {'gives' if n == 1 else 'give'} {given}"
+    return f"{start}Not determined: {fits}, which may be chance."
 
 
 def matches_table(found: Mapping[str, Any]) -> Table:
-    """Return one row per match: its conventions, its value, and the packages that have them."""
+    """Return one row per answer: its cause, values, chance and packages."""
     rows: list[list[str]] = []
     for match in found["matches"][:_MOST_MATCHES]:
         first, *others = match["changes"][:_MOST_EQUAL]
-        rows.append([conventions(first), f"{match['value']:.6f}", ", ".join(match["packages"])])
-        rows += [[f"or {conventions(other)}", "", ""] for other in others]
-    return {"columns": ["conventions", "value", "packages"], "rows": rows}
+        values = [number(value) for value in match["values"].values()]
+        packages = ", ".join(match["packages"])
+        rows.append([conventions(first), *values, p_value(match["chance"]), packages])
+        rows += [[f"or {conventions(other)}", *[""] * (len(values) + 2)] for other in others]
+    return {"columns": ["cause", *found["numbers"], "chance", "packages"], "rows": rows}
+
+
+def words_of_first(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words of the first answer's deviation, the remedy and the page."""
+    first = found["matches"][0]
+    if first["sentence"]:
+        maybe = "" if found["is_determined"] else "If it is the first: "
+        yield f"{maybe}{first['sentence']}"
+        yield f"Remedy: {first['remedy']}"
+    if found["is_determined"] and not first["changes"][0]:
+        yield "The number is podium's own."
+    yield f"{_CHANCE} See {_PAGE}."
+
+
+def checks_table(checks: Iterable[Any]) -> Table:
+    """Return one row per measure and kind of small lists: the cause of its values."""
+    rows: list[list[Any]] = []
+    for check in checks:
+        matches = check.search.matches
+        cause = conventions(matches[0].changes[0]) if matches else "none of those searched"
+        if matches and not check.search.is_determined:
+            cause = f"not determined, perhaps {cause}"
+        rows.append([check.measure, check.lists, check.n_lists, cause])
+    return {"columns": ["measure", "lists", "number", "cause"], "rows": rows}
+
+
+def examples_table(found: Mapping[str, Any]) -> Table:
+    """Return users on whom the first answer differs from podium, or from the second answer."""
+    names = ["podium", "theirs"]
+    if not found["is_determined"] and len(found["matches"]) > 1:
+        names = ["first cause", "second cause"]
+    rows = [
+        [each["user"], *map(number, each["values"]), ", ".join(each["items"])]
+        for each in found["examples"]
+    ]
+    return {"columns": ["user", *names, "list (relevance)"], "rows": rows}
 
 
 def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
-    """Yield what else fits, what the data cannot show, and the command that repeats the value."""
+    """Yield what would decide, what the data cannot show, and the command that repeats the value."""
     search = result["search"]
+    for name, values in search["deciding"].items():
+        shown = ", ".join(map(number, values))
+        yield f"Print {name} too: it is {shown} under the first causes."
+    if search["matches"] and not search["is_determined"] and not search["deciding"]:
+        yield "More digits, a further measure or the values of some users would decide."
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
     if hidden:
-        yield f"{hidden:,} values with more conventions also fit. More digits exclude most of them."
-    elif len(search["matches"]) > 1:
-        yield "Several fit. More digits would separate them."
+        yield f"{hidden:,} further causes also fit. More digits exclude most of them."
     hints = "; ".join(f"{name} ({data})" for name, data in search["without_effect"].items())
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
-    if search["matches"]:
-        match = search["matches"][0]
-        words = command(match["protocol"], files)
-        yield f"Command: {words}{' --pooled' if match['changes'][0].get('pooled') else ''}"
+    first = search["matches"][0] if search["matches"] else None
+    if first and not first["sentence"]:
+        words = command(first["protocol"], files)
+        yield f"Command: {words}{' --pooled' if first['changes'][0].get('pooled') else ''}"
 
 
 def command(protocol: Mapping[str, Any], files: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ class Number:
     half : float
         Half of the last digit.
     users : dict of str to float
-        The values of users, by the text of their labels.
+        The values of users, by the text of their labels; without those that have none.
     """
 
     measure: Measure
@@ -60,7 +60,8 @@ class Number:
         if not isinstance(value, Mapping):
             target, n_digits = _read(str(value), measure)
             return cls(measure, str(value), target, _ROUNDED * 10.0**-n_digits, {})
-        read = {str(user): _parsed(str(number)) for user, number in value.items()}
+        given = {user: number for user, number in value.items() if number not in (None, "")}
+        read = {str(user): _parsed(str(number)) for user, number in given.items()}
         if not read:
             raise ArgumentError(f"{arg.value} has no users for {measure}. Pass at least one value.")
         half = _ROUNDED * 10.0 ** -min(max(n for _, n in read.values()), _EXACT)

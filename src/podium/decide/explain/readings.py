@@ -38,6 +38,31 @@ def order_of_file(truth: Truth, run: Run) -> Tables:
     return truth, replace(run, score=-np.arange(run.score.size, dtype=np.float64), is_order=True)
 
 
+@register("ties-in-order-of-file", stage="tables")
+def ties_in_order_of_file(truth: Truth, run: Run) -> Tables:
+    """Equal scores keep the order of the file, as a stable sort leaves them.
+
+    State the order of equal scores, such as by id.
+    """
+    return truth, _untied(run, np.arange(run.score.size))
+
+
+@register("ties-in-reverse", stage="tables")
+def ties_in_reverse(truth: Truth, run: Run) -> Tables:
+    """Equal scores have the reverse order of the file, as an increasing sort read backwards.
+
+    State the order of equal scores, such as by id.
+    """
+    return truth, _untied(run, -np.arange(run.score.size))
+
+
+def _untied(run: Run, keys: NDArray[np.int64]) -> Run:
+    """Return a run in which equal scores have the order of keys."""
+    ranks = np.empty(run.score.size)
+    ranks[np.lexsort((keys, -run.score))] = np.arange(run.score.size)
+    return replace(run, score=-ranks, is_order=True)
+
+
 @register("duplicates-twice", stage="tables", keeps_ideal=True)
 def duplicates_twice(truth: Truth, run: Run) -> Tables:
     """An item that is listed twice counts twice, but once in the ideal list.

@@ -42,7 +42,7 @@ _USER_CHANCE = 0.02  # of a value of a user by chance
 _MOST_VALUES = 100_000_000  # users times combinations of all conventions
 _ENOUGH = 5  # users with podium's own value
 
-DEVIATION = "deviation"
+DEVIATION, READING = "deviation", "reading"
 _OF = " of "  # a change of one measure: "deviation of recall@5"
 
 Change = tuple[str, Any]
@@ -75,7 +75,7 @@ class Match:
     share : float
         The probability of this answer among all that fit, and of causes that aren't searched.
     sentence, remedy : str
-        What the deviation of the first cause does, and what to do instead; empty without one.
+        What the deviations of the first cause do, and what to do instead; empty without one.
     """
 
     value: float
@@ -189,9 +189,11 @@ class Causes:
         found: dict[Change, None] = {}
         for name, table in zip(self._names, self.tables, strict=True):
             for each in table.deviations:
-                found[DEVIATION, each.name] = None
-                if several and each.stage != "mean":
-                    found[f"{DEVIATION}{_OF}{name}", each.name] = None
+                word = READING if each.stage == "tables" else DEVIATION
+                if each.stage != "tables" or table.is_read(each.name):
+                    found[word, each.name] = None
+                    if several and each.stage != "mean":
+                        found[f"{word}{_OF}{name}", each.name] = None
         for level in ("list", "metric", "mean"):
             for name, table in zip(self._names, self.tables, strict=True):
                 without = table.without_effect()
@@ -204,22 +206,24 @@ class Causes:
         return list(found)
 
     def triples(self) -> Iterator[Cause]:
-        """Yield a deviation with two conventions; for one number, at most one of lists.
+        """Yield deviations with conventions, three in all; for one number, at most one of lists.
 
         One number can't tell so many causes from each other.
         """
-        rules = [change for change in self._single if _word(change) != DEVIATION]
-        for deviation in (change for change in self._single if _word(change) == DEVIATION):
-            for first, second in combinations(rules, 2):
-                n_lists = (_word(first) in LISTS) + (_word(second) in LISTS)
-                if _word(first) != _word(second) and n_lists <= len(self.tables):
-                    yield deviation, first, second
+        words = (DEVIATION, READING)
+        rules = [change for change in self._single if _word(change) not in words]
+        faults = [change for change in self._single if _word(change) in words]
+        pairs = [pair for pair in combinations(rules, 2) if _word(pair[0]) != _word(pair[1])]
+        few = [p for p in pairs if sum(_word(c) in LISTS for c in p) <= len(self.tables)]
+        yield from ((fault, *pair) for fault in faults for pair in few)
+        both = [pair for pair in combinations(faults, 2) if _word(pair[0]) != _word(pair[1])]
+        yield from ((*pair, rule) for pair in both for rule in rules)
 
     def of_conventions(self) -> Iterator[Cause]:
         """Yield all combinations of three and more conventions, unless these are too many."""
         axes: dict[str, list[Change | None]] = {}
         for name, value in self._single:
-            if name != DEVIATION and _OF not in name:
+            if name not in (DEVIATION, READING) and _OF not in name:
                 axes.setdefault(name, [None]).append((name, value))
         n_users = self.tables[0].join.labels.size
         if prod(map(len, axes.values())) * n_users > _MOST_VALUES:
@@ -233,7 +237,7 @@ class Causes:
         """Return a choice of all conventions of a measure, and its deviation if it can have it."""
         table, name = self.tables[number], self._names[number]
         known = {axis.name: axis.values for axis in table.conventions}
-        known[DEVIATION] = tuple(each.name for each in table.deviations)
+        known[DEVIATION] = known[READING] = tuple(each.name for each in table.deviations)
         changed: dict[str, Any] = {}
         for change, value in cause:
             word, _, of = change.partition(_OF)
@@ -356,7 +360,7 @@ def _answers(
     by_value: dict[tuple[Any, ...], list[int]] = {}
     for row in np.flatnonzero(fits):
         by_value.setdefault(_key(found, numbers, causes[row], values[row]), []).append(int(row))
-    size = np.array([1 if cause in packages else len(cause) for cause in causes])
+    size = np.array([min(len(c), 1) if c in packages else len(c) for c in causes])
     names = [str(number.measure) for number in numbers]
     matches: list[Match] = []
     for rows in by_value.values():
@@ -369,7 +373,7 @@ def _answers(
         matches.append(
             Match(
                 means[0],
-                tuple(map(dict, simple)),
+                tuple(map(dict, dict.fromkeys(simple))),
                 of,
                 values=dict(zip(names, means, strict=True)),
                 chance=chance,
@@ -423,7 +427,7 @@ def _chance(
             alone[m] = (distinct.size if n_changes else 1) * _density(distinct, number)
             n_same = int((np.abs(known[:, m] - number.target) <= number.half).sum()) - 1
             shared[m] = min(1.0, max(_density(known[:, m], number), n_same / len(known)))
-    ratio = np.min(alone / np.maximum(shared, _LEAST_CHANCE))
+    ratio = np.max(alone / np.maximum(shared, _LEAST_CHANCE))
     return max(float(ratio * np.prod(shared)), _LEAST_CHANCE)
 
 
@@ -440,19 +444,17 @@ def _shown(table: ValueTable, given: Protocol, match: Match) -> Match:
     """Return an answer with the changes as those of a protocol, and the words of its deviation."""
     protocols = [table.protocol(given, changed) for changed in match.changes]
     lines = tuple(given.changes_to(protocol) for protocol in protocols)
-    name = next((v for n, v in match.changes[0].items() if n.startswith(DEVIATION)), None)
-    packages, sentence, remedy = match.packages, "", ""
-    if name is not None:
-        deviation = REGISTRY[name]
-        packages = tuple(dict.fromkeys([*packages, *deviation.packages]))
-        sentence, remedy = deviation.sentence, deviation.remedy
+    words = [n.partition(_OF)[0] for n in match.changes[0]]
+    values = zip(words, match.changes[0].values(), strict=True)
+    found = [REGISTRY[value] for word, value in values if word in (DEVIATION, READING)]
+    packages = [*match.packages, *(name for each in found for name in each.packages)]
     return replace(
         match,
-        packages=packages,
+        packages=tuple(dict.fromkeys(packages)),
         toml=lines,
         protocol=protocols[0].as_json(),
-        sentence=sentence,
-        remedy=remedy,
+        sentence=" ".join(each.sentence for each in found),
+        remedy=" ".join(each.remedy for each in found),
     )
 
 

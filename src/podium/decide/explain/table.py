@@ -15,7 +15,7 @@ from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measur
 from podium.decide.explain.grid import LISTS, Choice, Sums, conventions, pooled_mean, with_options
 from podium.decide.explain.lists import ListsByChoice
 from podium.data.runs import Run
-from podium.errors import DataError
+from podium.errors import ArgumentError, DataError
 from podium.evaluation.evaluation import fill
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol
@@ -88,7 +88,7 @@ class ValueTable:
     def defaults(self) -> dict[str, Any]:
         """The default of each convention."""
         defaults = {axis.name: axis.values[0] for axis in self.conventions}
-        return {**defaults, "deviation": None}
+        return {**defaults, "deviation": None, "reading": None}
 
     def protocol(self, given: Protocol, changed: Choice) -> Protocol:
         """Return the protocol of changed conventions, given that of podium's value."""
@@ -113,9 +113,8 @@ class ValueTable:
         ArgumentError, DataError
             If the measure can't be computed under this choice.
         """
-        deviation = self._deviation(choice)
-        if deviation is not None and deviation.stage == "tables":
-            return self._reading(deviation).values(_without(choice))
+        if choice["reading"] is not None:
+            return self._reading(choice).values({**choice, "reading": None})
         measure = with_options(self.measure, choice)
         choice = self._resolved(measure, choice)
         key = self._key(choice)
@@ -133,14 +132,22 @@ class ValueTable:
         name = choice.get("deviation")
         return None if name is None else REGISTRY[name]
 
-    def _reading(self, deviation: Deviation) -> ValueTable:
+    def _reading(self, choice: Choice) -> ValueTable:
         """Return the table of the truth and the run as a deviation reads them."""
-        name = deviation.name
+        name = choice["reading"]
         if name not in self._read:
-            self._read[name] = self._made(deviation)
+            self._read[name] = self._made(REGISTRY[name])
         if (table := self._read[name]) is None:
             raise DataError(f"{name} changes nothing in these tables.")
         return table
+
+    def is_read(self, name: str) -> bool:
+        """Return whether a deviation of tables changes these."""
+        try:
+            self._reading({"reading": name})
+        except (ArgumentError, DataError):
+            return False
+        return True
 
     def _made(self, deviation: Deviation) -> ValueTable | None:
         is_whole = deviation.name.startswith("duplicates")
@@ -168,11 +175,11 @@ class ValueTable:
         """Compute the values; other orders of equal scores concern only users who have some."""
         deviation = self._deviation(choice)
         if deviation is not None and deviation.stage == "mean":
-            return self.values(_without(choice))
+            return self.values({**choice, "deviation": None})
         lists = self._whole if deviation is not None and deviation.whole else self.lists
         usual = {**choice, "ties": "worst", "single_precision": False}
         values = None if usual == choice else self.values(usual)
-        if not isinstance(values, np.ndarray):
+        if not isinstance(values, np.ndarray) or self._best is not None:
             return self._of(deviation, measure, lists, choice)
         values = values.copy()
         values[self._tied] = self._of(deviation, measure, self._of_tied[id(lists)], choice)
@@ -200,10 +207,9 @@ class ValueTable:
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice; nan if there is none."""
-        deviation = self._deviation(choice)
-        if deviation is not None and deviation.stage == "tables":
-            return self._reading(deviation).mean(_without(choice))
-        values = self.values(choice)
+        if choice["reading"] is not None:
+            return self._reading(choice).mean({**choice, "reading": None})
+        deviation, values = self._deviation(choice), self.values(choice)
         if not isinstance(values, np.ndarray):
             return values
         measure = with_options(self.measure, choice)
@@ -223,9 +229,8 @@ class ValueTable:
 
     def counted(self, choice: Choice) -> PerGroup:
         """Return what each user counts in the mean, nan if nothing."""
-        deviation = self._deviation(choice)
-        if deviation is not None and deviation.stage == "tables":
-            return self._reading(deviation).counted(_without(choice))
+        if choice["reading"] is not None:
+            return self._reading(choice).counted({**choice, "reading": None})
         values = self.values(choice)
         if not isinstance(values, np.ndarray):
             return np.full(self.join.labels.size, np.nan)
@@ -246,11 +251,6 @@ class ValueTable:
     def listed(self, user: int) -> tuple[str, ...]:
         """Return the items of a user to rank k, with the relevance of relevant ones."""
         return self._whole.listed(user, self.measure.k)
-
-
-def _without(choice: Choice) -> dict[str, Any]:
-    """Return a choice without its deviation."""
-    return {**choice, "deviation": None}
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:

@@ -1,0 +1,123 @@
+"""Small lists for an implementation in any language, and what its values say about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium._files import replacing
+from podium.decide.explain.explanation import explain
+from podium.decide.explain.numbers import read_values
+from podium.decide.explain.search import Search
+
+N_LISTS = 200
+MEASURES = ("ndcg@5", "recall@5", "precision@5", "ap@5", "rr@5", "hit_rate@5", "f1@5")
+
+
+def lists() -> list[dict[str, Any]]:
+    """Return lists with ids, scores in any order, and grades of judged items by id.
+
+    Some are short or empty, have equal scores, repeat an item, or have no relevant item.
+    """
+    rng = np.random.default_rng(40)
+    made: list[dict[str, Any]] = []
+    for number in range(N_LISTS):
+        pool = rng.permutation(12)
+        listed = pool[: 0 if number % 25 == 24 else rng.integers(1, 11)]
+        if number % 10 == 9 and listed.size:
+            listed = np.append(listed, listed[0])
+        score = rng.permutation(np.linspace(0.95, 0.05, max(listed.size, 1)))[: listed.size]
+        if number % 8 == 7:
+            score = np.ceil(score * 3) / 3
+        grades = rng.choice([0, 1, 2, 3], 12, p=(0.45, 0.3, 0.15, 0.1)) * (number % 20 != 19)
+        judged = np.sort(rng.permutation(12)[: rng.integers(6, 12)])
+        made.append(
+            {
+                "id": str(number + 1),
+                "items": [f"d{item}" for item in listed],
+                "scores": np.round(score, 4).tolist(),
+                "judgements": {f"d{item}": int(grades[item]) for item in judged},
+            }
+        )
+    return made
+
+
+def write(path: Path) -> None:
+    """Write the lists as JSON, with the measures to compute."""
+    text = json.dumps({"measures": MEASURES, "lists": lists()}, indent=1)
+    with replacing(path) as beside:
+        beside.write_text(f"{text}\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the values of a measure say of some lists.
+
+    Attributes
+    ----------
+    measure : str
+    lists : str
+        The kind of the lists, one of `KINDS`, beside plain ones.
+    n_lists : int
+    search : Search
+    """
+
+    measure: str
+    lists: str
+    n_lists: int
+    search: Search
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the values are podium's under its own conventions."""
+        return bool(self.search.matches) and not self.search.matches[0].changes[0]
+
+
+def checks(path: Path) -> Iterator[Check]:
+    """Explain the values of each measure, and of each kind of lists, in a file.
+
+    Raises
+    ------
+    DataError
+        If the file can't be read or names no measure.
+    """
+    made = lists()
+    for measure, values in read_values(path).items():
+        given = values if isinstance(values, Mapping) else {}
+        for kind in reversed(KINDS):
+            some = [e for e in made if _kind(e) in ("plain", kind) and e["id"] in given]
+            numbers = {each["id"]: given.get(each["id"]) for each in some}
+            search = explain(*_tables(some), value={measure: numbers}).search
+            if search is not None:
+                yield Check(measure, kind, len(some), search)
+
+
+def _kind(made: Mapping[str, Any]) -> str:
+    """Return the first kind of `KINDS` that a list belongs to."""
+    has = (
+        not made["items"],
+        not any(made["judgements"].values()),
+        len(set(made["items"])) < len(made["items"]),
+        len(set(made["scores"])) < len(made["scores"]),
+        True,
+    )
+    return KINDS[has.index(True)]
+
+
+KINDS = ("empty", "nothing relevant", "repeated items", "equal scores", "plain")
+"""The kinds of lists. Each is explained together with the plain lists."""
+
+
+def _tables(some: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
+    """Return the truth and the run of lists."""
+    judged = [(e["id"], i, g) for e in some for i, g in e["judgements"].items()]
+    rows = [(e["id"], i, s) for e in some for i, s in zip(e["items"], e["scores"], strict=True)]
+    return tuple(
+        dict(zip(("user", "item", name), map(list, zip(*each, strict=True)), strict=True))
+        for name, each in (("relevance", judged), ("score", rows))
+    )
