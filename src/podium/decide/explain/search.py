@@ -308,6 +308,7 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
     packages = _of_packages(found)
     causes, values = [*causes, *packages], np.concatenate([values, found.means([*packages])])
     answers = _answers(found, numbers, causes, values, packages)
+    nearest = _nearest(causes, values, numbers[0])
     for more in (found.triples, found.of_conventions):
         if not answers:
             further = list(more())
@@ -319,9 +320,6 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
     n_known = len(answers)
     reported = tuple(_shown(tables[0], given, answer) for answer in answers[:_MOST_REPORTED])
     is_determined = bool(reported) and reported[0].share >= _SURE
-    target = numbers[0].target
-    at = int(np.nanargmin(np.abs(values[:, 0] - target))) if np.isfinite(target) else 0
-    nearest = Match(float(values[at, 0]), (dict(causes[at]),))
     first = [dict(match.changes[0]) for match in reported[:_MOST_COMPARED]]
     return Search(
         str(numbers[0].measure),
@@ -338,6 +336,13 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
         {} if is_determined else _deciding(tables[0], first),
         _examples(found, first, is_determined),
     )
+
+
+def _nearest(causes: Sequence[Cause], values: Means, number: Number) -> Match:
+    """Return the cause with the nearest mean of the first measure."""
+    gap = np.abs(values[:, 0] - number.target)
+    at = int(np.nanargmin(gap)) if np.isfinite(gap).any() else 0
+    return Match(float(values[at, 0]), (dict(causes[at]),))
 
 
 def _answers(
