@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 Ranked = Sequence[str]
@@ -362,4 +362,214 @@ KNOWN = [
     Wrong("first 80 %", "ndcg", right_ndcg, (), of_first),
     Wrong("geometric mean", "recall", right_recall, (), of_logs),
     Wrong("blend", "ndcg", lambda r, g, k: (right_ndcg(r, g, k) + right_rr(r, g, k)) / 2, ()),
+]
+
+
+# --- Written after the search was frozen ----------------------------------------------------------
+
+
+def ndcg_of_hit_ones(ranked: Ranked, grades: Grades, k: int) -> float:
+    """The ideal is a run of ones as long as the hits."""
+    return over(dcg(gains(ranked, grades, k)), dcg([1.0] * hits(ranked, grades, k)))
+
+
+def ndcg_exp2_uncut(ranked: Ranked, grades: Grades, k: int) -> float:
+    """Exponential gains, and o19s/quepid#836 the other way round: the ideal is not cut."""
+    found, ideal = gains(ranked, grades, k), best(grades)
+    return over(dcg([2**g - 1 for g in found]), dcg([2**g - 1 for g in ideal]))
+
+
+def ndcg_exp2_letor(ranked: Ranked, grades: Grades, k: int) -> float:
+    """Exponential gains and max(1, log2(rank)), as in LETOR's script."""
+    lists = gains(ranked, grades, k), best(grades)[:k]
+    sums = (sum((2**g - 1) / max(1.0, math.log2(i)) for i, g in enumerate(x, 1)) for x in lists)
+    return over(*sums)
+
+
+def ndcg_log_e(ranked: Ranked, grades: Grades, k: int) -> float:
+    """hexiangnan/neural_collaborative_filtering#63, in the list alone."""
+    found = sum(g / math.log(i + 1) for i, g in enumerate(gains(ranked, grades, k), 1))
+    return over(found, dcg(best(grades)[:k]))
+
+
+def dcg_log_e(ranked: Ranked, grades: Grades, k: int) -> float:
+    return sum(g / math.log(i + 1) for i, g in enumerate(gains(ranked, grades, k), 1))
+
+
+def ap_capped(ranked: Ranked, grades: Grades, k: int) -> float:
+    """mozilla/bugbug PR#719: divided by min(relevant, k)."""
+    return over(precisions(ranked, grades, k), min(k, n_relevant(grades)))
+
+
+def mean_precision(ranked: Ranked, grades: Grades, k: int) -> float:
+    return fmean(hits(ranked, grades, i) / i for i in range(1, k + 1))
+
+
+def rr_guarded(ranked: Ranked, grades: Grades, k: int) -> float:
+    """Indices from 0 with a guard against division by zero."""
+    rank = first(ranked, grades, k)
+    return 1 / max(rank - 1, 1) if rank else 0.0
+
+
+def rr_summed(ranked: Ranked, grades: Grades, k: int) -> float:
+    return sum(1 / i for i, x in enumerate(ranked[:k], 1) if grades.get(x, 0) >= 1)
+
+
+def rr_uncut(ranked: Ranked, grades: Grades, k: int) -> float:
+    return right_rr(ranked, grades, len(ranked) or 1)
+
+
+def recall_of_high(ranked: Ranked, grades: Grades, k: int) -> float:
+    """Only grades of 2 and above are relevant."""
+    high = {item: grade - 1 for item, grade in grades.items()}
+    return right_recall(ranked, high, k)
+
+
+def recall_of_grades(ranked: Ranked, grades: Grades, k: int) -> float:
+    return over(sum(gains(ranked, grades, k)), sum(best(grades)))
+
+
+def condensed_ap(ranked: Ranked, grades: Grades, k: int) -> float:
+    """Items without a judgement are removed first."""
+    return right_ap([item for item in ranked if item in grades], grades, k)
+
+
+def median_of_users(data: Data, wrong: Wrong, k: int) -> float:
+    return median(wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged())
+
+
+def by_positives(data: Data, wrong: Wrong, k: int) -> float:
+    """A row for each relevant item, as in a leave-one-out table."""
+    pairs = [
+        (wrong.value(data.ranked(q), data.grades[q], k), n_relevant(data.grades[q]))
+        for q in data.judged()
+    ]
+    return sum(value * n for value, n in pairs) / sum(n for _, n in pairs)
+
+
+def of_all_users_as_1(data: Data, wrong: Wrong, k: int) -> float:
+    values = [wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+    return (sum(values) + len(data.grades) - len(values)) / len(data.grades)
+
+
+def pooled_ndcg(data: Data, wrong: Wrong, k: int) -> float:
+    found = sum(dcg(gains(data.ranked(q), data.grades[q], k)) for q in data.judged())
+    return found / sum(dcg(best(data.grades[q])[:k]) for q in data.judged())
+
+
+def renamed(name: Callable[[int, str], str]) -> Callable[[Data], Data]:
+    """Return a change of the ids in lists, given their position."""
+    return lambda data: Data(
+        {q: [(name(n, i), s) for n, (i, s) in enumerate(x)] for q, x in data.runs.items()},
+        data.grades,
+    )
+
+
+def once(data: Data) -> Data:
+    """Keep the best row of each item."""
+    lists: dict[str, Scored] = {}
+    for q, x in data.runs.items():
+        ordered = sorted(x, key=lambda pair: -pair[1])
+        lists[q] = [p for n, p in enumerate(ordered) if p[0] not in {i for i, _ in ordered[:n]}]
+    return Data(lists, data.grades)
+
+
+def without_some(data: Data, wrong: Wrong, k: int) -> float:
+    queries = [q for n, q in enumerate(data.judged()) if n % 10]
+    return fmean(wrong.value(data.ranked(q), data.grades[q], k) for q in queries)
+
+
+def trimmed_mean(data: Data, wrong: Wrong, k: int) -> float:
+    values = sorted(wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged())
+    cut = len(values) // 10
+    return fmean(values[cut : len(values) - cut])
+
+
+def over_best_user(data: Data, wrong: Wrong, k: int) -> float:
+    values = [dcg(gains(data.ranked(q), data.grades[q], k)) for q in data.judged()]
+    return fmean(values) / max(values)
+
+
+def swapped(data: Data) -> Data:
+    """Exchange the two best items of every fourth list."""
+    lists: dict[str, Scored] = {}
+    for n, (q, x) in enumerate(data.runs.items()):
+        ordered = sorted(x, key=lambda pair: -pair[1])
+        if n % 4 == 0 and len(ordered) > 1:
+            (a, s), (b, t) = ordered[:2]
+            ordered[:2] = [(b, s), (a, t)]
+        lists[q] = ordered
+    return Data(lists, data.grades)
+
+
+def forgetful(value: Callable[[Ranked, Grades, int], float]) -> Any:
+    """Return a metric that lacks the first judgement of each query."""
+    return lambda ranked, grades, k: value(ranked, dict(list(grades.items())[1:]), k)
+
+
+LATER = [
+    Wrong("ones for hits", "ndcg", ndcg_of_hit_ones, ("ideal-of-hits",)),
+    Wrong("exponential, not cut", "ndcg", ndcg_exp2_uncut, ("ideal-not-cut",)),
+    Wrong("exponential, LETOR", "ndcg", ndcg_exp2_letor, ("gain", "discount")),
+    Wrong("natural logarithm", "ndcg", ndcg_log_e, ("discount-natural-in-list",)),
+    Wrong("natural logarithm, DCG", "dcg", dcg_log_e, ("discount-natural",)),
+    Wrong("no discount", "ndcg", weighed(lambda rank: 1.0), ("discount-none",)),
+    Wrong("reciprocal discount", "ndcg", weighed(lambda rank: 1 / rank), ("discount-reciprocal",)),
+    Wrong("pooled", "ndcg", right_ndcg, ("sums-pooled",), pooled_ndcg),
+    Wrong("AP capped", "ap", ap_capped, ("norm",)),
+    Wrong("mean precision", "ap", mean_precision, ("ap-of-all-k-ranks",)),
+    Wrong("condensed", "ap", condensed_ap, ("unjudged",)),
+    Wrong("guarded index", "rr", rr_guarded, ("rr-from-0",)),
+    Wrong("sum of reciprocals", "rr", rr_summed, ("rr-sum-of-hits",)),
+    Wrong("no cutoff", "rr", rr_uncut, ("cutoff-none",)),
+    Wrong("row per positive", "rr", right_rr, ("weighted-by-positives",), by_positives),
+    Wrong("k + 1", "recall", lambda r, g, k: right_recall(r, g, k + 1), ("cutoff-k-plus-1",)),
+    Wrong(
+        "from index 1", "recall", lambda r, g, k: right_recall(r[1:], g, k), ("first-rank-removed",)
+    ),
+    Wrong("higher threshold", "recall", recall_of_high, ("min_relevance",)),
+    Wrong("grades summed", "recall", recall_of_grades, ("grades-summed",)),
+    Wrong("median", "recall", right_recall, ("median",), median_of_users),
+    Wrong("no positives: 1", "recall", right_recall, ("undefined",), of_all_users_as_1),
+    Wrong("recall for precision", "precision", right_recall, ("as-recall",)),
+    Wrong("another cutoff", "ndcg", lambda r, g, k: right_ndcg(r, g, 3), ("cutoff-3",)),
+    Wrong("ranks as scores", "ap", right_ap, ("order-reversed",), seen=reversed_order),
+    Wrong(
+        "blanks",
+        "ndcg",
+        right_ndcg,
+        ("ids-trimmed",),
+        None,
+        renamed(lambda n, i: i + " " * (n % 2)),
+        renamed(lambda n, i: i.strip()),
+    ),
+    Wrong(
+        "full-width digits",
+        "ap",
+        right_ap,
+        ("ids-normalized",),
+        None,
+        renamed(lambda n, i: i.replace("1", "\uff11")),
+        renamed(lambda n, i: i.replace("\uff11", "1")),
+    ),
+    Wrong(
+        "chunks",
+        "recall",
+        right_recall,
+        ("chunks-as-documents",),
+        None,
+        renamed(lambda n, i: f"{i}#{n}"),
+        renamed(lambda n, i: i.partition("#")[0]),
+    ),
+    Wrong("each item once", "ndcg", right_ndcg, ("duplicates-first",), None, with_twins, once),
+    Wrong("decimal in the list", "ndcg", lambda r, g, k: ndcg_log_e(r, g, k) * math.log(10), ()),
+    Wrong("root of ranks", "rr", lambda r, g, k: right_rr(r, g, k) ** 0.5, ()),
+    Wrong("smoothed recall", "recall", lambda r, g, k: hits(r, g, k) / (n_relevant(g) + 1), ()),
+    Wrong("smoothed precision", "precision", lambda r, g, k: (hits(r, g, k) + 1) / (k + 2), ()),
+    Wrong("nine of ten", "ndcg", right_ndcg, (), without_some),
+    Wrong("trimmed mean", "ap", right_ap, (), trimmed_mean),
+    Wrong("over the best user", "ndcg", right_ndcg, (), over_best_user),
+    Wrong("swapped", "rr", right_rr, (), seen=swapped),
+    Wrong("a judgement less", "ndcg", forgetful(right_ndcg), ()),
+    Wrong("two in one", "ap", lambda r, g, k: (right_ap(r, g, k) + right_recall(r, g, k)) / 2, ()),
 ]
