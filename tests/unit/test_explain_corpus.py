@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Iterator
-from statistics import fmean
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from tests.unit import wrong_metrics
 from tests.unit.wrong_metrics import Data, Wrong
 
 import podium
-from podium.errors import ArgumentError, DataError
+from podium.decide.explain.deviation import REGISTRY
 
+HALVES = ("KNOWN", "LATER", "FRESH")
 SHAPES = {
     "grades": (200, (20, 20), (0.55, 0.25, 0.15, 0.05), 5),
     "binary": (200, (20, 20), (0.8, 0.2), 5),
@@ -54,62 +55,82 @@ def tables(data: Data) -> tuple[Any, Any]:
     return {n: list(c) for n, c in truth.items()}, {n: list(c) for n, c in run.items()}
 
 
-def partner(wrong: Wrong, every: list[Wrong], data: Data, k: int) -> tuple[str, float]:
-    """Return a second number of the same wrong program: what reads its lists in the same way."""
-    right = {
-        "recall": wrong_metrics.right_recall,
-        "ndcg": wrong_metrics.right_ndcg,
-    }[SECOND.get(wrong.measure, "ndcg")]
-    other = Wrong("", "", right, (), None, wrong.change, wrong.seen)
-    if wrong.mean in (wrong_metrics.of_all_users, wrong_metrics.of_answered):
-        other.mean = wrong.mean
-    return SECOND.get(wrong.measure, "ndcg"), other.numbers(data, k)[0]
+def second_of(wrong: Wrong, data: Data, k: int) -> tuple[str, float]:
+    """Return a second number of the same program, which reads lists and means in the same way."""
+    name = SECOND.get(wrong.measure, "ndcg")
+    right = {"recall": wrong_metrics.right_recall, "ndcg": wrong_metrics.right_ndcg}[name]
+    is_common = wrong.mean in (wrong_metrics.of_all_users, wrong_metrics.of_answered)
+    mean = wrong.mean if is_common else None
+    other = Wrong("", "", right, (), mean, wrong.change, wrong.seen)
+    return f"{name}@{k}", other.numbers(data, k)[0]
 
 
-def outcome(wrong: Wrong, search: Any, value: float) -> str:
+def outcome(search: Any, value: float) -> str:
     """Return "named", "false", "open" (not determined) or "none"."""
-    if not search.matches or not search.is_determined:
-        return "open" if search.matches else "none"
-    words = {str(w) for c in search.matches[0].changes for pair in c.items() for w in pair}
-    words |= {word.partition(" of ")[0] for word in words}
-    is_equal = abs(search.matches[0].value - value) <= 1e-9
-    if not is_equal or (wrong.causes and not words & set(wrong.causes)):
-        return "false" if not is_equal else "equal"
-    return "named"
+    if not search.matches:
+        return "none"
+    if not search.is_determined:
+        return "open"
+    return "named" if abs(search.matches[0].value - value) <= 1e-9 else "false"
 
 
-def outcomes(every: list[Wrong], shapes: list[str]) -> Iterator[tuple[str, str, str, str]]:
+def outcomes(every: Iterable[Wrong], shapes: Iterable[str]) -> Iterator[tuple[str, Wrong, str]]:
+    """Yield the kind of question, the wrong metric, and what explain answers."""
     for shape in shapes:
         k = SHAPES[shape][-1]
         for wrong in every:
             data = wrong.change(data_of(shape))
             value, users = wrong.numbers(data, k)
             measure = f"{wrong.measure}@{k}"
-            second, other = partner(wrong, every, data, k)
+            second, other = second_of(wrong, data, k)
             asked: dict[str, Any] = {
-                "one": {measure: f"{value:.4f}"},
-                "two": {measure: f"{value:.4f}", f"{second}@{k}": f"{other:.4f}"},
+                "one number": {measure: f"{value:.4f}"},
+                "two numbers": {measure: f"{value:.4f}", second: f"{other:.4f}"},
             }
             if wrong.mean is None:
-                asked["users"] = {measure: {q: f"{v:.4f}" for q, v in users.items()}}
+                asked["values of users"] = {measure: {q: f"{v:.4f}" for q, v in users.items()}}
             for kind, numbers in asked.items():
-                search: Any = podium.explain(*tables(data), value=numbers).search
-                yield shape, kind, wrong.name, outcome(wrong, search, value)
+                search = podium.explain(*tables(data), value=numbers).search
+                yield kind, wrong, outcome(search, value)
 
 
-def rates(every: list[Wrong], shapes: list[str]) -> dict[str, dict[str, float]]:
-    counts: dict[str, Counter[str]] = {}
-    for shape, kind, name, found in outcomes(every, shapes):
-        counts.setdefault(kind, Counter())[found] += 1
-        if found != "named":
-            print(shape, kind, name, found)
-    return {kind: {n: c / sum(x.values()) for n, c in x.items()} for kind, x in counts.items()}
+def rates(every: Iterable[Wrong], shapes: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return the share of searched causes that are named, and that of false ones among all."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, wrong, found in outcomes(every, shapes):
+        counts[kind].update(["all", found] + ["searched", f"searched {found}"] * bool(wrong.causes))
+    return {
+        kind: {
+            "named": n["searched named"] / max(n["searched"], 1),
+            "false": n["false"] / n["all"],
+            "cases": n["all"],
+        }
+        for kind, n in counts.items()
+    }
 
 
-if __name__ == "__main__":
-    import sys
+LEAST = {"one number": 0.8, "two numbers": 0.95, "values of users": 0.95}
 
-    warnings.simplefilter("ignore")
-    every = getattr(wrong_metrics, sys.argv[1])
-    for kind, found in rates(every, sys.argv[2:] or list(SHAPES)).items():
-        print(kind, {name: round(share, 3) for name, share in found.items()})
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize(
+    ("half", "shapes", "step"),
+    [
+        ("KNOWN", ["few"], 8),
+        *(pytest.param(half, [*SHAPES], 1, marks=pytest.mark.long) for half in HALVES),
+    ],
+)
+def test_causes_are_named_and_hardly_ever_false(half: str, shapes: list[str], step: int) -> None:
+    found = rates(getattr(wrong_metrics, half)[::step], shapes)
+    sys.stdout.write(f"{half}: {json.dumps(found, indent=1)}\n")
+    n_false = sum(rate["false"] * rate["cases"] for rate in found.values())
+    assert n_false <= 0.01 * sum(rate["cases"] for rate in found.values())
+    for kind, rate in found.items():
+        assert half == "FRESH" or rate["named"] >= LEAST[kind]
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_expected_causes_exist(half: str) -> None:
+    fields = {"norm", "undefined", "missing", "unretrieved", "unjudged", "discount", "gain"}
+    known = {*REGISTRY, *fields, "pooled", "min_relevance"}
+    assert {cause for wrong in getattr(wrong_metrics, half) for cause in wrong.causes} <= known

@@ -44,6 +44,9 @@ class Wrong:
     change: Callable[[Data], Data] = lambda data: data
     seen: Callable[[Data], Data] = lambda data: data
 
+    def numbers_of(self, data: Data, k: int) -> list[float]:
+        return [self.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+
     def numbers(self, data: Data, k: int) -> tuple[float, dict[str, float]]:
         data = self.seen(data)
         users = {q: self.value(data.ranked(q), data.grades[q], k) for q in data.judged()}
@@ -239,12 +242,12 @@ def pooled_recall(data: Data, wrong: Wrong, k: int) -> float:
 
 
 def of_hit_users(data: Data, wrong: Wrong, k: int) -> float:
-    values = [wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+    values = wrong.numbers_of(data, k)
     return fmean(value for value in values if value > 0)
 
 
 def of_all_users(data: Data, wrong: Wrong, k: int) -> float:
-    values = [wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+    values = wrong.numbers_of(data, k)
     return sum(values) / len(data.grades)
 
 
@@ -310,7 +313,7 @@ def of_first(data: Data, wrong: Wrong, k: int) -> float:
 
 
 def of_logs(data: Data, wrong: Wrong, k: int) -> float:
-    values = [wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+    values = wrong.numbers_of(data, k)
     return math.expm1(fmean(math.log1p(value) for value in values))
 
 
@@ -435,7 +438,7 @@ def condensed_ap(ranked: Ranked, grades: Grades, k: int) -> float:
 
 
 def median_of_users(data: Data, wrong: Wrong, k: int) -> float:
-    return median(wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged())
+    return median(wrong.numbers_of(data, k))
 
 
 def by_positives(data: Data, wrong: Wrong, k: int) -> float:
@@ -448,7 +451,7 @@ def by_positives(data: Data, wrong: Wrong, k: int) -> float:
 
 
 def of_all_users_as_1(data: Data, wrong: Wrong, k: int) -> float:
-    values = [wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged()]
+    values = wrong.numbers_of(data, k)
     return (sum(values) + len(data.grades) - len(values)) / len(data.grades)
 
 
@@ -480,7 +483,7 @@ def without_some(data: Data, wrong: Wrong, k: int) -> float:
 
 
 def trimmed_mean(data: Data, wrong: Wrong, k: int) -> float:
-    values = sorted(wrong.value(data.ranked(q), data.grades[q], k) for q in data.judged())
+    values = sorted(wrong.numbers_of(data, k))
     cut = len(values) // 10
     return fmean(values[cut : len(values) - cut])
 
@@ -572,4 +575,49 @@ LATER = [
     Wrong("swapped", "rr", right_rr, (), seen=swapped),
     Wrong("a judgement less", "ndcg", forgetful(right_ndcg), ()),
     Wrong("two in one", "ap", lambda r, g, k: (right_ap(r, g, k) + right_recall(r, g, k)) / 2, ()),
+]
+
+
+# --- Written after the second half had been measured, and the chance of two numbers mended --------
+
+FRESH = [
+    Wrong("cube", "rr", lambda r, g, k: right_rr(r, g, k) ** 3, ()),
+    Wrong("log of rank + 2", "ndcg", weighed(lambda rank: 1 / math.log10(rank + 9)), ()),
+    Wrong("halves", "precision", lambda r, g, k: hits(r, g, k) / (2 * k), ()),
+    Wrong("k + 3", "ndcg", lambda r, g, k: right_ndcg(r, g, k + 3), ()),
+    Wrong(
+        "last query twice",
+        "ndcg",
+        right_ndcg,
+        (),
+        lambda d, w, k: fmean([*w.numbers_of(d, k), w.numbers_of(d, k)[-1]]),
+    ),
+    Wrong("from the third", "recall", lambda r, g, k: right_recall(r[2:], g, k), ()),
+    Wrong(
+        "two of three queries",
+        "ap",
+        right_ap,
+        (),
+        lambda d, w, k: fmean(v for n, v in enumerate(w.numbers_of(d, k)) if n % 3),
+    ),
+    Wrong("maximum", "rr", lambda r, g, k: max(right_rr(r, g, k), right_recall(r, g, k)), ()),
+    Wrong(
+        "mean of k and k - 2",
+        "ndcg",
+        lambda r, g, k: fmean(right_ndcg(r, g, c) for c in (k, k - 2)),
+        (),
+    ),
+    Wrong(
+        "squares of grades",
+        "ndcg",
+        lambda r, g, k: right_ndcg(r, {i: x * x for i, x in g.items()}, k),
+        (),
+    ),
+    Wrong("AP over k + 1", "ap", lambda r, g, k: precisions(r, g, k) / (k + 1), ()),
+    Wrong(
+        "F1 over the list",
+        "f1",
+        lambda r, g, k: over(2 * hits(r, g, k), len(r) + n_relevant(g)),
+        (),
+    ),
 ]

@@ -190,7 +190,7 @@ class Deviation:
     @property
     def sentence(self) -> str:
         """What is done, in one sentence."""
-        return self._paragraphs[0].replace("{name}", self.name.removeprefix("as-"))
+        return self._paragraphs[0].replace("{name}", self.name.partition("-")[2])
 
     @property
     def remedy(self) -> str:
@@ -200,10 +200,10 @@ class Deviation:
     def applies(self, measure: Measure) -> bool:
         """Return whether a measure can have this fault."""
         if (
-            measure.k is None
-            and self.cutoffs
-            or self.measures
-            and measure.name not in self.measures
+            (measure.k is None
+            and self.cutoffs)
+            or (self.measures
+            and measure.name not in self.measures)
         ):
             return False
         return self.name not in (f"as-{measure.name}", f"cutoff-{measure.k}")

@@ -250,7 +250,7 @@ def discount_none(case: Case) -> PerGroup:
 
 def _cut(k: int | None, *, relative: bool = False) -> Callable[[Case], PerGroup]:
     def cutoff(case: Case) -> PerGroup:
-        """The measure has another cutoff.
+        """The measure has another cutoff: {name}.
 
         Compare measures with the same k.
         """

@@ -21,7 +21,7 @@ Value = str | float | Mapping[Any, Any]
 _FEWEST_DIGITS = 3
 _MOST_ABOVE = 10.0  # times the bound of a measure; a percentage is above it
 _ROUNDED = 0.5001  # a share of the last digit
-_EXACT = 12  # digits of values of users that are numbers
+_EXACT = 10  # digits of values of users without a fraction, such as hits
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class Number:
         read = {str(user): _parsed(str(number)) for user, number in given.items()}
         if not read:
             raise ArgumentError(f"{arg.value} has no users for {measure}. Pass at least one value.")
-        half = _ROUNDED * 10.0 ** -min(max(n for _, n in read.values()), _EXACT)
+        n_digits = max(n for _, n in read.values())
+        half = _ROUNDED * 10.0 ** -(n_digits if 1 < n_digits < _EXACT else _EXACT)
         users = {user: number for user, (number, _) in read.items()}
         return cls(measure, f"{len(read)} values of users", np.nan, half, users)
 

@@ -72,19 +72,35 @@ def duplicates_twice(truth: Truth, run: Run) -> Tables:
     rows = np.flatnonzero(repeated(run))
     if not rows.size:
         return None
-    names, new = strings(run.item), [f"{name}\0{row}" for row, name in zip(rows, run.item[rows])]
+    new = [f"{name}\0{row}" for row, name in zip(rows, run.item[rows], strict=True)]
     judged = pl.DataFrame({"user": truth.user, "item": strings(truth.item)})
     judged = judged.with_columns(relevance=truth.relevance)
     users = pl.Series(run.user[rows]).cast(judged["user"].dtype, strict=False)
-    again = pl.DataFrame({"user": users, "item": names[rows], "new": new})
+    again = pl.DataFrame({"user": users, "item": strings(run.item[rows]), "new": new})
     more = again.join(judged, on=["user", "item"]).select("user", item="new", relevance="relevance")
     user, item, relevance = pl.concat([judged, more]).get_columns()
     labels = user.to_numpy() if isinstance(truth.user, np.ndarray) else user
-    shown = replace(run, item=names.clone().scatter(rows, new))
+    shown = replace(run, item=_scattered(run.item, rows, new))
     return replace(truth, user=labels, item=item, relevance=relevance.to_numpy()), shown
 
 
-@register("duplicates-first", stage="tables", packages=("haystack", "trec_eval"))
+def _scattered(item: Ids, rows: NDArray[np.int64], new: list[str]) -> pl.Series:
+    """Return ids with new ones in some rows."""
+    return strings(item).clone().scatter(rows, new)
+
+
+@register("duplicates-not-relevant", stage="tables", packages=("haystack",))
+def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
+    """An item that is listed twice counts once, and takes its second rank all the same.
+
+    List each item once: its first occurrence only.
+    """
+    again = np.flatnonzero(repeated(run))
+    new = [f"{name}\0{row}" for row, name in zip(again, run.item[again], strict=True)]
+    return (truth, replace(run, item=_scattered(run.item, again, new))) if new else None
+
+
+@register("duplicates-first", stage="tables")
 def duplicates_first(truth: Truth, run: Run) -> Tables:
     """Of an item that is listed twice, only the best rank stays, and the others move up.
 

@@ -23,8 +23,9 @@ from podium.decide.explain.grid import LISTS, MEANS, separated_by
 from podium.decide.explain.numbers import Number
 from podium.decide.explain.table import ValueTable, as_choice, changes
 from podium.errors import ArgumentError, DataError
-from podium.metrics import Measure, parse
+from podium.metrics import Measure
 from podium.protocol import Protocol
+from podium.types import Mask, PerGroup
 
 _BEFOREHAND = (0.3, 0.75, 0.05, 0.01, 0.005)
 """How probable it is, before the number is known, that a cause has 0, 1, 2, 3 or more changes."""
@@ -265,6 +266,15 @@ class Causes:
             return np.full(len(number.users), np.nan)
         return number.of_users(table.join.labels.tolist(), values)
 
+    def fitting(
+        self, column: int, number: Number, causes: Sequence[Cause], means: PerGroup
+    ) -> Mask:
+        """Return which causes give a number, (n_causes,)."""
+        if not number.users:
+            return np.abs(means - number.target) <= number.half
+        wrong = [number.n_wrong(self.of_users(column, number, cause)) for cause in causes]
+        return np.array(wrong) == 0
+
     def means(self, causes: Sequence[Cause], numbers: Sequence[Number] = ()) -> Means:
         """Return the mean of each measure under each cause, (n_causes, n_measures).
 
@@ -353,15 +363,8 @@ def _answers(
     packages: Mapping[Cause, list[str]],
 ) -> list[Match]:
     """Return the answers, the most probable first."""
-    fits = np.ones(len(causes), np.bool_)
-    for column, number in enumerate(numbers):
-        if number.users:
-            fits[fits] = [
-                number.n_wrong(found.of_users(column, number, causes[row])) == 0
-                for row in np.flatnonzero(fits)
-            ]
-        else:
-            fits &= np.abs(values[:, column] - number.target) <= number.half
+    each = np.array([found.fitting(m, n, causes, values[:, m]) for m, n in enumerate(numbers)])
+    fits = each.all(axis=0)
     by_value: dict[tuple[Any, ...], list[int]] = {}
     for row in np.flatnonzero(fits):
         by_value.setdefault(_key(found, numbers, causes[row], values[row]), []).append(int(row))
@@ -372,7 +375,8 @@ def _answers(
         n_changes = int(size[rows].min())
         simple = [causes[row] for row in rows if size[row] == n_changes]
         simple.sort(key=lambda cause: (cause in packages, len(cause)))
-        chance = _chance(found, numbers, values[size <= max(n_changes, 1)], n_changes)
+        few = size <= max(n_changes, 1)
+        chance = _chance(found, numbers, each[:, few], values[few], n_changes)
         of = tuple(dict.fromkeys(name for row in rows for name in packages.get(causes[row], ())))
         means = [float(value) for value in values[rows[0]]]
         matches.append(
@@ -408,32 +412,26 @@ def _rounded(value: float) -> float:
 
 
 def _chance(
-    found: Causes,
-    numbers: Sequence[Number],
-    values: NDArray[np.float64],
-    n_changes: int,
+    found: Causes, numbers: Sequence[Number], fits: Any, values: Means, n_changes: int
 ) -> float:
     """Return the expected number of answers that fit by chance, of causes with few changes.
 
-    A number that has nothing to do with the causes fits one of the distinct values of its measure
-    with a probability of their density around it times its last digit. The other numbers then fit
-    with the share of causes that give them, such as those that leave them as they are.
+    The causes that give all numbers but one have some distinct values of this one. A number that
+    has nothing to do with them fits one of these with the probability of the density of all values
+    around it, times its last digit.
     """
-    known = np.unique(np.round(values, 10), axis=0)
-    known = known[~np.isnan(known).any(axis=1)]
-    alone, shared = np.empty(len(numbers)), np.empty(len(numbers))
+    known = np.flatnonzero(~np.isnan(values).any(axis=1))
+    expected = _LEAST_CHANCE
     for m, number in enumerate(numbers):
+        rest = known[np.delete(fits, m, axis=0).all(axis=0)[known]]
+        n_distinct = np.unique(np.round(values[rest, m], 10)).size if n_changes else 1
         if number.users:
             usual = number.n_wrong(found.of_users(m, number, ()))
-            shared[m] = _USER_CHANCE ** (usual or min(len(number.users), _ENOUGH))
-            alone[m] = len(known) * shared[m]
+            by_chance = _USER_CHANCE ** (usual or min(len(number.users), _ENOUGH))
         else:
-            distinct = np.unique(known[:, m])
-            alone[m] = (distinct.size if n_changes else 1) * _density(distinct, number)
-            n_same = int((np.abs(known[:, m] - number.target) <= number.half).sum()) - 1
-            shared[m] = min(1.0, max(_density(known[:, m], number), n_same / len(known)))
-    ratio = np.max(alone / np.maximum(shared, _LEAST_CHANCE))
-    return max(float(ratio * np.prod(shared)), _LEAST_CHANCE)
+            by_chance = _density(np.unique(np.round(values[known, m], 10)), number)
+        expected = max(expected, n_distinct * by_chance)
+    return float(expected)
 
 
 def _density(values: NDArray[np.float64], number: Number) -> float:

@@ -10,18 +10,17 @@ import numpy as np
 
 from podium._fields import FIELDS
 from podium.data.join import Join
+from podium.data.runs import Run
 from podium.decide.explain import formulas, readings
 from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measure
 from podium.decide.explain.grid import LISTS, Choice, Sums, conventions, pooled_mean, with_options
 from podium.decide.explain.lists import ListsByChoice
-from podium.data.runs import Run
 from podium.errors import ArgumentError, DataError
 from podium.evaluation.evaluation import fill
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol
 from podium.ranking import relevance_rule
 from podium.types import PerGroup
-
 
 _ENTERED = (formulas, readings)  # the modules that register podium's deviations
 _MOST_KEPT = 64  # values of users
