@@ -65,13 +65,18 @@ def second_of(wrong: Wrong, data: Data, k: int) -> tuple[str, float]:
     return f"{name}@{k}", other.numbers(data, k)[0]
 
 
-def outcome(search: Any, value: float) -> str:
-    """Return "named", "false", "open" (not determined) or "none"."""
+def outcome(search: Any, value: float | None) -> str:
+    """Return "named", "false", "open" (not determined) or "none".
+
+    The mean is compared with all its digits, unless the values of users were given: an answer has
+    these by construction, and is false if their cause is not searched (value is None).
+    """
     if not search.matches:
         return "none"
     if not search.is_determined:
         return "open"
-    return "named" if abs(search.matches[0].value - value) <= 1e-9 else "false"
+    is_same = value is not None and abs(search.matches[0].value - value) <= 1e-9
+    return "named" if is_same else "false"
 
 
 def outcomes(every: Iterable[Wrong], shapes: Iterable[str]) -> Iterator[tuple[str, Wrong, str]]:
@@ -91,6 +96,8 @@ def outcomes(every: Iterable[Wrong], shapes: Iterable[str]) -> Iterator[tuple[st
                 asked["values of users"] = {measure: {q: f"{v:.4f}" for q, v in users.items()}}
             for kind, numbers in asked.items():
                 search = podium.explain(*tables(data), value=numbers).search
+                if kind == "values of users" and search.matches and wrong.causes:
+                    value = search.matches[0].value
                 yield kind, wrong, outcome(search, value)
 
 

@@ -226,7 +226,7 @@ def examples_table(found: Mapping[str, Any]) -> Table:
 
 
 def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
-    """Yield what would decide, what the data cannot show, and the command that repeats the value."""
+    """Yield what would decide, what the data can't show, and the command that repeats the value."""
     search = result["search"]
     for name, values in search["deciding"].items():
         shown = ", ".join(map(number, values))

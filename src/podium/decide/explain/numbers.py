@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.errors import ArgumentError, DataError, arg
 from podium.metrics import Measure, parse
-from podium.types import PerGroup
+from podium.types import Mask, PerGroup
 
 Value = str | float | Mapping[Any, Any]
 """A mean, or the value of each user."""
@@ -78,11 +78,10 @@ class Number:
         found = dict(zip(map(str, labels), values.tolist(), strict=True))
         return np.array([found.get(user, np.nan) for user in self.users])
 
-    def n_wrong(self, values: PerGroup) -> int:
-        """Return for how many users the values of `of_users` are others."""
+    def same(self, values: PerGroup) -> Mask:
+        """Return which users of `of_users` have these values."""
         given = np.array(list(self.users.values()))
-        is_same = (np.abs(values - given) <= self.half) | (np.isnan(values) & np.isnan(given))
-        return int((~is_same).sum())
+        return (np.abs(values - given) <= self.half) | (np.isnan(values) & np.isnan(given))
 
 
 def _parsed(value: str) -> tuple[float, int]:

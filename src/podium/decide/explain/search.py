@@ -39,9 +39,9 @@ _MOST_REPORTED = 50
 _MOST_COMPARED = 4  # answers that a further measure should separate
 _MOST_EXAMPLES = 3
 _DECIDING = ("recall", "precision", "hit_rate", "rr", "ap", "ndcg")
-_USER_CHANCE = 0.02  # of a value of a user by chance
+_MOST_ASKED = 200  # causes, for the share of them that give a value of a user
+_LEAST_SHARE = 0.02
 _MOST_VALUES = 100_000_000  # users times combinations of all conventions
-_ENOUGH = 5  # users with podium's own value
 
 DEVIATION, READING = "deviation", "reading"
 _OF = " of "  # a change of one measure: "deviation of recall@5"
@@ -272,8 +272,15 @@ class Causes:
         """Return which causes give a number, (n_causes,)."""
         if not number.users:
             return np.abs(means - number.target) <= number.half
-        wrong = [number.n_wrong(self.of_users(column, number, cause)) for cause in causes]
-        return np.array(wrong) == 0
+        fits = [number.same(self.of_users(column, number, cause)).all() for cause in causes]
+        return np.array(fits)
+
+    def by_chance(self, column: int, number: Number) -> float:
+        """Return the probability that a cause by chance gives the users whose value differs."""
+        every = [number.same(self.of_users(column, number, c)) for c in self.causes[:_MOST_ASKED]]
+        differs = ~every[0] if not every[0].all() else every[0]
+        share = np.mean([same[differs].mean() for same in every[1:]])
+        return float(max(share, _LEAST_SHARE) ** differs.sum())
 
     def means(self, causes: Sequence[Cause], numbers: Sequence[Number] = ()) -> Means:
         """Return the mean of each measure under each cause, (n_causes, n_measures).
@@ -426,8 +433,7 @@ def _chance(
         rest = known[np.delete(fits, m, axis=0).all(axis=0)[known]]
         n_distinct = np.unique(np.round(values[rest, m], 10)).size if n_changes else 1
         if number.users:
-            usual = number.n_wrong(found.of_users(m, number, ()))
-            by_chance = _USER_CHANCE ** (usual or min(len(number.users), _ENOUGH))
+            by_chance = found.by_chance(m, number)
         else:
             by_chance = _density(np.unique(np.round(values[known, m], 10)), number)
         expected = max(expected, n_distinct * by_chance)
