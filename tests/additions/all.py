@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+import tests.additions.deviation
 import tests.additions.estimator
 import tests.additions.loss
 import tests.additions.metric

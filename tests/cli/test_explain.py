@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import jsonschema
 import pytest
 from tests.pages.page import DOCS, code, page, section, shell
 
+from podium.decide.explain.deviation import REGISTRY as DEVIATIONS
 from podium.decide.explain.grid import SEPARATED_BY, conventions
 from podium.metrics import REGISTRY, Measure
 from podium.protocol import Conventions
@@ -43,7 +46,7 @@ def test_every_value_that_is_searched_is_in_its_row() -> None:
     ("options", "value"),
     [
         (("-m", "NDCG(k=2)"), "0.4033"),
-        (("-m", "ndcg(gain=exp2,ideal=best)@2"), "0.4033"),
+        (("-m", "ndcg(gain=exp2,ideal=best)@2"), "0.2865"),
         (("-m", "ap@2", "--min-relevance", "0.5", "--column", "item=thing"), "0.250"),
     ],
 )
@@ -92,7 +95,52 @@ REFUSED = """
 --like lucene | --like trec_eval
 -m coverage@5 | coverage@5
 --other-run none.csv | none.csv
+--value 0.4033 --value 0.500 | MEASURE=X
+--value truth.csv | names no measure
 """
+
+
+def test_every_deviation_is_on_the_page() -> None:
+    assert set(DEVIATIONS) <= set(re.findall(r"`([\w-]+)`", SEARCH))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_program_of_the_page_has_the_causes_that_it_shows(podium: Callable[..., Any]) -> None:
+    podium("explain", "--lists", "lists.json")
+    subprocess.run(["node", DOCS / "explain.js"], check=True)
+    done = podium("explain", "--values", "values.json")
+    assert done.status == 1
+    assert done.out.strip() in page("explain.md")
+
+
+FORMS = {
+    "means.json": '{"ndcg@2": 0.2865, "recall@2": 0.5000, "latency": 3}',
+    "mteb.json": '{"scores": {"test": [{"ndcg_at_2": 0.2865, "recall_at_2": 0.5}]}}',
+    "pytrec.json": '{"ann": {"recall_2": 0.5}, "ben": {"recall_2": 0.5}, "cat": {"recall_2": 1.0}}',
+    "rows.csv": "measure,value\nndcg@2,0.2865\nrecall@2,0.5000\n",
+    "wide.csv": "qid,recall@2\nann,0.5\nben,0.5\ncat,1.0\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_result_files_of_other_tools_are_read(podium: Callable[..., Any], name: str) -> None:
+    Path(name).write_text(FORMS[name], encoding="utf-8")
+    answer = podium("explain", "truth.csv", "run.csv", "--value", name, "--format", "json")
+    found = json.loads(answer.out)["search"]
+    assert {} in found["matches"][0]["changes"], found["matches"][:1]
+
+
+def test_runs_that_measure_refuses_are_explained(podium: Callable[..., Any]) -> None:
+    text = Path("run.csv").read_text(encoding="utf-8")
+    Path("run.csv").write_text(f"{text}ben,tea,0.75\n", encoding="utf-8")
+    assert podium("measure", "truth.csv", "run.csv", "-m", "recall@2").status == 2
+    users = '{"recall@2": {"ann": 0.5, "ben": 1.0, "cat": 1.0}}'
+    Path("twice.json").write_text(users, encoding="utf-8")
+    answer = podium("explain", "truth.csv", "run.csv", "--value", "twice.json", "--format", "json")
+    found = json.loads(answer.out)
+    assert found["n_repeated"] == 1
+    causes = [change for match in found["search"]["matches"] for change in match["changes"]]
+    assert {"reading": "duplicates-twice"} in causes
 
 
 def test_refusals(refuses: Callable[[str, str], None]) -> None:

@@ -26,7 +26,7 @@ READ = {  # the files of a folder --spill-dir have names of their own
     "gate": {"truth", "base", "candidate", "train", "users", "catalogue", "items", "spill_dir"},
     "audit": {"train", "test", "runs"},
     "protocol": {"truth", "run"},
-    "explain": {"truth", "run", "other_truth", "other_run"},
+    "explain": {"truth", "run", "other_truth", "other_run", "values"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "recommend": {"model", "users", "allow", "deny", "fallback"},

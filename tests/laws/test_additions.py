@@ -19,6 +19,7 @@ from scipy import sparse
 
 import podium
 from podium import losses, metrics, plugins, recommenders, sampled
+from podium.decide.explain import deviation
 from podium.evaluation import make_scorer
 from podium.groups import Groups
 from podium.testing import oracles
@@ -31,7 +32,7 @@ RANKS = sampled.SampledRanks([1, 1, 2, 5, 9, 1, 3], 20, N_ITEMS)
 @pytest.fixture(autouse=True)
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install an entry point that is not loaded yet, and restore the registries afterwards."""
-    modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled)
+    modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled, deviation)
     kinds = [metrics.SHOWN, *(module.REGISTRY for module in modules)]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
     definitions = dict(oracles.DEFINITIONS)
@@ -66,6 +67,15 @@ def problem() -> tuple[Any, Any, Any]:
 def auc(model: Any, X: Any, y: Any, qid: Any) -> float:
     ranking = podium.Ranking.from_scores(model.predict(X), y, qid)
     return float(np.nanmean(metrics.parse("auc")(ranking)))
+
+
+def test_deviation_is_searched() -> None:
+    truth = {"user": [1, 1, 2, 3, 3, 3], "item": [10, 11, 10, 10, 11, 12]}
+    run = {"user": [1, 1, 2, 3], "item": [11, 12, 10, 12], "score": [0.9, 0.1, 0.5, 0.4]}
+    values = {"recall@2": {1: 1 / 3, 2: 1 / 2, 3: 1 / 4}}
+    search = podium.explain(truth, run, value=values).search
+    assert search is not None
+    assert {"deviation": "recall-plus-one"} in search.matches[0].changes
 
 
 # --- A metric -----------------------------------------------------------------------------------

@@ -55,6 +55,10 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "factorization.md",
         "$ podium train past.csv --model factorization --out model",
     ): "a signal interrupts it: tests/cli/test_factorization.py",
+    (
+        "explain.md",
+        "$ podium explain --values values.json",
+    ): "it needs node: tests/cli/test_explain.py",
     ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",

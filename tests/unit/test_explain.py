@@ -94,7 +94,7 @@ def test_value_of_no_conventions_has_a_nearest_one() -> None:
     found = podium.explain(*tables(5), "ndcg@5", value="0.9999").search
     assert found is not None
     assert not found.matches
-    assert found.nearest.value < 0.9999
+    assert found.nearest.value != 0.9999
     assert found.n_combinations > 1000
 
 

@@ -64,7 +64,7 @@ class ExplanationRenderer(Renderer[Explanation]):
                 yield Tables((examples_table(search),))
             yield Text(tuple(search_notes(result, self.files)))
             first = search["matches"][:1]
-            yield from (_lines_to_change(m["toml"][0]) for m in first if not m["sentence"])
+            yield from (_lines_to_change(m["toml"][0]) for m in first if _has_command(m))
 
     def table(self) -> Table:
         """Return one row per match, step to a package, and count of two tables."""
@@ -225,6 +225,11 @@ def examples_table(found: Mapping[str, Any]) -> Table:
     return {"columns": ["user", *names, "list (relevance)"], "rows": rows}
 
 
+def _has_command(match: Mapping[str, Any]) -> bool:
+    """Return whether podium has a command for the first cause: it consists of conventions."""
+    return not {"deviation", "reading"} & {name.partition(" ")[0] for name in match["changes"][0]}
+
+
 def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
     """Yield what would decide, what the data can't show, and the command that repeats the value."""
     search = result["search"]
@@ -240,7 +245,7 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     first = search["matches"][0] if search["matches"] else None
-    if first and not first["sentence"]:
+    if first and _has_command(first):
         words = command(first["protocol"], files)
         yield f"Command: {words}{' --pooled' if first['changes'][0].get('pooled') else ''}"
 

@@ -199,11 +199,8 @@ class Deviation:
 
     def applies(self, measure: Measure) -> bool:
         """Return whether a measure can have this fault."""
-        if (
-            (measure.k is None
-            and self.cutoffs)
-            or (self.measures
-            and measure.name not in self.measures)
+        if (measure.k is None and self.cutoffs) or (
+            self.measures and measure.name not in self.measures
         ):
             return False
         return self.name not in (f"as-{measure.name}", f"cutoff-{measure.k}")
@@ -211,17 +208,20 @@ class Deviation:
     def values(self, case: Case) -> PerGroup | float:
         """Return the value of each user, or the mean; users without a relevant item have nan."""
         if case.ranking.ties in ("average", "threshold"):
-            raise ArgumentError(f"{self.name} has no value for {case.ranking.ties} ties.")
+            rule = case.ranking.ties
+            raise ArgumentError(f"{self.name} is undefined for ties={rule!r}. Use another rule.")
+        ranking, measure = case.ranking, case.measure
+        n_relevant = ranking.n_relevant if measure.graded else ranking.n_pos
+        if not n_relevant.any():
+            return np.full(n_relevant.size, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.function(case)
         if np.ndim(found) == 0:
             return float(found)
-        ranking, measure = case.ranking, case.measure
         if not self.keeps_nan:
             found = np.where(np.isnan(found), 0.0, found)
             if ranking.absent is not None:
                 found = np.where(ranking.absent, measure.metric.worst, found)
-        n_relevant = ranking.n_relevant if measure.graded else ranking.n_pos
         return np.where(n_relevant == 0, np.nan, found)
 
 

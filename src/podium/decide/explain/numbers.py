@@ -136,7 +136,8 @@ def read_values(path: Path) -> dict[str, Value]:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-        found = dict(_of_json(json.loads(text))) if text.lstrip()[:1] in "{[" else _of_csv(text)
+        is_json = text.lstrip()[:1] in ("{", "[")
+        found = dict(_of_json(json.loads(text, parse_float=str))) if is_json else _of_csv(text)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
         raise DataError(f"{path} can't be read as numbers: {error}") from None
     if not found:
@@ -144,7 +145,14 @@ def read_values(path: Path) -> dict[str, Value]:
             f"{path} names no measure. Pass JSON such as {{'ndcg@5': 0.5731}}, or CSV with the "
             "columns measure and value."
         )
-    return found
+    return {**found, **_padded({n: v for n, v in found.items() if not isinstance(v, Mapping)})}
+
+
+def _padded(means: Mapping[str, Any]) -> dict[str, str]:
+    """Return means with the digits of the longest one, because JSON drops final zeros."""
+    read = {name: _parsed(str(value)) for name, value in means.items()}
+    n_digits = max((n for _, n in read.values()), default=0)
+    return {name: f"{mean:.{max(n_digits, 0)}f}" for name, (mean, _) in read.items()}
 
 
 _USERS = ("user", "qid", "query", "query_id", "user_id")

@@ -6,16 +6,17 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium.data import Run, Truth
 from podium.data.convert import Ids
-from podium.data.ids import first_repeated, pair_codes, strings
+from podium.data.ids import first_repeated, joined_ids, pair_codes, share_all, strings
 from podium.data.runs import rows_of
 from podium.decide.explain.deviation import register
+from podium.groups import find
 
 Tables = tuple[Truth, Run] | None
 
@@ -69,23 +70,31 @@ def duplicates_twice(truth: Truth, run: Run) -> Tables:
 
     List each item once: its first occurrence only.
     """
-    rows = np.flatnonzero(repeated(run))
-    if not rows.size:
-        return None
-    new = [f"{name}\0{row}" for row, name in zip(rows, run.item[rows], strict=True)]
-    judged = pl.DataFrame({"user": truth.user, "item": strings(truth.item)})
-    judged = judged.with_columns(relevance=truth.relevance)
-    users = pl.Series(run.user[rows]).cast(judged["user"].dtype, strict=False)
-    again = pl.DataFrame({"user": users, "item": strings(run.item[rows]), "new": new})
-    more = again.join(judged, on=["user", "item"]).select("user", item="new", relevance="relevance")
-    user, item, relevance = pl.concat([judged, more]).get_columns()
-    labels = user.to_numpy() if isinstance(truth.user, np.ndarray) else user
-    shown = replace(run, item=_scattered(run.item, rows, new))
-    return replace(truth, user=labels, item=item, relevance=relevance.to_numpy()), shown
+    rows, (known, pairs) = np.flatnonzero(repeated(run)), _pairs(truth, run)
+    order = np.argsort(known)
+    at = find(known[order], pairs[rows])
+    judged, again = order[at[at >= 0]], rows[at >= 0]
+    items = _renamed(run.item, rows)
+    counted = replace(
+        truth,
+        user=joined_ids([truth.user, truth.user[judged]]),
+        item=joined_ids([strings(truth.item), items[again]]),
+        relevance=np.concatenate([truth.relevance, truth.relevance[judged]]),
+    )
+    return (counted, replace(run, item=items)) if rows.size else None
 
 
-def _scattered(item: Ids, rows: NDArray[np.int64], new: list[str]) -> pl.Series:
-    """Return ids with new ones in some rows."""
+def _pairs(truth: Truth, run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number of the user and the item of each row, common to both tables."""
+    users = share_all([truth.user, run.user]).columns
+    items = share_all([truth.item, run.item])
+    left, right = (u * items.labels.size + i for u, i in zip(users, items.columns, strict=True))
+    return left, right
+
+
+def _renamed(item: Ids, rows: NDArray[np.int64]) -> Any:
+    """Return ids that are new in some rows."""
+    new = [f"{name}\0{row}" for row, name in zip(rows, item[rows], strict=True)]
     return strings(item).clone().scatter(rows, new)
 
 
@@ -96,8 +105,7 @@ def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
     List each item once: its first occurrence only.
     """
     again = np.flatnonzero(repeated(run))
-    new = [f"{name}\0{row}" for row, name in zip(again, run.item[again], strict=True)]
-    return (truth, replace(run, item=_scattered(run.item, again, new))) if new else None
+    return (truth, replace(run, item=_renamed(run.item, again))) if again.size else None
 
 
 @register("duplicates-first", stage="tables")
@@ -149,7 +157,7 @@ def _changed(ids: Ids, change: Callable[[str], str]) -> Ids:
     if isinstance(ids, np.ndarray):
         return ids
     names = ids.unique()
-    spelt = pl.Series([change(name) for name in names.to_list()], dtype=pl.String)
+    spelt = names.map_elements(change, return_dtype=names.dtype)
     return ids if spelt.equals(names) else ids.replace_strict(names, spelt)
 
 

@@ -76,7 +76,7 @@ class Match:
     share : float
         The probability of this answer among all that fit, and of causes that aren't searched.
     sentence, remedy : str
-        What the deviations of the first cause do, and what to do instead; empty without one.
+        What the deviations of a cause do, and what to do instead; empty without one.
     """
 
     value: float
@@ -308,6 +308,11 @@ def _word(change: Change) -> str:
     return change[0].partition(_OF)[0]
 
 
+def _is_of_rules(cause: Cause) -> bool:
+    """Return whether a cause consists of conventions only."""
+    return not {DEVIATION, READING} & {_word(change) for change in cause}
+
+
 def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Protocol) -> Search:
     """Search the causes that give numbers.
 
@@ -381,7 +386,7 @@ def _answers(
     for rows in by_value.values():
         n_changes = int(size[rows].min())
         simple = [causes[row] for row in rows if size[row] == n_changes]
-        simple.sort(key=lambda cause: (cause in packages, len(cause)))
+        simple.sort(key=lambda cause: (not _is_of_rules(cause), cause in packages, len(cause)))
         few = size <= max(n_changes, 1)
         chance = _chance(found, numbers, each[:, few], values[few], n_changes)
         of = tuple(dict.fromkeys(name for row in rows for name in packages.get(causes[row], ())))
@@ -453,9 +458,9 @@ def _shown(table: ValueTable, given: Protocol, match: Match) -> Match:
     """Return an answer with the changes as those of a protocol, and the words of its deviation."""
     protocols = [table.protocol(given, changed) for changed in match.changes]
     lines = tuple(given.changes_to(protocol) for protocol in protocols)
-    words = [n.partition(_OF)[0] for n in match.changes[0]]
-    values = zip(words, match.changes[0].values(), strict=True)
-    found = [REGISTRY[value] for word, value in values if word in (DEVIATION, READING)]
+    causes = [tuple(changed.items()) for changed in match.changes]
+    faulty = next((cause for cause in causes if not _is_of_rules(cause)), ())
+    found = [REGISTRY[c[1]] for c in faulty if _word(c) in (DEVIATION, READING)]
     packages = [*match.packages, *(name for each in found for name in each.packages)]
     return replace(
         match,

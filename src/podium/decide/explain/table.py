@@ -137,7 +137,7 @@ class ValueTable:
         if name not in self._read:
             self._read[name] = self._made(REGISTRY[name])
         if (table := self._read[name]) is None:
-            raise DataError(f"{name} changes nothing in these tables.")
+            raise DataError(f"{name} changes nothing in these tables. Leave it out.")
         return table
 
     def is_read(self, name: str) -> bool:
@@ -213,8 +213,8 @@ class ValueTable:
             return values
         measure = with_options(self.measure, choice)
         if deviation is not None and deviation.stage == "mean":
-            case = self._case(measure, self.lists, choice)
-            return float(deviation.function(self.counted(choice), case))
+            counted, case = self.counted(choice), self._case(measure, self.lists, choice)
+            return np.nan if np.isnan(counted).all() else float(deviation.function(counted, case))
         counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
         weights = None
         if choice.get("pooled"):  # no graded measure has a pooled form
