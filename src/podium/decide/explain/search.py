@@ -184,27 +184,29 @@ class Causes:
     def _changes(self) -> list[Change]:
         """Return each change that has an effect on the lists: deviations first, means last.
 
-        A formula may be wrong in one measure, or in all of them.
+        It may hold for one measure, or for all of them.
         """
-        several = len(self.tables) > 1
         found: dict[Change, None] = {}
-        for name, table in zip(self._names, self.tables, strict=True):
-            for each in table.deviations:
-                word = READING if each.stage == "tables" else DEVIATION
-                if each.stage != "tables" or table.is_read(each.name):
-                    found[word, each.name] = None
-                    if several and each.stage != "mean":
-                        found[f"{word}{_OF}{name}", each.name] = None
-        for level in ("list", "metric", "mean"):
+        for word in (DEVIATION, READING, "list", "metric", "mean"):
             for name, table in zip(self._names, self.tables, strict=True):
-                without = table.without_effect()
-                for axis in table.conventions:
-                    if axis.level == level and axis.name not in without:
-                        found |= {(axis.name, value): None for value in axis.values[1:]}
-                        if level == "metric" and several:
-                            own = f"{axis.name}{_OF}{name}"
-                            found |= {(own, value): None for value in axis.values[1:]}
+                for change, value in self._of(table, word):
+                    found[change, value] = None
+                    if len(self.tables) > 1:
+                        found[f"{change}{_OF}{name}", value] = None
         return list(found)
+
+    @staticmethod
+    def _of(table: ValueTable, word: str) -> Iterator[Change]:
+        """Yield the deviations, the readings, or the conventions of a level, of a measure."""
+        for each in table.deviations:
+            if word == DEVIATION and each.stage != "tables":
+                yield word, each.name
+            if word == READING and each.stage == "tables" and table.is_read(each.name):
+                yield word, each.name
+        without = table.without_effect()
+        for axis in table.conventions:
+            if axis.level == word and axis.name not in without:
+                yield from ((axis.name, value) for value in axis.values[1:])
 
     def triples(self) -> Iterator[Cause]:
         """Yield deviations with conventions, three in all; for one number, at most one of lists.
@@ -308,6 +310,11 @@ def _word(change: Change) -> str:
     return change[0].partition(_OF)[0]
 
 
+def _unscoped(cause: Cause) -> frozenset[Change]:
+    """Return the changes of a cause, whether they hold for one measure or for all."""
+    return frozenset((_word(change), change[1]) for change in cause)
+
+
 def _is_of_rules(cause: Cause) -> bool:
     """Return whether a cause consists of conventions only."""
     return not {DEVIATION, READING} & {_word(change) for change in cause}
@@ -394,7 +401,7 @@ def _answers(
         matches.append(
             Match(
                 means[0],
-                tuple(map(dict, dict.fromkeys(simple))),
+                tuple(map(dict, {_unscoped(c): c for c in reversed(simple)}.values()))[::-1],
                 of,
                 values=dict(zip(names, means, strict=True)),
                 chance=chance,
