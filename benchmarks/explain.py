@@ -1,8 +1,7 @@
 """The cost of podium.explain beside measure, and how often planted conventions are found.
 
 ``python -m benchmarks explain --planted 1000`` changes one or two conventions at random, prints the
-value to four digits, and searches for it. A case is identifiable if no other choice of at most two
-conventions gives the same digits.
+value to four digits, and searches for it.
 """
 
 from __future__ import annotations
@@ -129,57 +128,43 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     """Return the shares of cases by what the search finds."""
     from podium.data import read_run, read_truth
     from podium.data.join import Join
-    from podium.decide.explain.search import distinct
+    from podium.decide.explain.search import Causes
     from podium.decide.explain.table import ValueTable
     from podium.metrics import parse
-    from podium.protocol import Conventions, Protocol
+    from podium.protocol import Conventions
 
     rng = np.random.default_rng(0)
     counts: Counter[str] = Counter()
     join = Join.of(read_truth(truth), read_run(run))
     for text in MEASURES:
-        table = ValueTable(join, parse(text), Conventions())
-        found = distinct(table)
-        for _ in range(n_cases // len(MEASURES)):
-            counts.update(_outcome(table, Protocol.of(text), found, rng))
-    n_visible = counts["visible"]
-    n_identifiable = max(counts["identifiable"], 1)
-    return (
-        name,
-        counts["cases"],
-        n_visible / counts["cases"],
-        counts["found"] / max(n_visible, 1),
-        counts["identifiable"] / max(n_visible, 1),
-        counts["one answer"] / n_identifiable,
-    )
+        found = Causes([ValueTable(join, parse(text), Conventions())])
+        counts.update(_outcome(found, rng) for _ in range(n_cases // len(MEASURES)))
+    n_visible = counts.total() - counts["hidden"]
+    shares = (counts[outcome] / max(n_visible, 1) for outcome in OUTCOMES)
+    return name, counts.total(), n_visible / counts.total(), *shares
 
 
-def _outcome(table: Any, given: Any, found: Any, rng: np.random.Generator) -> list[str]:
+OUTCOMES = ("named", "among answers", "false")
+
+
+def _outcome(found: Any, rng: np.random.Generator) -> str:
     """Plant one or two conventions and search their value."""
-    from podium.decide.explain.search import search
-    from podium.decide.explain.table import changes
-    from podium.errors import ArgumentError
+    from podium.decide.explain.numbers import Number
+    from podium.decide.explain.search import DEVIATION, READING, search
+    from podium.protocol import Protocol
 
-    axes = [axis for axis in table.conventions if axis.name not in table.without_effect()]
-    choice = dict(table.defaults)
-    for axis in rng.choice(np.arange(len(axes)), rng.integers(1, 3), replace=False):
-        values = axes[axis].values
-        choice[axes[axis].name] = values[rng.integers(1, len(values))]
-    try:
-        value = table.mean(choice)
-    except ArgumentError:
-        return []
-    printed = f"{value:.{N_DIGITS}f}"
-    if np.isnan(value) or printed == f"{table.mean(table.defaults):.{N_DIGITS}f}":
-        return ["cases"]
-    matches = search(table, printed, given, found).matches
-    true = [match for match in matches if abs(match.value - value) < 1e-11]
-    simple = [match for match in matches if match.n_changes <= 2]
-    is_identifiable = len(simple) == 1 and simple[0].changes == (changes(choice, table.defaults),)
-    outcome = ["cases", "visible", *(["found"] if true else [])]
-    if is_identifiable:
-        outcome += ["identifiable", *(["one answer"] if len(matches) == 1 else [])]
-    return outcome
+    rules = [c for c in found.causes if not {DEVIATION, READING} & {name for name, _ in c}]
+    n_changes = rng.integers(1, 3)
+    some = [cause for cause in rules if len(cause) == n_changes]
+    value = found.mean(0, some[rng.integers(len(some))])
+    printed, measure = f"{value:.{N_DIGITS}f}", found.tables[0].measure
+    if np.isnan(value) or printed == f"{found.mean(0, ()):.{N_DIGITS}f}":
+        return "hidden"
+    answer = search(found, [Number.of(measure, printed)], Protocol.of(str(measure)))
+    is_true = [abs(match.value - value) < 1e-11 for match in answer.matches]
+    if answer.is_determined:
+        return "named" if is_true[0] else "false"
+    return "among answers" if any(is_true) else "lost"
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -195,7 +180,7 @@ def main(argv: list[str] | None = None) -> None:
         return
     _compare_cost(args.users)
     if args.planted:
-        columns = ("data", "cases", "visible", "found", "identifiable", "one answer")
+        columns = ("data", "cases", "visible", *OUTCOMES)
         rows = [_planted(*tables, args.planted) for tables in _tables(2000)]
         _harness.table(f"one or two conventions, {N_DIGITS} digits: shares", columns, rows)
 

@@ -13,7 +13,7 @@ from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
 from podium.decide.explain.numbers import Value, numbers_of
 from podium.decide.explain.readings import listed_once
-from podium.decide.explain.search import Search, package_choices, search
+from podium.decide.explain.search import Causes, Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
@@ -157,7 +157,7 @@ def explain(
         if value is not None:
             numbers = numbers_of(value, stated.measure(measure))
             tables = [table(parse_relevance(number.measure)) for number in numbers]
-            answers["search"] = search(tables, numbers, stated)
+            answers["search"] = search(Causes(tables), numbers, stated)
             if not answers["search"].matches:
                 join.check(all_users=False)
         if value is None or like is not None:

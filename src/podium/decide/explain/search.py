@@ -320,19 +320,18 @@ def _is_of_rules(cause: Cause) -> bool:
     return not {DEVIATION, READING} & {_word(change) for change in cause}
 
 
-def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Protocol) -> Search:
+def search(found: Causes, numbers: Sequence[Number], given: Protocol) -> Search:
     """Search the causes that give numbers.
 
     Parameters
     ----------
-    tables : sequence of ValueTable
-        One for each number.
+    found : Causes
+        The causes of the measures of the numbers.
     numbers : sequence of Number
     given : Protocol
         The protocol of podium's value.
     """
-    found = Causes(tables)
-    causes = found.causes
+    causes, table = found.causes, found.tables[0]
     values = found.means(causes)
     packages = _of_packages(found)
     causes, values = [*causes, *packages], np.concatenate([values, found.means([*packages])])
@@ -347,7 +346,7 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
             )
             answers = _answers(found, numbers, causes, values, packages)
     n_known = len(answers)
-    reported = tuple(_shown(tables[0], given, answer) for answer in answers[:_MOST_REPORTED])
+    reported = tuple(_shown(table, given, answer) for answer in answers[:_MOST_REPORTED])
     is_determined = bool(reported) and reported[0].share >= _SURE
     first = [dict(match.changes[0]) for match in reported[:_MOST_COMPARED]]
     return Search(
@@ -359,10 +358,10 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
         reported,
         is_determined,
         n_known - len(reported),
-        _shown(tables[0], given, nearest),
+        _shown(table, given, nearest),
         len(causes),
         _without_effect(found),
-        {} if is_determined else _deciding(tables[0], first),
+        {} if is_determined else _deciding(table, first),
         _examples(found, first, is_determined),
     )
 
