@@ -101,7 +101,8 @@ REFUSED = """
 
 
 def test_every_deviation_is_on_the_page() -> None:
-    assert set(DEVIATIONS) <= set(re.findall(r"`([\w-]+)`", SEARCH))
+    ours = {n for n, d in DEVIATIONS.items() if d.function.__module__.startswith("podium.")}
+    assert ours <= set(re.findall(r"`([\w-]+)`", SEARCH))
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

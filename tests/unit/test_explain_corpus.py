@@ -95,7 +95,7 @@ def outcomes(every: Iterable[Wrong], shapes: Iterable[str]) -> Iterator[tuple[st
             if wrong.mean is None:
                 asked["values of users"] = {measure: {q: f"{v:.4f}" for q, v in users.items()}}
             for kind, numbers in asked.items():
-                search = podium.explain(*tables(data), value=numbers).search
+                search: Any = podium.explain(*tables(data), value=numbers).search
                 if kind == "values of users" and search.matches and wrong.causes:
                     value = search.matches[0].value
                 yield kind, wrong, outcome(search, value)

@@ -16,6 +16,7 @@ from typing import Any
 Ranked = Sequence[str]
 Grades = Mapping[str, float]
 Scored = list[tuple[str, float]]
+Metric = Callable[[Ranked, Grades, int], float]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Wrong:
 
     name: str
     measure: str
-    value: Callable[[Ranked, Grades, int], float]
+    value: Metric
     causes: tuple[str, ...]
     mean: Callable[[Data, Wrong, int], float] | None = None
     change: Callable[[Data], Data] = lambda data: data
@@ -287,7 +288,7 @@ def lower(data: Data) -> Data:
     return Data({q: [(i.lower(), s) for i, s in x] for q, x in data.runs.items()}, data.grades)
 
 
-def one_less(value: Callable[[Ranked, Grades, int], float]) -> Any:
+def one_less(value: Metric) -> Metric:
     return lambda ranked, grades, k: value(ranked, grades, k - 1)
 
 
@@ -505,7 +506,7 @@ def swapped(data: Data) -> Data:
     return Data(lists, data.grades)
 
 
-def forgetful(value: Callable[[Ranked, Grades, int], float]) -> Any:
+def forgetful(value: Metric) -> Metric:
     """Return a metric that lacks the first judgement of each query."""
     return lambda ranked, grades, k: value(ranked, dict(list(grades.items())[1:]), k)
 

@@ -87,7 +87,7 @@ class Case:
 
     def total(self, values: Any) -> PerGroup:
         """Sum values of ranks by user."""
-        return np.bincount(self.user, values, self.ranking.n_groups)
+        return np.bincount(self.user, values, self.ranking.n_groups).astype(np.float64)
 
     def option(self, name: str) -> Any:
         """Return an option of the measure."""
@@ -134,7 +134,7 @@ class Case:
         limit = np.broadcast_to(self.k if depth is None else depth, self.ranking.n_groups)
         weights = (weigh or self.weights)(rank) * (rank <= limit[user])
         terms = self.gains(self.ranking.ideal, gain) * weights
-        return np.bincount(user, terms, self.ranking.n_groups)
+        return np.bincount(user, terms, self.ranking.n_groups).astype(np.float64)
 
     @cached_property
     def _best(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -145,7 +145,7 @@ class Case:
 
 def ranks(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the position of each row in its group, from 1."""
-    return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+    return np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
 @dataclass(frozen=True, eq=False)

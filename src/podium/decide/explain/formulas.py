@@ -233,7 +233,7 @@ def discount_reciprocal(case: Case) -> PerGroup:
 
     Divide by log2(rank + 1).
     """
-    return _discounted(case, lambda rank: 1.0 / rank, best=lambda rank: 1.0 / rank)
+    return _discounted(case, _reciprocal, best=_reciprocal)
 
 
 @register("discount-none", "ndcg", "dcg")
@@ -242,7 +242,15 @@ def discount_none(case: Case) -> PerGroup:
 
     Divide by log2(rank + 1).
     """
-    return _discounted(case, np.ones_like, best=lambda rank: np.ones(rank.size))
+    return _discounted(case, _ones, best=_ones)
+
+
+def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
+    return 1.0 / rank
+
+
+def _ones(rank: Any) -> PerRow:
+    return np.ones(rank.size)
 
 
 # --- The cutoff -----------------------------------------------------------------------------------
@@ -354,7 +362,7 @@ def grades_summed(case: Case) -> PerGroup:
     total = case.total(case.ranking.relevance * case.within)
     if case.measure.name == "precision":
         return total / case.k
-    return total / case.best(np.inf, lambda rank: np.ones(rank.size), "linear")
+    return total / case.best(np.inf, _ones, "linear")
 
 
 @register("f1-of-means", "f1")

@@ -88,7 +88,7 @@ def checks(path: Path) -> Iterator[Check]:
     """
     made = lists()
     for measure, values in read_values(path).items():
-        given = values if isinstance(values, Mapping) else {}
+        given: dict[str, Any] = dict(values) if isinstance(values, Mapping) else {}
         for kind in reversed(KINDS):
             some = [e for e in made if _kind(e) in ("plain", kind) and e["id"] in given]
             numbers = {each["id"]: given.get(each["id"]) for each in some}
@@ -117,7 +117,8 @@ def _tables(some: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
     """Return the truth and the run of lists."""
     judged = [(e["id"], i, g) for e in some for i, g in e["judgements"].items()]
     rows = [(e["id"], i, s) for e in some for i, s in zip(e["items"], e["scores"], strict=True)]
-    return tuple(
+    truth, run = (
         dict(zip(("user", "item", name), map(list, zip(*each, strict=True)), strict=True))
         for name, each in (("relevance", judged), ("score", rows))
     )
+    return truth, run

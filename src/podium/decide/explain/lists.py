@@ -10,6 +10,7 @@ import numpy as np
 
 from podium._kernels import rank_rows, read_only
 from podium.data.best import top_rows
+from podium.data.ids import label_array
 from podium.data.join import Join
 from podium.data.lists import Rows, in_precision, to_single
 from podium.decide.explain.grid import LISTS
@@ -109,13 +110,10 @@ class ListsByChoice:
         some[user] = True
         rules = self._rules({"ties": "id"})
         rows = Rows.of(self._join.of_users(some), rules, with_items=True, mark_judged=True)
-        order = rows.order(rules)[:k]
-        names = self._join.items.ids(rows.item[order])  # pyright: ignore[reportOptionalSubscript]
-        pairs = zip(
-            names.tolist() if isinstance(names, np.ndarray) else names.to_list(),
-            rows.relevance[order].tolist(),
-            strict=True,
-        )
+        order: Any = rows.order(rules)[:k]
+        items: Any = rows.item
+        names = label_array(self._join.items.ids(items[order])).tolist()
+        pairs = zip(names, rows.relevance[order].tolist(), strict=True)
         return tuple(f"{name} ({grade:g})" if grade > 0 else str(name) for name, grade in pairs)
 
     def tied(self, *, with_equal: bool) -> Mask:

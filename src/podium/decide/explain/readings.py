@@ -172,7 +172,7 @@ def chunks_as_documents(truth: Truth, run: Run) -> Tables:
 
     Judge chunks, or pass the documents of the chunks, each once.
     """
-    known = set() if isinstance(truth.item, np.ndarray) else set(truth.item.to_list())
+    known = set(strings(truth.item).to_list())
     parent = re.compile(r"(.+?)[#:_/.-]+(?:chunk|part|p|c)?[#:_-]*\d+")
 
     def document(item: str) -> str:

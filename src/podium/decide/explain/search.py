@@ -384,8 +384,8 @@ def _answers(
     each = np.array([found.fitting(m, n, causes, values[:, m]) for m, n in enumerate(numbers)])
     fits = each.all(axis=0)
     by_value: dict[tuple[Any, ...], list[int]] = {}
-    for row in np.flatnonzero(fits):
-        by_value.setdefault(_key(found, numbers, causes[row], values[row]), []).append(int(row))
+    for row in np.flatnonzero(fits).tolist():
+        by_value.setdefault(_key(found, numbers, causes[row], values[row]), []).append(row)
     size = np.array([min(len(c), 1) if c in packages else len(c) for c in causes])
     names = [str(number.measure) for number in numbers]
     matches: list[Match] = []
@@ -438,15 +438,17 @@ def _chance(
     has nothing to do with them fits one of these with the probability of the density of all values
     around it, times its last digit.
     """
-    known = np.flatnonzero(~np.isnan(values).any(axis=1))
+    known: NDArray[np.int64] = np.flatnonzero(~np.isnan(values).any(axis=1))
     expected = _LEAST_CHANCE
     for m, number in enumerate(numbers):
-        rest = known[np.delete(fits, m, axis=0).all(axis=0)[known]]
-        n_distinct = np.unique(np.round(values[rest, m], 10)).size if n_changes else 1
+        column: PerGroup = np.round(values[:, m], 10)
+        others: Mask = np.delete(fits, m, axis=0).all(axis=0)
+        rest: NDArray[np.int64] = known[others[known]]
+        n_distinct = np.unique(column[rest]).size if n_changes else 1
         if number.users:
             by_chance = found.by_chance(m, number)
         else:
-            by_chance = _density(np.unique(np.round(values[known, m], 10)), number)
+            by_chance = _density(np.unique(column[known]), number)
         expected = max(expected, n_distinct * by_chance)
     return float(expected)
 
@@ -524,7 +526,8 @@ def _examples(
     """Return users on whom the first answer and podium's value, or two answers, differ."""
     if not answers:
         return ()
-    pair = [{}, answers[0]] if is_determined or len(answers) < 2 else answers[:2]
+    podiums: Mapping[str, Any] = {}
+    pair = [podiums, answers[0]] if is_determined or len(answers) < 2 else answers[:2]
     table = found.tables[0]
     values = [table.counted(found.choice(0, tuple(changed.items()))) for changed in pair]
     if values[0].shape != values[1].shape:
