@@ -45,7 +45,7 @@ def ties_in_order_of_file(truth: Truth, run: Run) -> Tables:
 
     State the order of equal scores, such as by id.
     """
-    return truth, _untied(run, np.arange(run.score.size))
+    return _untied(truth, run, 1)
 
 
 @register("ties-in-reverse", stage="tables")
@@ -54,14 +54,16 @@ def ties_in_reverse(truth: Truth, run: Run) -> Tables:
 
     State the order of equal scores, such as by id.
     """
-    return truth, _untied(run, -np.arange(run.score.size))
+    return _untied(truth, run, -1)
 
 
-def _untied(run: Run, keys: NDArray[np.int64]) -> Run:
-    """Return a run in which equal scores have the order of keys."""
+def _untied(truth: Truth, run: Run, sign: int) -> Tables:
+    """Return a run in which equal scores have the order of the file, or the reverse."""
+    if first_repeated(pair_codes(run.user, np.unique(run.score, return_inverse=True)[1])) is None:
+        return None
     ranks = np.empty(run.score.size)
-    ranks[np.lexsort((keys, -run.score))] = np.arange(run.score.size)
-    return replace(run, score=-ranks, is_order=True)
+    ranks[np.lexsort((sign * np.arange(ranks.size), -run.score))] = np.arange(ranks.size)
+    return truth, replace(run, score=-ranks, is_order=True)
 
 
 @register("duplicates-twice", stage="tables", keeps_ideal=True)

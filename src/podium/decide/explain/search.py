@@ -41,6 +41,7 @@ _MOST_EXAMPLES = 3
 _DECIDING = ("recall", "precision", "hit_rate", "rr", "ap", "ndcg")
 _MOST_ASKED = 200  # causes, for the share of them that give a value of a user
 _LEAST_SHARE = 0.02
+_MOST_APART = 3  # measures, each of which may have a change of its own
 _MOST_VALUES = 100_000_000  # users times combinations of all conventions
 
 DEVIATION, READING = "deviation", "reading"
@@ -184,14 +185,14 @@ class Causes:
     def _changes(self) -> list[Change]:
         """Return each change that has an effect on the lists: deviations first, means last.
 
-        It may hold for one measure, or for all of them.
+        It may hold for one of a few measures, or for all of them.
         """
         found: dict[Change, None] = {}
         for word in (DEVIATION, READING, "list", "metric", "mean"):
             for name, table in zip(self._names, self.tables, strict=True):
                 for change, value in self._of(table, word):
                     found[change, value] = None
-                    if len(self.tables) > 1:
+                    if 1 < len(self.tables) <= _MOST_APART:
                         found[f"{change}{_OF}{name}", value] = None
         return list(found)
 
@@ -208,19 +209,19 @@ class Causes:
             if axis.level == word and axis.name not in without:
                 yield from ((axis.name, value) for value in axis.values[1:])
 
-    def triples(self) -> Iterator[Cause]:
-        """Yield deviations with conventions, three in all; for one number, at most one of lists.
+    def triples(self, *, is_alone: bool) -> Iterator[Cause]:
+        """Yield deviations with conventions, three in all; for a number alone, one deviation.
 
-        One number can't tell so many causes from each other.
+        Of two conventions, one at most is then of lists: a number can't tell so many causes apart.
         """
         words = (DEVIATION, READING)
-        rules = [change for change in self._single if _word(change) not in words]
+        rules = [c for c in self._single if _word(c) not in words and _OF not in c[0]]
         faults = [change for change in self._single if _word(change) in words]
         pairs = [pair for pair in combinations(rules, 2) if _word(pair[0]) != _word(pair[1])]
-        few = [p for p in pairs if sum(_word(c) in LISTS for c in p) <= len(self.tables)]
+        few = [p for p in pairs if not is_alone or sum(_word(c) in LISTS for c in p) < 2]
         yield from ((fault, *pair) for fault in faults for pair in few)
         both = [pair for pair in combinations(faults, 2) if _word(pair[0]) != _word(pair[1])]
-        yield from ((*pair, rule) for pair in both for rule in rules)
+        yield from ((*pair, rule) for pair in both if not is_alone for rule in rules)
 
     def of_conventions(self) -> Iterator[Cause]:
         """Yield all combinations of three and more conventions, unless these are too many."""
@@ -337,9 +338,10 @@ def search(found: Causes, numbers: Sequence[Number], given: Protocol) -> Search:
     causes, values = [*causes, *packages], np.concatenate([values, found.means([*packages])])
     answers = _answers(found, numbers, causes, values, packages)
     nearest = _nearest(causes, values, numbers[0])
-    for more in (found.triples, found.of_conventions):
+    is_alone = len(numbers) == 1 and not numbers[0].users
+    for more in (found.triples(is_alone=is_alone), found.of_conventions()):
         if not answers:
-            further = list(more())
+            further = list(more)
             causes, values = (
                 [*causes, *further],
                 np.concatenate([values, found.means(further, numbers)]),
