@@ -116,7 +116,14 @@ def rates(every: Iterable[Wrong], shapes: Iterable[str]) -> dict[str, dict[str, 
     }
 
 
-LEAST = {"one number": 0.8, "two numbers": 0.95, "values of users": 0.95}
+LEAST = {
+    "KNOWN": {"one number": 0.9, "two numbers": 0.95, "values of users": 0.95},
+    "LATER": {"one number": 0.8, "two numbers": 0.8, "values of users": 0.95},
+    "FRESH": {},
+}
+"""The least shares that are named; no cause of the third set is searched."""
+
+MOST_FALSE = {"KNOWN": 0.01, "LATER": 0.01, "FRESH": 0.03}
 
 
 @pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
@@ -131,9 +138,9 @@ def test_causes_are_named_and_hardly_ever_false(half: str, shapes: list[str], st
     found = rates(getattr(wrong_metrics, half)[::step], shapes)
     sys.stdout.write(f"{half}: {json.dumps(found, indent=1)}\n")
     n_false = sum(rate["false"] * rate["cases"] for rate in found.values())
-    assert n_false <= 0.01 * sum(rate["cases"] for rate in found.values())
-    for kind, rate in found.items():
-        assert half == "FRESH" or rate["named"] >= LEAST[kind]
+    assert n_false <= MOST_FALSE[half] * sum(rate["cases"] for rate in found.values())
+    for kind, least in LEAST[half].items():
+        assert found[kind]["named"] >= least
 
 
 @pytest.mark.parametrize("half", HALVES)
