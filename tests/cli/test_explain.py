@@ -97,6 +97,7 @@ REFUSED = """
 --other-run none.csv | none.csv
 --value 0.4033 --value 0.500 | MEASURE=X
 --value truth.csv | names no measure
+--values theirs.json | list of --lists
 """
 
 

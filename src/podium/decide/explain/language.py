@@ -14,6 +14,7 @@ from podium._files import replacing
 from podium.decide.explain.explanation import explain
 from podium.decide.explain.numbers import read_values
 from podium.decide.explain.search import Search
+from podium.errors import DataError
 
 N_LISTS = 200
 MEASURES = ("ndcg@5", "recall@5", "precision@5", "ap@5", "rr@5", "hit_rate@5", "f1@5")
@@ -84,14 +85,21 @@ def checks(path: Path) -> Iterator[Check]:
     Raises
     ------
     DataError
-        If the file can't be read or names no measure.
+        If the file can't be read, names no measure, or has no values of these lists.
     """
     made = lists()
     for measure, values in read_values(path).items():
         given: dict[str, Any] = dict(values) if isinstance(values, Mapping) else {}
+        if not given.keys() & {each["id"] for each in made}:
+            raise DataError(
+                f"{path} has no value of {measure} for a list of --lists. Write the values by the "
+                'id of the list, such as {"1": 0.63}.'
+            )
         for kind in reversed(KINDS):
             some = [e for e in made if _kind(e) in ("plain", kind) and e["id"] in given]
             numbers = {each["id"]: given.get(each["id"]) for each in some}
+            if not some:
+                continue
             search = explain(*_tables(some), value={measure: numbers}).search
             if search is not None:
                 yield Check(measure, kind, len(some), search)
