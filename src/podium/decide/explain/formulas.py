@@ -246,7 +246,7 @@ def discount_none(case: Case) -> PerGroup:
 
 
 def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
-    return 1.0 / rank
+    return rank.astype(np.float64) ** -1.0
 
 
 def _ones(rank: Any) -> PerRow:
