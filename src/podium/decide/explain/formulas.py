@@ -246,7 +246,7 @@ def discount_none(case: Case) -> PerGroup:
 
 
 def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
-    return rank.astype(np.float64) ** -1.0
+    return np.reciprocal(rank.astype(np.float64))
 
 
 def _ones(rank: Any) -> PerRow:
