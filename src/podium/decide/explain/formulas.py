@@ -246,7 +246,8 @@ def discount_none(case: Case) -> PerGroup:
 
 
 def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
-    return np.reciprocal(rank.astype(np.float64))
+    weights: PerRow = 1.0 / rank
+    return weights
 
 
 def _ones(rank: Any) -> PerRow:
