@@ -246,11 +246,10 @@ def discount_none(case: Case) -> PerGroup:
 
 
 def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
-    weights: PerRow = 1.0 / rank
-    return weights
+    return 1.0 / rank
 
 
-def _ones(rank: Any) -> PerRow:
+def _ones(rank: NDArray[np.int64]) -> PerRow:
     return np.ones(rank.size)
 
 
