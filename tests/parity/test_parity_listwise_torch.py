@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Any, Callable[..., Any], str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 1000.0])
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients_are_those_of_autograd(case: str, scale: float) -> None:
     loss, form, kind, kw = CASES[case]

@@ -213,12 +213,3 @@ def test_metric_weighs_groups_by_the_mean_of_their_rows() -> None:
     for min_relevance, expected in ((1, 1.0), (2, 0.0)):
         metric = lightgbm_metric("pap@1", qid=np.zeros(3, int), min_relevance=min_relevance)
         assert metric(graded, scores)[1] == expected
-
-
-def test_order_of_tied_rows_is_the_same_in_every_round() -> None:
-    trees = []
-    for _ in range(2):
-        train = lgb.Dataset(X, Y, group=sizes(QID))
-        params = {"objective": lightgbm_objective("listmle@3"), "verbosity": -1, "num_threads": 1}
-        trees.append(lgb.train(params, train, 5).predict(X))
-    np.testing.assert_array_equal(*trees)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import random
@@ -12,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from tests.raised import raises
@@ -154,42 +152,6 @@ def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.csv", tmp_path):
         with pytest.raises(DataError, match=path.name):
             data.read_run(path)
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_damaged_file_is_named_wherever_it_ends(tmp_path: Path, suffix: str) -> None:
-    path, ids = tmp_path / f"run.{suffix}", np.arange(9999)
-    data.write_table({"user": ids, "item": ids, "score": np.ones(9999)}, path)
-    whole = path.read_bytes()
-    sizes = [3, len(whole) // 2, len(whole) - 3]
-    contents = [whole[: int(n)] for n in [*sizes, *np.random.default_rng(0).integers(1, 9999, 20)]]
-    if suffix == "parquet":
-        contents.append(whole[:4] + b"\xff" * 1996 + whole[2000:])
-    for content in contents:
-        path.write_bytes(content)
-        with pytest.raises(DataError, match=path.name):
-            data.read_run(path)
-
-
-@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
-def test_damaged_columns_are_read_or_named_without_a_panic(
-    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Polars panics on some of these, which prints a page to stderr."""
-    rng = random.Random(0)
-    path = tmp_path / name
-    columns = {"user": np.arange(300), "item": [f"i{i}" for i in range(300)], "score": np.ones(300)}
-    frame = pl.DataFrame(columns)
-    frame.write_parquet(path) if name == "a.parquet" else frame.write_ipc(path)
-    whole = path.read_bytes()
-    for _ in range(60):
-        changed = bytearray(whole)
-        for place in rng.sample(range(len(whole)), 3):
-            changed[place] = rng.randrange(256)
-        path.write_bytes(changed)
-        with contextlib.suppress(DataError):
-            data.read_run(path)
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.long

@@ -18,7 +18,6 @@ import podium
 from podium import catalogue, data
 from podium.data import buckets, spelling
 from podium.data.id_lists import match, read_ids
-from podium.data.ids import share_all
 from podium.data.storage import Storage
 from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_column, user_positions
@@ -106,16 +105,6 @@ def test_values_of_users_are_text_as_it_is_written_or_unknown(tmp_path: Path) ->
             user_column(table, column, np.array([7]))
 
 
-@pytest.mark.parametrize("kind", [int, str])
-@pytest.mark.parametrize("label_kind", [int, str])
-def test_user_positions_are_those_of_labels_of_either_kind(kind: type, label_kind: type) -> None:
-    users = np.array([kind(user) for user in (10, 9, 2, 10)])
-    labels = np.array([label_kind(label) for label in (9, 10, 30)])
-    assert user_positions(users, labels).tolist() == [1, 0, -1, 1]
-    assert user_positions(users, labels[:0]).tolist() == [-1] * 4
-    assert user_positions(users[:0], labels).size == 0
-
-
 USERS = [1, 1, 2]
 
 
@@ -198,15 +187,6 @@ def _csv(path: Path, text: str) -> Path:
     return path
 
 
-def test_three_tables_are_compared_as_written_if_one_holds_text() -> None:
-    whole, text, plain = np.array([1, 2]), pl.Series(["1.0", "1.10"]), np.array([1])
-    codes = share_all([whole, text, plain], [True, False, False])
-    first, second, third = codes.columns
-    assert first[0] == second[0]
-    assert third[0] not in first
-    assert share_all([whole, np.array([1])], [True, True]).labels.tolist() == [1, 2]
-
-
 def test_audit_finds_pairs_of_both_parts(tmp_path: Path) -> None:
     train = _csv(tmp_path / "train.csv", "user,item 1.0,1.0 2.0,2.0 3.0,1.0")
     test = _csv(tmp_path / "test.csv", "user,item 1.0,1.0 2.0,1.10")
@@ -278,13 +258,6 @@ def test_pairs_and_lists_of_ids_are_matched(tmp_path: Path) -> None:
     numbers = read_ids(_csv(tmp_path / "b.txt", "2.0 1.0"), "item")
     ids, unknown = match(numbers, np.array(["1.0", "2.10"]))
     assert (ids.tolist(), unknown.tolist()) == (["1.0"], [2])
-
-
-def test_no_item_in_common_is_still_an_error(tmp_path: Path) -> None:
-    truth = _csv(tmp_path / "t.csv", "user,item 1,1.0")
-    run = _csv(tmp_path / "r.csv", "user,item,rank 1,1,1 1,1.10,2")
-    with pytest.raises(DataError, match="item"):
-        podium.measure(truth, run, "rr")
 
 
 def test_unjudged_items_of_two_runs_are_the_same_items(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import podium
-from podium import _check, data, sampled
+from podium import data, sampled
 from podium.data.tables import open_table
 from podium.data.users import user_column
 from podium.errors import ArgumentError, DataError, PodiumWarning
@@ -187,15 +187,3 @@ def test_signalling_nan_is_named_without_numpys_warning(tmp_path: Path, n: int) 
     for odd in (SIGNALLING[0], 1e300, 1e306, -1e308, np.inf, 2.0**53):
         with pytest.raises(ArgumentError, match="ranks"):
             sampled.SampledRanks([1.0, odd, 2.0], n_items=100, n_negatives=10)
-
-
-@pytest.mark.parametrize("n_bad", [0, 1, 5])
-@pytest.mark.parametrize("shape", [(1, 1), (9000, 7)])  # the second is read in several blocks
-def test_bad_cells_are_those_of_numpy(shape: tuple[int, int], n_bad: int) -> None:
-    rng = np.random.default_rng(n_bad)
-    X = rng.standard_normal(shape)
-    X.flat[rng.integers(0, X.size, n_bad)] = np.nan
-    cells = np.argwhere(np.isnan(X))
-    expected = (len(cells), *(cells[0] if len(cells) else (-1, -1)))
-    for features in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
-        assert _check.bad_cells(features, _check.not_finite) == expected

@@ -123,32 +123,9 @@ def test_undefined_or_small_values_warn_with_the_reason(
     evaluate([Ranking.from_scores(SCORES, RELEVANCE, QID), *block], ["rr", "pap@1"])
 
 
-def test_engagement_divides_at_the_k_of_pap() -> None:
-    r = Ranking.from_scores([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
-    names = [s.name for s in evaluate(r, ["hit_rate@1", "pap@2"]).segmented("engagement").segments]
-    assert names == ["n_pos <= 2", "n_pos > 2"]
-    names = [s.name for s in evaluate(r, ["rr@3", "rr@1"]).segmented("engagement").segments]
-    assert names == ["n_pos <= 3", "n_pos > 3"]
-
-
 TRUTH = {"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]}
 RUN = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
 USERS = {"user": [3, 2, 1], "country": ["x", "y", "x"]}
-
-
-def test_conventions_are_kept_for_the_record() -> None:
-    options: Any = {"missing": "zero", "ties": "best", "undefined": "zero", "n_items": 9}
-    assert measure(TRUTH, RUN, "rr", **options).conventions == {
-        **options,
-        "min_relevance": 1.0,
-        "low_grades": "keep",
-        "interval": "t",
-        "bootstrap_seed": 0,
-        "unjudged": "negative",
-        "unretrieved": "count",
-        "single_precision": False,
-        "score_above": None,
-    }
 
 
 def test_users_table_shares_the_name_of_the_user_column() -> None:

@@ -15,7 +15,6 @@ from tests.raised import raises
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization
-from podium.recommenders._pairs import read
 from podium.recommenders.factorization import LOSSES, _passes
 from podium.recommenders.factorization._descent import Factors
 from podium.recommenders.factorization._parts import Block, Part
@@ -33,16 +32,6 @@ def _tastes(n_users: int = 40, n_items: int = 24, share: float = 0.7) -> csr_arr
 def _fitted(**changes: Any) -> Factorization:
     plain = {"n_factors": 8, "n_epochs": 60, "random_state": 1}
     return Factorization(**{**plain, **changes}).fit(_tastes(), executor=ONE)
-
-
-@pytest.mark.parametrize("loss", ["robirank", "identity", "bpr"])
-def test_unseen_items_of_the_users_taste_come_first(loss: str) -> None:
-    items, scores = _fitted(loss=loss, learning_rate=0.3).recommend(k=2)
-    left = 12 - np.diff(_tastes().indptr)  # unseen items of the taste of each user
-    assert (left > 1).sum() > 30
-    is_of_taste = items % 2 == np.arange(40)[:, None] % 2
-    assert is_of_taste[left > 1].mean() > 0.98
-    assert (np.diff(scores, axis=1) <= 0).all()
 
 
 def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
@@ -105,14 +94,6 @@ def test_validation_measures_the_lists_of_recommend() -> None:
     likes = np.pad(hidden.toarray(), ((0, 0), (0, 1)))  # the place -1 of an item that is missing
     hits = np.take_along_axis(likes, items, axis=1).sum(axis=1) / 3
     assert model.history_["validation"] == pytest.approx(hits[likes.any(axis=1)].mean())
-
-
-def test_patience_ends_a_fit_that_gets_no_better() -> None:
-    train, hidden = _held_out()
-    model = Factorization(8, n_epochs=300, patience=3, eval_metric="precision@1", random_state=1)
-    model.fit(train, eval_set=hidden, executor=ONE)
-    assert model.stop_reason_ == "patience"
-    assert model.history_["validation"].size == model.n_epochs_ + 3
 
 
 def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
@@ -215,18 +196,6 @@ def test_repeated_pairs_are_added_up_in_double_precision() -> None:
     np.testing.assert_allclose(model.seen_weights_ * model.weight_scale_, [200, 1], rtol=1e-6)
 
 
-def test_memory_that_workers_share_is_copied_before_it_changes() -> None:
-    pairs, block = read(_tastes(), "value"), Block(np.ones((3, 4), np.float32), np.zeros(3))
-    given = (pairs.offsets, pairs.items, pairs.weights, block.rows, block.bias)
-    for array in given:
-        array.setflags(write=False)
-    copied, own = pairs.writeable(), block.writeable()
-    made = (copied.offsets, copied.items, copied.weights, own.rows, own.bias)
-    for one, other in zip(made, given, strict=True):
-        assert one.flags.writeable
-        np.testing.assert_array_equal(one, other)
-
-
 N_TASTES, N_ITEMS = 5, 80
 
 
@@ -239,31 +208,9 @@ def _likes(n_users: int, seed: int) -> NDArray[np.bool_]:
     return rng.random((n_users, N_ITEMS)) < np.where(is_taste, 0.6, 0.04)
 
 
-def _share_of_taste(items: NDArray[Any]) -> float:
-    """Return the share of recommended items that are of the user's taste."""
-    tastes = np.arange(items.shape[0]) % N_TASTES
-    is_of_taste: NDArray[np.bool_] = np.equal(items % N_TASTES, tastes[:, None])
-    return float(is_of_taste.mean())
-
-
 def _model(**changes: Any) -> Factorization:
     plain = Factorization(8, n_epochs=40, similarity="cosine", random_state=2)
     return plain.set_params(**changes)
-
-
-@pytest.mark.parametrize("loss", ["softmax", "sl@20"])
-def test_new_users_get_lists_as_good_as_those_of_fitted_users(loss: str) -> None:
-    shares: list[tuple[float, float]] = []
-    for seed in (0, 2, 4):
-        known, new = _likes(200, seed), _likes(100, seed + 1)
-        folded = _model(loss=loss).fit(csr_array(known.astype(float)), executor=ONE)
-        both = _model(loss=loss).fit(csr_array(np.concatenate([known, new]).astype(float)))
-        of_folded = folded.recommend_new(csr_array(new.astype(float)), 4)[0]
-        of_fitted = both.recommend(np.arange(200, 300), 4)[0]
-        shares.append((_share_of_taste(of_folded), _share_of_taste(of_fitted)))
-    share_of_folded, share_of_fitted = np.mean(shares, axis=0)
-    assert share_of_fitted > 0.85
-    assert share_of_folded > share_of_fitted - 0.03
 
 
 def test_fitted_users_get_nearly_the_same_lists_by_folding_in() -> None:

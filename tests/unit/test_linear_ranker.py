@@ -38,19 +38,6 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
 X, Y, QID = problem()
 
 
-def test_evaluation_set_chooses_the_iterate_and_patience_stops() -> None:
-    V, v, w = problem(seed=1)
-    ranker = LinearRanker("pap-max@5", eval_metric="ap@5", max_iter=40, patience=3, tol=0.0)
-    ranker.fit(X, Y, QID, eval_set=(V, v, w))
-    assert ranker.stop_reason_ == "patience"
-    assert ranker.n_iter_ == ranker.best_iteration_ + 1 + 3
-    seen = ranker.history_["validation"]
-    assert ranker.best_iteration_ == int(np.argmax(seen))
-    assert ranker.score(V, v, w) == seen.max()
-    assert seen[0] < seen.max()
-    assert ranker.objective_ == ranker.history_["objective"][ranker.best_iteration_]
-
-
 def test_score_is_the_mean_measure() -> None:
     ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, Y, QID)
     values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), Y, QID))

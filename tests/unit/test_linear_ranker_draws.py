@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,30 +46,16 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 @dataclass(frozen=True)
-class Recording(losses.Loss):
-    """A loss that draws, and keeps what it was given; its value is the mean score of a group."""
+class Recording(losses.ListMLE):
+    """A loss that draws, and keeps the labels and the keys that it was given."""
 
-    seen: list[Any]
-    redraws: bool = False
+    seen: list[Any] = field(default_factory=list[Any])
 
-    draws: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-
-    def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
-        return groups.scatter(rng.random((groups.n_rows, 1)))
-
-    def prepare(
-        self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None, keys: Any = None
-    ) -> Any:
-        self.seen.append((relevance, self.draw(groups, rng) if keys is None else keys))
-        return groups
-
-    def value_and_grad(self, scores: Any, target: Any) -> Any:
-        values = np.bincount(target.index, scores, target.n_groups) / target.sizes
-        return values, 1.0 / (target.sizes * target.n_groups)[target.index]
-
-    def curvature(self, scores: Any, target: Any) -> Any:
-        return np.ones(scores.size)
+    def prepare(self, relevance: Any, groups: Any, *, rng: Any = None, **given: Any) -> Any:
+        keys = given.pop("keys", None)
+        keys = self.draw(groups, rng) if keys is None else keys
+        self.seen.append((relevance, keys))
+        return super().prepare(relevance, groups, keys=keys, **given)
 
 
 def recorded(*, redraws: bool, random_state: int = 0) -> list[Any]:
@@ -77,7 +63,7 @@ def recorded(*, redraws: bool, random_state: int = 0) -> list[Any]:
     X, _, qid = problem()
     rows, seen = np.arange(qid.size, dtype=float), list[Any]()
     LinearRanker(
-        Recording(seen, redraws),
+        Recording(ties="redrawn" if redraws else "fixed", seen=seen),
         solver="stochastic",
         batch_size=5,
         max_iter=3,

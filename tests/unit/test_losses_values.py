@@ -70,25 +70,20 @@ def test_logistic_is_exact_at_extreme_scores() -> None:
 
 
 def test_rows_count_alike_or_groups_do() -> None:
-    """Scores 1, 2 and 3 of a positive in one group and two negatives in the other."""
-    scores, relevance, qid = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.0]), [0, 1, 1]
+    """A group of one positive and one negative, and a group with one negative more."""
+    scores, relevance = np.array([1.0, 0.5, 2.0, 3.0, 0.0]), np.array([1.0, 0, 1, 0, 0])
+    parts = [(scores[rows].tolist(), relevance[rows].tolist()) for rows in ([0, 1], [2, 3, 4])]
+    squares = (scores - relevance) ** 2
+    logistic = np.log1p(np.exp(np.where(relevance > 0, -scores, scores)))
     per: Any
-    for cls, rows in (
-        (losses.Logistic, np.log1p(np.exp([-1.0, 2.0, 3.0]))),
-        (Squared, (scores - relevance) ** 2),
+    for cls, sums in (
+        (losses.Logistic, [logistic[:2].sum(), logistic[2:].sum()]),
+        (Squared, [squares[:2].sum(), squares[2:].sum()]),
+        (losses.GroupLogistic, [loss_oracles.group_logistic(*part) for part in parts]),
     ):
-        for per, expected in (("row", rows.mean()), ("group", (rows[0] + rows[1:].mean()) / 2)):
-            assert run(cls(per=per), scores, relevance, qid)[0].mean() == pytest.approx(expected)
-
-
-def test_squared_weighs_rows_in_value_gradient_and_curvature() -> None:
-    loss = Squared()
-    target = loss.prepare(np.array([2.0, 0.0]), Groups.single(2), weights=np.array([3.0, 1.0]))
-    values, grad, bound = loss.value_grad_and_curvature(np.array([1.0, 1.0]), target)
-    assert values[0] == (3 * 1 + 1 * 1) / 4
-    np.testing.assert_allclose(grad, 2 * np.array([-3.0, 1.0]) / 4)
-    np.testing.assert_allclose(bound, 2 * np.array([3.0, 1.0]) / 4)
-    np.testing.assert_array_equal(loss.curvature(np.zeros(2), target), bound)
+        for per, expected in (("row", sum(sums) / 5), ("group", (sums[0] / 2 + sums[1] / 3) / 2)):
+            values, _ = run(cls(per=per), scores, relevance, [0, 0, 1, 1, 1])
+            assert values.mean() == pytest.approx(expected)
 
 
 def test_product_of_many_large_odds_does_not_overflow() -> None:
@@ -117,22 +112,6 @@ def test_cheap_losses_of_long_lists_warn_of_nothing() -> None:
 
 
 # The loss of groups with an intercept of their own
-
-
-def test_mean_over_groups_is_per_row_or_per_group() -> None:
-    rng = np.random.default_rng(0)
-    qid = np.repeat([0, 1], [2, 6])
-    scores, relevance = rng.standard_normal(8), np.array([1.0, 0, 1, 0, 0, 1, 0, 0])
-    sums = [
-        loss_oracles.group_logistic(scores[qid == g].tolist(), relevance[qid == g].tolist())
-        for g in (0, 1)
-    ]
-    per_row, per_group = (
-        run(losses.GroupLogistic(per=per), scores, relevance, qid)[0].mean()
-        for per in ("row", "group")
-    )
-    assert per_row == pytest.approx(sum(sums) / 8)
-    assert per_group == pytest.approx((sums[0] / 2 + sums[1] / 6) / 2)
 
 
 @pytest.mark.parametrize("per", ["row", "group"])
@@ -183,7 +162,7 @@ def far_value(scores: list[float], positive: list[int]) -> float:
     return best
 
 
-@pytest.mark.parametrize("far", [701.0, 1e4, 1e12, 1e77, 1e155, 1e300, 1e307])
+@pytest.mark.parametrize("far", [701.0, 1e12, 1e155, 1e307])
 def test_best_intercept_is_found_among_scores_that_lie_far_apart(far: float) -> None:
     rng = np.random.default_rng(0)
     for _ in range(8):
@@ -238,18 +217,6 @@ def test_curvature_bounds_the_hessian_as_a_matrix(loss: Any) -> None:
         assert np.linalg.eigvalsh(room).min() >= -1e-6 * max(1.0, np.abs(hessian).max())
 
 
-@each
-def test_groups_without_an_order_are_left_out_and_counted(loss: Any) -> None:
-    relevance = np.array([1.0, 0, 0, 2, 1, 1, 1, 0, 1])
-    groups = Groups.from_sizes([3, 1, 0, 3, 2])
-    target = loss.prepare(relevance, groups)
-    values, grad, curvature = loss.value_grad_and_curvature(np.linspace(1, -1, 9), target)
-    assert np.isnan(values).tolist() == [False, True, True, True, False]
-    assert target.defined.tolist() == (~np.isnan(values)).tolist()
-    np.testing.assert_array_equal(grad[3:7], 0.0)
-    assert (curvature > 0).all()
-
-
 @of_all
 def test_no_group_that_is_defined_gives_no_gradient(loss: Any) -> None:
     for relevance, sizes in (([], []), ([], [0, 0]), ([1.0, 1.0, 0.0], [2, 1])):
@@ -258,6 +225,7 @@ def test_no_group_that_is_defined_gives_no_gradient(loss: Any) -> None:
         target = loss.prepare(np.array(relevance), Groups.from_sizes(np.array(sizes, np.int64)))
         values, grad, curvature = loss.value_grad_and_curvature(np.zeros(len(relevance)), target)
         assert np.isnan(values).all()
+        assert not target.defined.any()
         np.testing.assert_array_equal(grad, 0.0)
         assert (curvature > 0).all()
         assert loss.name in loss.why_undefined(target)
