@@ -130,12 +130,9 @@ SEEDS = several(1.0, range(2))
 @pytest.mark.parametrize(
     ("runs", "options"),
     [
-        (RUNS, {"pairs": "some"}),
         ({"a": SEEDS, "b": several(1.0, range(3))}, {}),
         ({"a": several(1.0, range(1)), "b": RUNS["weak"]}, {}),
         ({"a": SEEDS, "b": RUNS["weak"]}, {"splits": ["x", "x"]}),
-        ({"a": SEEDS, "b": RUNS["weak"]}, {"interval": "bootstrap"}),
-        ({"a": SEEDS, "b": RUNS["weak"]}, {"unjudged": "bounds"}),
         (RUNS, {"splits": ["x", "y"]}),
         ({"a": RUNS["weak"], "b": RUNS["fair"], "b - a": RUNS["good"]}, {}),
         ([RUNS["weak"], RUNS["fair"]], {}),

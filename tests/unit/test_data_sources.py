@@ -181,19 +181,6 @@ def test_ids_that_a_type_of_floats_confuses_are_refused(kind: Any, largest: int)
         podium.measure(truth, confused, "rr")
 
 
-NESTED = {"b": {"x": 0.5, "y": 2.0}, "a": {"y": -1.0}, "c": {}}
-
-
-def test_nested_mapping_is_read_as_columns() -> None:
-    run = data.read_run(NESTED)
-    assert list(run.user) == ["b", "b", "a"]
-    assert list(run.item) == ["x", "y", "y"]
-    assert run.score.tolist() == [0.5, 2.0, -1.0]
-    truth = data.read_truth({3: {10: 1, 20: 0}, 1: {10: np.float32(0.5)}})
-    assert np.asarray(truth.user).tolist() == [3, 3, 1]
-    assert truth.relevance.tolist() == [1.0, 0.0, 0.5]
-
-
 @pytest.mark.parametrize(
     "table",
     [

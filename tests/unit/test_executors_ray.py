@@ -160,6 +160,7 @@ def test_interrupt_keeps_the_last_pass_and_leaves_no_worker(
             ray.get(worker.ready.remote(podium.__version__))
 
 
+@pytest.mark.long
 def test_map_is_in_the_tasks_order_until_the_executor_is_closed(cluster: Any) -> None:
     executor = _ray(2)
     assert list(executor.map(pow, [2, 3, 4, 5], 3)) == [8, 27, 64, 125]
@@ -198,6 +199,7 @@ def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_pat
         assert lists[0] == lists[1]
 
 
+@pytest.mark.long
 def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
     tables = _tables(tmp_path)
 
@@ -213,6 +215,7 @@ def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
         podium.measure(*tables, "ndcg@5", storage=Storage(executor=_ray(2), progress=hide))
 
 
+@pytest.mark.long
 def test_workers_that_end_at_once_are_said_to(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,6 +254,7 @@ def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_second_cluster_is_refused(cluster: Any) -> None:
     with raises(ArgumentError, "address"):
         podium.executors.Ray("local")

@@ -23,7 +23,6 @@ from podium.groups import Groups
 from podium.metrics import parse
 from podium.rankers import SOLVERS, LinearRanker, LogisticRanker
 from podium.rankers.fitting import NothingLearnedError
-from podium.ranking import Ranking
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -36,15 +35,6 @@ def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 X, Y, QID = problem()
-
-
-def test_score_is_the_mean_measure() -> None:
-    ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, Y, QID)
-    values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), Y, QID))
-    assert ranker.score(X, Y, QID) == pytest.approx(np.nanmean(values))
-    assert ranker.set_params(eval_metric=parse("ndcg@10")).score(X, Y, QID) == np.nanmean(values)
-    values = parse("topk_loss@1")(Ranking.from_scores(ranker.predict(X), Y, QID))
-    assert ranker.set_params(eval_metric="topk_loss@1").score(X, Y, QID) == -np.nanmean(values)
 
 
 @pytest.mark.parametrize("loss", [None, "softmax", "logistic"])

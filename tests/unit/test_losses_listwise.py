@@ -80,16 +80,6 @@ def test_ordered_list_keeps_the_digits_of_small_terms() -> None:
 # --- ties of grades ---
 
 
-@pytest.mark.parametrize("name", WITH_K)
-def test_only_redrawn_ties_say_that_they_redraw(name: str) -> None:
-    says = {t: losses.get(name, ties=t) for t in ("fixed", "redrawn", "averaged")}
-    assert [loss.redraws for loss in says.values()] == [False, True, False]
-    assert [loss.draws for loss in says.values()] == [True, True, name == "listmle"]
-    if name == "listmle":
-        target = says["averaged"].prepare(np.array([1.0, 0, 0, 0, 1]), Groups.single(5))
-        assert target.rows.shape == (16, 5)
-
-
 @each_drawing
 def test_keys_of_other_rows_or_orders_are_refused(loss: Any) -> None:
     relevance, groups = np.array([1.0, 0.0, 0.0]), Groups.single(3)
