@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import podium
-from podium.decide import Audit, audit
+from podium.decide import Audit, Finding, audit
 from podium.errors import PodiumWarning
 
 Ids: TypeAlias = "np.ndarray[Any, Any]"
@@ -73,6 +73,12 @@ def lists(train: Columns, users: Ids, scores: Ids) -> Columns:
         "item": best.ravel(),
         "score": np.take_along_axis(scores[users], best, axis=1).ravel(),
     }
+
+
+def found(result: Any, check: str) -> Finding:
+    """Return the only finding of a check."""
+    (finding,) = [f for f in result.findings if f.check == check]
+    return finding
 
 
 def rows(table: Columns, index: Any) -> Columns:

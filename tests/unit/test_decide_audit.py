@@ -22,6 +22,7 @@ from tests.unit.audit_cases import (
     Planted,
     clean,
     earliest,
+    found,
     joined,
     key,
     n_users_of,
@@ -42,7 +43,7 @@ from podium import data
 from podium.data.columns import ITEM, TRUTH, USER
 from podium.data.some_users import of_some_users
 from podium.data.tables import open_table
-from podium.decide import Audit, Effect, Finding, audit
+from podium.decide import Effect, audit
 from podium.decide.finding import is_small
 from podium.errors import ArgumentError, DataError
 from podium.recommenders import EASE
@@ -53,12 +54,6 @@ SCHEMA = Draft202012Validator(
 
 
 assert len(PLANTED) >= 35
-
-
-def found(result: Audit, check: str) -> Finding:
-    """Return the only finding of a check."""
-    (finding,) = [f for f in result.findings if f.check == check]
-    return finding
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,6 +12,7 @@ from tests.raised import raises
 from tests.unit.audit_cases import (
     Case,
     clean,
+    found,
     joined,
     n_users_of,
     planted_recent_taste,
@@ -23,17 +24,12 @@ from tests.unit.audit_cases import (
 
 import podium
 from podium.data.splitting import How, split_events
-from podium.decide import Finding, Gate
+from podium.decide import Gate
 from podium.errors import ArgumentError
 
 
 def gated(case: Case, base: Any, measure: str = "ndcg@10", **options: Any) -> Gate:
     return podium.gate(case.test, base, case.runs["model"], measure, **options)
-
-
-def found(result: Any, check: str) -> Finding:
-    (finding,) = [f for f in result.findings if f.check == check]
-    return finding
 
 
 def leaked(case: Case) -> Case:

@@ -163,16 +163,17 @@ def test_other_rules_are_refused_by_name(name: str) -> None:
     refused_look(f"with {name}", SECOND, **begun | OTHER[name])
 
 
-def test_state_keeps_floors() -> None:
-    look(FIRST, at_least={"ndcg@5": 0.1})
-    refused_look("with at_least", SECOND)
-    assert look(SECOND, at_least={"ndcg@5": 0.1}).claims[3].n_users == 45
-
-
-def test_state_keeps_the_package() -> None:
-    look(FIRST, guards={}, like="trec_eval")
-    refused_look("state", SECOND, guards={})
-    assert look(SECOND, guards={}, like="trec_eval").primary.n_users == 45
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ({"at_least": {"ndcg@5": 0.1}}, "with at_least"),
+        ({"guards": {}, "like": "trec_eval"}, "state"),
+    ],
+)
+def test_state_keeps_floors_and_the_package(kept: dict[str, Any], words: str) -> None:
+    look(FIRST, **kept)
+    refused_look(words, SECOND, guards=kept.get("guards", GUARDS))
+    assert look(SECOND, **kept).claims[-1].n_users == 45
 
 
 def test_horizon_is_the_end() -> None:

@@ -347,26 +347,6 @@ def test_a_table_in_memory_is_divided_too_and_columns_of_other_names_are_read(
     assert actual.per_user().columns[0] == "who"
 
 
-def test_merge_joins_disjoint_users_in_any_order() -> None:
-    frames = tables()
-    whole = podium.measure(frames["truth"], frames["b"], FEW)
-    users = np.random.default_rng(1).permutation(whole.labels)
-    parts = [
-        podium.measure(
-            frames["truth"].filter(pl.col("user").is_in(part.tolist())), frames["b"], FEW
-        )
-        for part in np.array_split(users, 3)
-    ]
-    assert_equal(whole, merge(parts))
-    others = (
-        podium.measure(frames["truth"], frames["b"], FEW, ties="best"),
-        podium.measure(frames["truth"], frames["b"], "rr"),
-    )
-    for wrong in ([*parts, parts[0]], [], *([parts[0], other] for other in others)):
-        with pytest.raises(ArgumentError):
-            merge(wrong)
-
-
 @pytest.mark.parametrize("in_memory", [False, True], ids=["files", "a frame and files"])
 def test_report_of_files_is_that_of_tables_in_memory(tmp_path: Path, in_memory: bool) -> None:
     frames = tables("mixed")
@@ -441,6 +421,18 @@ def test_wrong_parts_are_refused(options: dict[str, Any], error: Any) -> None:
     with pytest.raises(error) as caught:
         measure_part(**arguments | options)
     assert caught.type is error
+
+
+def test_parts_of_the_same_users_or_of_other_protocols_are_not_joined() -> None:
+    first, second = TRUTH.slice(0, 1), TRUTH.slice(1, 1)
+    options: dict[str, Any] = {"lowest": 1, "missing": "zero"}
+    part = measure_part(first, RUN, "rr", **options)
+    other_ties = measure_part(second, RUN, "rr", ties="best", **options)
+    other_measure = measure_part(second, RUN, "ap", **options)
+    for wrong in ([part, part], [], [part, other_ties], [part, other_measure]):
+        with pytest.raises(ArgumentError):
+            merge(wrong)
+    assert merge([part, measure_part(second, RUN, "rr", **options)]).n_groups == 2
 
 
 def test_parts_may_lack_judgements_or_rows() -> None:
