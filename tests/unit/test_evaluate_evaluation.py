@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.raised import raises
 
 import podium
@@ -30,10 +28,6 @@ from podium.evaluation.stats import clustered_mean
 from podium.metrics import gini, parse
 from podium.metrics.shown import gini_values
 from podium.ranking import Ranking
-from podium.testing.strategies import Case, cases
-
-NOTHING_TO_FIND = pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-"""Ignores warnings of tests in which a measure may be undefined for all drawn lists."""
 
 # Group 1 has both positives first, group 2 its one positive last, group 3 nothing to find.
 SCORES = [9.0, 8.0, 7.0, 6.0, 9.0, 8.0, 7.0, 9.0, 8.0]
@@ -62,28 +56,6 @@ def test_segments_are_in_the_order_of_numbers_in_their_names(
     segments = evaluate(ranking, "rr").segmented("age", np.array(key, object)).segments
     assert [s.name for s in segments] == names
     assert np.sum([s.mask for s in segments], axis=0).tolist() == [1, 1, 1]
-
-
-@NOTHING_TO_FIND
-@given(case=cases(whole=True), data=st.data())
-def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
-    measures = ["pap@2", "ndcg@3", "rr"]
-    blocks = data.draw(st.permutations(sorted(set(case.qid))))
-    parts = (
-        Ranking.from_scores(
-            *([column[i] for i, q in enumerate(case.qid) if q == label]
-              for column in (case.scores, case.relevance, case.qid)),
-            min_relevance=case.min_relevance,
-            low_grades=case.low_grades,
-        )
-        for label in blocks
-    )  # fmt: skip
-    whole, streamed = evaluate(case.ranking(), measures), evaluate(parts, measures)
-    assert streamed.labels.tolist() == whole.labels.tolist()
-    assert streamed.n_pos.tolist() == whole.n_pos.tolist()
-    for name in measures:
-        np.testing.assert_array_equal(streamed.values[name], whole.values[name])
-    np.testing.assert_array_equal(streamed.weights["pap@2"], whole.weights["pap@2"])
 
 
 @pytest.mark.parametrize(
