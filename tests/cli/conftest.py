@@ -32,13 +32,17 @@ def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
     def run(schema: str, *argv: str) -> dict[str, Any]:
         done = podium(*argv, "--format", "json")
         assert (done.status, done.err) == (0, "")
-        found = json.loads(done.out)
-        form = json.loads((SCHEMAS / schema).read_text())
-        Draft202012Validator.check_schema(form)
-        Draft202012Validator(form).validate(found)  # pyright: ignore[reportUnknownMemberType]
-        return found
+        return valid(schema, done.out)
 
     return run
+
+
+def valid(schema: str, text: str) -> dict[str, Any]:
+    """Return the JSON of a text that has the form of a schema."""
+    found, form = json.loads(text), json.loads((SCHEMAS / schema).read_text())
+    Draft202012Validator.check_schema(form)
+    Draft202012Validator(form).validate(found)  # pyright: ignore[reportUnknownMemberType]
+    return found
 
 
 def contents() -> dict[Path, bytes | None]:
@@ -107,6 +111,17 @@ def learnable() -> Callable[[int], str]:
         return "\n".join(lines) + "\n"
 
     return text
+
+
+def as_csv(text: str, *, days: bool = False) -> str:
+    """Return svmlight rows of three features as CSV, with ids for users and items, and days."""
+    lines = ["user,item,label,first,second,third" + ",day" * days]
+    for i, line in enumerate(text.splitlines()):
+        label, query, *features = line.split()
+        values = [feature.partition(":")[2] for feature in features]
+        day = [f"2024-01-{1 + i * 7 % 28:02}"] * days
+        lines.append(",".join((f"u{query[4:]}", f"i{i % 10}", label, *values, *day)))
+    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture

@@ -69,7 +69,6 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --error 0 | --error
         --items 1 | --items
         --users 0 | --users
-        -m topk_loss@10 | topk_loss@10
         -m recall@2000 | recall@2000
         --expect 3 | --expect
         --expect 0.1 --pilot ranks.csv --negatives 9 | --expect
@@ -82,7 +81,6 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --column rank=r | --column
         --mixed | --mixed
         --pilot ranks.csv | --negatives
-        --pilot ranks.csv --negatives 4 | --negatives
         """,
     )
     refuses("plan", "--users 9 --error 0.1 | --items")

@@ -122,37 +122,25 @@ def test_last_line_gives_the_same_again(
 
 REFUSED = """
 ranks.csv --negatives 8 | --negatives 9 10
-zero.csv --negatives 9 | zero.csv 'row 1'
-none.csv --negatives 9 | none.csv
-ranks.csv --negatives 9 --items 9 | --negatives --items
 ranks.csv | --negatives
 ranks.csv --negatives 9 --method "bv(gama=1)" | gamma
-ranks.csv --negatives 9 -m topk_loss@10 | topk_loss@10
 ranks.csv --negatives 9 --ties best | --ties
 ranks.csv --negatives 9 --method mes --resamples 1 | --resamples
 ranks.csv --negatives 9 --resamples 9 | --resamples
 ranks.csv ranks.csv --negatives 9 --resamples 9 | --resamples smooth
 all.csv --items 10 --negatives 9 --no-replacement --resamples 9 --method mle | --resamples mle
-ranks.csv --negatives 9 -m rr -m mrr | --measure mrr
-twice.csv --no-replacement --mixed | twice.csv --no-replacement 'user 3' 'item 1'
 scores.csv --negatives 9 --column rank=x --scores | scores
 ranks.csv --negatives 9 --level 2 | --level
 ranks.csv --negatives 9 --column score=x | --scores
 ranks.csv --negatives 9 --column history=x | 'x'
 ranks.csv --negatives 9 --stages '5;9' | --stages
 scores.csv --negatives 99 | '9 candidates'
-scores.csv --negatives 9 --stages 5,9 | --stages
-mixed.csv | --mixed
 lost.csv | --mixed
 """
 
 
 def test_refusals(refuses: Callable[[str, str], None], files: Path) -> None:
-    (files / "zero.csv").write_text("rank\n1\n0\n")
-    (files / "none.csv").write_text("rank\n")
-    (files / "mixed.csv").write_text("rank,n_negatives\n1,9\n1,8\n")
     (files / "all.csv").write_text("rank\n1\n5\n")
     lines = (files / "scores.csv").read_text().splitlines()
-    (files / "twice.csv").write_text("\n".join([*lines, "3,1,-1,0"]) + "\n")
     (files / "lost.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     refuses("estimate --items 200", REFUSED)

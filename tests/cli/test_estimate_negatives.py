@@ -175,18 +175,6 @@ def test_random_ties_do_not_follow_the_order_of_lines(
     assert 1 / 4 < found[0] < 1  # neither rule that goes by the score alone
 
 
-def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], files: Path) -> None:
-    """User 0 has two different items, user 2 has one; the others none."""
-    first, second = undrawn(files / "test.negative", 0)[:2]
-    third = undrawn(files / "test.negative", 2)[0]
-    pairs = f"0,{first}\n0,{second}\n2,{third}\n0,{first}\n99,1\n"
-    (files / "seen.csv").write_text(f"user,item\n{pairs}")
-    found, said = estimated("scores.csv", *LISTED, *RR, "--seen", "seen.csv")
-    assert found["conventions"]["n_items"] == [38, 40]
-    (line,) = said
-    assert "2 of the 30 users of test.negative are in seen.csv. The others are treated" in line
-
-
 def test_draws_that_never_repeat_are_pointed_out(
     estimated: Callable[..., Any], files: Path
 ) -> None:
@@ -212,11 +200,6 @@ scores.csv {LIST} --column rank=r | '--column rank=NAME'
 scores.csv {LIST} --column target=r | --negatives-file
 scores.csv {LIST} --column history=r | '--column history=NAME'
 scores.csv --negatives-file none | none
-scores.csv --negatives-file own | --drop-own
-scores.csv --negatives-file sizes | '2 for most, 3'
-scores.csv --negatives-file twice --no-replacement | twice 'item 7'
-scores.csv --negatives-file again --no-replacement | 'lines 1 and 3'
-scores.csv --negatives-file own2 --no-replacement --drop-own | own2 'line 2'
 ranks.csv --negatives 9 --column item=x --seen past | past 'x' '--column item=NAME'
 scores.csv {LIST} --items 20 | 40 --items
 lost.csv {LIST} | lost.csv '1 of the 300' test.negative
@@ -226,23 +209,13 @@ unlike.csv {LIST} | unlike.csv user
 strange {LIST} | strange test.negative
 items {LIST} | items test.negative
 scores.csv {LIST} --seen apart.csv --column user=x | 'x'
-scores.csv {LIST} --seen others.csv | 500
 scores.csv {LIST} --drop-seen | --drop-seen --seen
 ranks.csv --negatives 9 --seen past --drop-seen | --drop-seen
-scores.csv {LIST} --seen drawn.csv | '2 of 270' drawn.csv --drop-seen
-scores.csv {LIST} --seen targets.csv --drop-seen | '1 of 30' targets.csv
-bare.csv --negatives 9 --seen past | --seen bare.csv
-past.csv --negatives 9 --seen past --column history=history | --seen history
 test.negative {LIST} | test.negative
 """
 
 
 def test_refusals(refuses: Callable[[str, str], None], files: Path) -> None:
-    write_listed(files / "own", [[1, 2, 1]], [0])
-    write_listed(files / "own2", [[1, 2], [2, 2]])
-    write_listed(files / "again", [[1, 2], [1, 2], [1, 3]], [0, 1, 0])
-    write_listed(files / "sizes", [[1, 2, 3], [1, 2, 3, 4]])
-    write_listed(files / "twice", [[1, 2, 3], [1, 7, 7]])
     heads = [line.replace(")", "").split() for line in lines_of(files / "test.negative")]
     target = heads[3][0][1:]
     lines = lines_of(files / "scores.csv")
@@ -252,16 +225,11 @@ def test_refusals(refuses: Callable[[str, str], None], files: Path) -> None:
     tables = {
         "past": "user,item\n0,1",
         "ranks.csv": "user,rank\n0,1",
-        "past.csv": "user,rank,history\n0,1,1",
-        "bare.csv": "rank\n1",
         "lost.csv": "\n".join(kept),
         "unlike.csv": "\n".join([*lines, f"{target},99.5"]),
         "head.csv": "user,item,score\n500,600,1",
         "text.csv": "user,item,score\nu1,1,1",
-        "others.csv": "user,item\n500,1",
         "apart.csv": f"user,item\n0,{apart}",
-        "drawn.csv": f"user,item\n3,{heads[3][5]}\n7,{heads[7][5]}\n0,{apart}",
-        "targets.csv": f"user,item\n{heads[4][0][1:]}",
     }
     for name, text in tables.items():
         (files / name).write_text(f"{text}\n")

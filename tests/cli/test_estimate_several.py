@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from podium import sampled
 
 DESIGN = ("--items", "200", "--negatives", "9")
-BV = (*DESIGN, "--method", "bv", "--no-bounds")
 
 
 def write_ranks(file: Path, ranks: list[int], users: list[str] | None = None) -> None:
@@ -41,53 +39,26 @@ def files(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def compared(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return the JSON of a command that went well, by its schema."""
-    return partial(json_of, "estimate-comparison.json", "estimate")
-
-
-def test_json_has_the_librarys_estimates_and_differences(
-    compared: Callable[..., dict[str, Any]],
+def test_json_and_csv_have_the_librarys_estimates_and_differences(
+    json_of: Callable[..., dict[str, Any]], podium: Callable[..., Any]
 ) -> None:
     options: dict[str, Any] = {"n_items": 200, "n_negatives": 9}
     ranks = {name: sampled.read(f"{name}.csv", **options) for name in "abc"}
-    found = compared("a.csv", "b.csv", "c.csv", *DESIGN, "-m", "ndcg@10", "-m", "rr")
-    assert (found["runs"], found["baseline"]) == (["a", "b", "c"], "a")
-    assert list(found["measures"]) == ["ndcg@10", "rr"]
-    assert found == sampled.compare(ranks, ["ndcg@10", "rr"]).as_json()
+    argv = ("estimate", "a.csv", "b.csv", "c.csv", *DESIGN, "-m", "ndcg@10", "-m", "rr")
+    found = json_of("estimate-comparison.json", *argv)
+    expected = sampled.compare(ranks, ["ndcg@10", "rr"])
+    assert found == expected.as_json()
     alone = sampled.evaluate(ranks["b"], ["ndcg@10", "rr"]).as_json()
     assert found["conventions"]["b"] == alone["conventions"]
     for measure, of in found["measures"].items():
         assert of["means"]["b"] == alone["measures"][measure]
-
-
-def test_users_are_paired_by_their_labels(compared: Callable[..., dict[str, Any]]) -> None:
-    """The better model is so for every user alike; shuffled ranks are another pairing."""
-    found = compared("a.csv", "b.csv", *BV, "-m", "auc")["measures"]["auc"]["differences"][0]
-    means = compared("b.csv", "a.csv", *BV, "-m", "auc")["measures"]["auc"]
-    assert found["difference"] > 0
-    assert found["std_error"] < means["means"]["a"]["std_error"]
-    assert means["differences"][0]["difference"] == -found["difference"]
-
-
-def test_files_without_users_are_paired_by_rows(
-    compared: Callable[..., dict[str, Any]], files: Path
-) -> None:
-    write_ranks(files / "x.csv", [1, 2, 3, 4])
-    write_ranks(files / "y.csv", [1, 1, 2, 3])
-    found = compared("x.csv", "y.csv", *BV, "-m", "rr")
-    assert found["measures"]["rr"]["differences"][0]["n_groups"] == 4
-
-
-def test_csv_is_the_frame_of_the_library(podium: Callable[..., Any]) -> None:
-    done = podium("estimate", "a.csv", "b.csv", *DESIGN, "--format", "csv")
-    ranks = {name: sampled.read(f"{name}.csv", n_items=200, n_negatives=9) for name in "ab"}
-    expected = sampled.compare(ranks, ["ndcg@10", "recall@10"]).to_frame()
-    found = pl.read_csv(io.StringIO(done.out))
-    assert found.columns == expected.columns
-    for name in expected.columns:
-        assert found[name].to_list() == expected[name].to_list(), name
+    table, frame = (
+        pl.read_csv(io.StringIO(podium(*argv, "--format", "csv").out)),
+        expected.to_frame(),
+    )
+    assert table.columns == frame.columns
+    for name in frame.columns:
+        assert table[name].to_list() == frame[name].to_list(), name
 
 
 REFUSED = """

@@ -1,4 +1,4 @@
-"""podium estimate and plan of scores with strata: listed by a proxy, or drawn from the others."""
+"""podium estimate and plan of scores with strata, and of whole rankings with and without strata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ITEMS = ("--items", "500")
 
 @pytest.fixture(autouse=True)
 def files(folder: Path) -> Path:
-    """Write the scores of 80 users' targets, 10 listed and 20 drawn items, by two models."""
+    """Write the scores of 80 users' targets, 10 listed and 20 drawn items, by models a and b.
+
+    Those of c and d are of 60 users with one to four targets, and 20 items without strata.
+    """
     rng = np.random.default_rng(0)
     for name in ("a", "b"):
         lines = ["user,item,score,target,stratum"]
@@ -30,6 +33,17 @@ def files(folder: Path) -> Path:
                 for item, score in zip(items, scores, strict=True)
             ]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    for name, strength in (("c", 1.5), ("d", 1.0)):
+        rng, lines = np.random.default_rng(1), ["user,item,score,target"]
+        for user in range(60):
+            n_targets = int(rng.integers(1, 5))
+            items = rng.choice(500, n_targets + 20, replace=False)
+            scores = rng.normal(size=items.size) + strength * (np.arange(items.size) < n_targets)
+            lines += [
+                f"u{user},{item},{score:.6f},{int(i < n_targets)}"
+                for i, (item, score) in enumerate(zip(items, scores, strict=True))
+            ]
+        (folder / f"{name}.csv").write_text("\n".join(lines))
     return folder
 
 
@@ -66,19 +80,28 @@ def test_plan_from_a_pilot_with_strata(
     assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("models", "options", "method"),
+    [("ab", (), ""), ("cd", ("--no-replacement",), "--method smooth ")],
+)
 def test_whole_rankings_are_those_of_python(
-    json_of: Callable[..., dict[str, Any]], podium: Callable[..., Any]
+    json_of: Callable[..., dict[str, Any]],
+    podium: Callable[..., Any],
+    models: str,
+    options: tuple[str, ...],
+    method: str,
 ) -> None:
-    measures = ["pap@5", "recall@3"]
-    asked = (*ITEMS, "--shared", "-m", "pap@5", "-m", "recall@3")
-    models = {name: sampled.read(f"{name}.csv", n_items=500, shared=True) for name in "ab"}
-    found = json_of("estimate.json", "estimate", "a.csv", *asked)
-    assert found == sampled.evaluate(models["a"], measures).as_json()
-    assert found["conventions"]["n_listed"] == 10
-    both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *asked)
-    assert both == sampled.compare(models, measures).as_json()
-    text = podium("estimate", "a.csv", *asked).out
-    assert text.strip().splitlines()[-1] == "--items 500 --shared"
+    measures, files = ["pap@5", "recall@3"], [f"{name}.csv" for name in models]
+    asked = (*ITEMS, "--shared", *options, "-m", "pap@5", "-m", "recall@3")
+    design: dict[str, Any] = {"n_items": 500, "shared": True, "replacement": not options}
+    ranks = {name: sampled.read(f"{name}.csv", **design) for name in models}
+    found = json_of("estimate.json", "estimate", files[0], *asked)
+    assert found == sampled.evaluate(ranks[models[0]], measures).as_json()
+    both = json_of("estimate-comparison.json", "estimate", *files, *asked)
+    assert both == sampled.compare(ranks, measures).as_json()
+    text = podium("estimate", files[0], *asked).out
+    repeat = " ".join(("--items 500 --shared", *options))
+    assert text.strip().splitlines()[-1] == method + repeat
 
 
 def test_refusals(refuses: Callable[[str, str], None]) -> None:
@@ -90,11 +113,7 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --column rank=r | 'r'
         --column history=h | ranks
         --negatives 0 | --negatives
-        --no-replacement | --no-replacement
-        --ties random | --ties
-        -m auc | auc
         -m recall | recall@10
-        --shared --method mle | mle
         --shared -m auc | auc
         --shared --resamples 50 | --resamples
         --shared --ties random | --ties
@@ -108,3 +127,4 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --repeats 0 | --repeats
         """,
     )
+    refuses("estimate c.csv --items 500 --shared", "--column history=score | --column --shared")

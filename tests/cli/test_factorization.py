@@ -248,8 +248,6 @@ def test_what_the_machine_lacks_is_refused_before_the_fit(
     monkeypatch.delitem(sys.modules, "podium.executors.ray", raising=False)
     ray = "train pairs.csv --model factorization --ray local --out model"
     refuses(ray, " | podium[ray]")
-    # No machine holds 400 TB.
-    refuses(PLAIN, "--set n_factors=1000000000000 | memory")
 
     def full(**kwargs: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -72,7 +72,6 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
     argv = ("train", "grades.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
     for options, name in (
         (("--loss", "pap-logistic"), "pap-logistic"),
-        (("--loss", "pap-ramp@3"), "pap-ramp@3"),
         (("--eval-metric", "pap@3", "--valid", "grades.csv"), "pap-logistic"),
         # before the warning that it did not converge
         (("--loss", "pap-logistic", "--max-iter", "1"), "pap-logistic"),
@@ -130,14 +129,3 @@ def test_ratings_need_a_threshold_where_positives_count(
     refuses("train ratings.csv --out model", RATINGS.replace("\n|", "\n |"))
     if importlib.util.find_spec("lightgbm"):
         refuses("train ratings.csv --out model", "--model lightgbm --loss binary | binary")
-
-
-@pytest.mark.parametrize(
-    ("loss", "measure"), [("lambdarank", "ndcg@3"), ("binary", "pap@3"), ("pap-ramp", "pap@3")]
-)
-def test_objective_is_validated_by_what_it_reads(podium: Run, loss: str, measure: str) -> None:
-    pytest.importorskip("lightgbm", reason="of the extra boosting")
-    options = ("--model", "lightgbm", "--loss", loss, "-k", "3", "--set", "n_trees=3", "-o", "m")
-    done = podium("train", "grades.csv", "--valid", "grades.csv", *options)
-    assert done.status == 0, done.err
-    assert load("m").eval_metric == measure

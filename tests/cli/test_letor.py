@@ -199,15 +199,9 @@ FILES = {
     "empty.txt": (b"", "empty.txt"),
     "binary.txt": (bytes(range(128, 256)) * 9, "binary.txt"),
     "binary.svm": (bytes(range(14, 256)) * 9, "'binary.svm, line 1'"),
-    "cut.txt.gz": (gzip.compress("".join(rows_of(3)).encode())[:-40], "cut.txt.gz"),
     "label.txt": (b"1 qid:1 1:1\ngood qid:1 1:2\n", "'label.txt, line 2' good"),
     "nan.txt": (b"1 qid:1 1:1\nnan qid:1 1:2\n", "'nan.txt, line 2'"),
-    "inf.txt": (b"1 qid:1 1:1\n1e999 qid:1 1:2\n", "'inf.txt, line 2' label"),
-    "noqid.txt": (b"1 qid:1 1:1\n0 1:2\n", "'noqid.txt, line 2' qid: 1:2"),
-    "value.txt": (b"1 qid:1 1:1\n0 qid:1 1:\n", "'value.txt, line 2'"),
     "miss.txt": (b"1 qid:1 1:1\n0 qid:1 1:NULL\n", "'miss.txt, line 2' 1:NULL"),
-    "large.txt": (b"1 qid:1 1:1\n0 qid:1 1:1e999\n", "'large.txt, line 2' 'feature 1'"),
-    "order.txt": (b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n", "'order.txt, line 2'"),
 }
 
 

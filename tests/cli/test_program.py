@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from podium.cli import COMMANDS, _messages, app
+from podium.cli import COMMANDS, app
 from podium.cli._help import SHOWN, shorten
 from podium.cli._options import expand
 from podium.cli._spelling import spelling
@@ -79,10 +79,6 @@ BY_NAME = {command.__name__: command for commands in COMMANDS.values() for comma
 def test_parameters_read_as_options(command: str, parameter: Parameter, shown: str | None) -> None:
     options = inspect.signature(expand(BY_NAME[command])).parameters.values()
     assert spelling(options)(parameter) == shown
-
-
-def test_message_is_one_line() -> None:
-    assert _messages.one_line(ValueError("two\n  lines\r\nor three")) == "two lines or three"
 
 
 @pytest.mark.parametrize("argv", [(), ("list",), ("pap-table1", "--out", "made")])

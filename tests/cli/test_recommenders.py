@@ -128,7 +128,6 @@ REFUSED = """
 --features a | --features '--model ease'
 --loss bpr | '--model ease' --loss
 --set l3=1 | '--model ease' '--set l3'
---l2 1 --set l2=2 | --l2 '--set l2'
 --set random_state=2 | --set random_state --seed
 --l2 -1 | --l2
 --model popularity --gain exp2 | '--gain exp2' '--model popularity'
@@ -144,9 +143,7 @@ REFUSED = """
 --tune --split time | --split
 --column timestamp=value | '--column timestamp' half_life
 --model recent --set window=0 | window
---tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
 --tune --grid gain=one | --grid gain --gain
---tune --l2 3 --grid l2=1,2 | --grid l2
 --model popularity --tune | --tune
 --tune --l2 3 --gain one | --tune
 --tune --set precision=half | precision

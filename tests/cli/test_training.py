@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.cli.conftest import as_csv
 
 from podium import data
 from podium.rankers import LinearRanker, load
@@ -22,35 +23,9 @@ LOSS = ("--loss", "pap-avg", "-k", "2", "--out", "model")
 
 @pytest.fixture
 def rows(learnable: Callable[[int], str]) -> None:
-    """Write train.svmlight, test.svmlight and the same as CSV, with items named after rows."""
+    """Write train.csv and test.csv."""
     for seed, name in enumerate(("train", "test")):
-        text = learnable(seed)
-        Path(f"{name}.svmlight").write_text(text)
-        lines = ["user,item,label,first,second,third"]
-        for i, line in enumerate(text.splitlines()):
-            label, query, *features = line.split()
-            values = [feature.partition(":")[2] for feature in features]
-            lines.append(",".join((f"u{query[4:]}", f"i{i % 10}", label, *values)))
-        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
-
-
-def score(podium: Callable[..., Any], truth: str, run: str) -> float:
-    done = podium("measure", truth, run, "-m", "pap@2", "--format", "json")
-    assert (done.status, done.err) == (0, "")
-    return json.loads(done.out)["measures"]["pap@2"]["mean"]
-
-
-@pytest.mark.usefixtures("rows")
-def test_table_is_learned_ranked_and_measured(podium: Callable[..., Any]) -> None:
-    done = podium("train", "train.csv", *LOSS)
-    assert (done.status, done.out) == (0, "")
-    assert done.err.startswith("podium: 12 groups, 120 rows, 3 features; stopped after iteration ")
-    assert done.err.endswith("; wrote model\n")
-    assert podium("rank", "model", "test.csv", "--out", "run.parquet").status == 0
-    assert score(podium, "test.csv", "run.parquet") > 0.9  # a line tells, and chance gives 1/2
-    run = pl.read_parquet("run.parquet")
-    assert run.columns == ["user", "item", "score"]
-    assert run.height == 120
+        Path(f"{name}.csv").write_text(as_csv(learnable(seed)))
 
 
 @pytest.mark.usefixtures("rows")
