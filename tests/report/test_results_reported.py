@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.test_page import Outline
+from tests.unit.test_results_shown import Reader
 
 import podium
 from podium import report, sampled
@@ -94,7 +94,7 @@ def test_report_of_an_unusual_result_is_a_page_with_a_verdict(
     assert verdict in " ".join(content.get("summary", ()))
     page = report.render(content)
     assert len(page) < 1_500_000
-    text = " ".join(Outline(FIGURE.sub("", page)).text)
+    text = " ".join(Reader(FIGURE.sub("", page)).text)
     for wrong in (" nan", "None", "-0.0000", " 1 users"):
         assert wrong not in text
 
