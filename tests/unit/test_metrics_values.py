@@ -1,4 +1,4 @@
-"""Metrics: the pAp@k paper's table 1, gains and discounts, large values, every option and error."""
+"""Metrics: gains, discounts, large values, every option and error; scorers of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.sparse import csr_array
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from tests.raised import raises
 
 import podium
@@ -25,6 +28,7 @@ from podium.errors import ArgumentError, PodiumWarning, UnsettledError
 from podium.evaluation import evaluate, judgement_bounds, make_scorer, stats
 from podium.groups import Groups
 from podium.metrics import REGISTRY, coverage, dcg, err, ndcg, novelty, parse
+from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 
 
@@ -107,42 +111,6 @@ def test_the_order_of_rows_does_not_decide_which_tied_item_is_judged() -> None:
             assert parse("judged@1")(ranking).tolist() == [value]
 
 
-LABELS = {
-    "f1": (0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0),
-    "f2": (1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1),
-    "f3": (1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1),
-    "f4": (1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0),
-    "f5": (1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0),
-}
-ENTRIES = {
-    ("auc", "f1"): Fraction(22, 30),
-    ("auc", "f2"): Fraction(21, 30),
-    ("auc", "f3"): Fraction(12, 30),
-    ("pauc@2", "f1"): Fraction(2, 10),
-    ("pauc@2", "f2"): Fraction(5, 10),
-    ("pauc@2", "f3"): Fraction(4, 10),
-    ("pap@2", "f1"): Fraction(2, 4),
-    ("pap@2", "f2"): Fraction(3, 4),
-    ("pap@2", "f3"): Fraction(4, 4),
-    ("precision@6", "f4"): Fraction(5, 6),
-    ("precision@6", "f5"): Fraction(5, 6),
-    ("pap@6", "f4"): Fraction(27, 30),
-    ("pap@6", "f5"): Fraction(28, 30),
-}
-
-
-def ranking(*columns: str) -> Ranking:
-    """The named columns as groups, rows dealt out rank by rank."""
-    rows = [(c, -rank, LABELS[c][rank]) for rank in range(11) for c in columns]
-    qid, scores, relevance = zip(*rows, strict=True)
-    return Ranking.from_scores(scores, relevance, qid)
-
-
-@pytest.mark.parametrize(("text", "column"), ENTRIES)
-def test_table_1_is_the_nearest_float_to_each_fraction(text: str, column: str) -> None:
-    assert parse(text)(ranking(column)).tolist() == [float(ENTRIES[text, column])]
-
-
 QID = np.repeat(np.arange(12), 8)
 
 
@@ -204,6 +172,55 @@ def test_scorer_refuses_an_unknown_measure_at_once() -> None:
         make_scorer("ndgc@10")
     with raises(ArgumentError, "ties"):
         make_scorer("ndcg@10", ties="id")
+
+
+def rings(seed: int = 0) -> tuple[Any, Any, Any]:
+    """Return 12 users' points in the plane; positives lie between two rings of negatives."""
+    rng = np.random.default_rng(seed)
+    y = np.tile([1.0, 0.0, 0.0], 120)
+    radius = np.where(y > 0, 2.0, np.tile([0.0, 0.7, 3.3], 120)) + 0.1 * rng.standard_normal(360)
+    angle = rng.uniform(0.0, 2.0 * np.pi, 360)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return X, y, rng.permutation(np.repeat(np.arange(12), 30))
+
+
+def ranker() -> LinearRanker:
+    return LinearRanker("pap-ramp@5", learning_rate=5.0, eval_metric="pap@5")
+
+
+def searched(scoring: Any) -> GridSearchCV:
+    X, y, qid = rings()
+    model = make_pipeline(Nystroem(n_components=40, random_state=0), ranker())
+    model[-1].set_fit_request(qid=True).set_score_request(qid=True)
+    grid = {"nystroem__gamma": [0.5], "linearranker__l2": [1e-4, 1e-2]}
+    search = GridSearchCV(model, grid, cv=GroupKFold(3), scoring=scoring)
+    return search.fit(X, y, groups=qid, qid=qid)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+def test_search_by_score_is_the_search_by_a_scorer() -> None:
+    by_score, by_scorer = (searched(scoring) for scoring in (None, make_scorer("pap@5")))
+    for key in ("mean_test_score", "split0_test_score"):
+        np.testing.assert_array_equal(by_score.cv_results_[key], by_scorer.cv_results_[key])
+    X, y, qid = rings(seed=1)
+    assert by_score.score(X, y, qid=qid) > 0.97
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+def test_groups_of_the_fit_are_those_of_qid() -> None:
+    """Routed qid reaches the loss: one group of all rows gives other coefficients."""
+    X, y, qid = rings()
+    model = make_pipeline(Nystroem(n_components=20, random_state=0), ranker())
+    model[-1].set_fit_request(qid=True)
+    grouped = model.fit(X, y, qid=qid)[-1].coef_.copy()
+    with pytest.raises(ArgumentError, match="qid is missing"):
+        model.fit(X, y)
+    model.set_params(**{f"{model.steps[-1][0]}__one_group": True})
+    assert not np.allclose(grouped, model.fit(X, y)[-1].coef_)
+    alone = ranker().fit(model[0].transform(X), y, qid)
+    np.testing.assert_allclose(grouped, alone.coef_, rtol=1e-6, atol=1e-9)
 
 
 def test_err_of_a_scale_whose_powers_overflow() -> None:

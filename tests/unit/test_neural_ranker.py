@@ -20,7 +20,7 @@ from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.rankers import LinearRanker, NeuralRanker, load, save
-from podium.rankers.neural._network import ACTIVATIONS, Network
+from podium.rankers.neural._network import ACTIVATIONS
 from podium.rankers.neural._training import Adam
 from podium.rankers.scaling import standardized
 
@@ -220,19 +220,6 @@ def test_steps_that_overflow_later_leave_the_epochs_before() -> None:
         ranker.fit(X, Y, QID)
     assert ranker.stop_reason_ == "diverged"
     assert np.isfinite(ranker.predict(X)).all()
-
-
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
-    network = Network((4, 6, 3, 1), activation)
-    parameters = network.start(np.random.default_rng(0))
-    inputs = np.random.default_rng(1).standard_normal((9, 4))
-    values = torch.tensor(inputs)
-    for number, (weights, biases) in enumerate(network.layers(torch.tensor(parameters))):
-        values = getattr(torch, activation)(values) if number else values
-        values = values @ weights + biases
-    np.testing.assert_allclose(network.scores(parameters, inputs), values[:, 0], rtol=1e-12)
-    assert parameters.size == 4 * 6 + 6 + 6 * 3 + 3 + 3 * 1 + 1 == network.n_parameters
 
 
 def test_steps_are_those_of_adam() -> None:

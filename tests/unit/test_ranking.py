@@ -15,8 +15,6 @@ from podium.errors import ArgumentError
 from podium.groups import Groups, encode
 from podium.ranking import Ranking
 
-TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
-
 
 @pytest.mark.parametrize("kind", [int, str, "x{}".format])
 def test_random_ties_follow_group_and_item_and_no_row_order(kind: Any) -> None:
@@ -50,14 +48,6 @@ def test_large_integers_are_no_ties(kind: Any) -> None:
     assert r.relevance.tolist() == [4, 3, 2, 1]
 
 
-def test_average_marks_ranks_whose_score_goes_on_in_the_group() -> None:
-    r = Ranking.from_scores(*TIED, ties="average")
-    assert r.tied.tolist() == [False, True, True, False]
-    assert r.averaged(np.array([0.0, 3.0, 0.0, 0.0])).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
-    r = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], [1, 1, 2], ties="average")
-    assert r.tied.tolist() == [True, False, False]
-
-
 LENGTHS = (1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 500, 1025)
 
 
@@ -82,15 +72,6 @@ def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: st
             r = Ranking.from_scores(scores, relevance, ties=ties, item=item)  # type: ignore[arg-type]
             assert r.relevance.tolist() == [row[1] for row in wanted], (n, ties)
             assert r.ideal.tolist() == sorted(relevance[relevance > 0].tolist(), reverse=True)
-
-
-def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> None:
-    r = Ranking.from_scores(
-        [2.0, 1.0, 3.0], [1, 0, 0], [1, 1, 2], unretrieved=([1, 3, 0, 1], [2, 1, 2, 1])
-    )
-    assert r.ideal.tolist() == [3, 1, 1, 1]
-    assert r.n_pos.tolist() == [3, 1]
-    assert (r.n_neg.tolist(), r.whole.tolist()) == ([-1, -1], [False, False])
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -170,13 +151,7 @@ def test_groups_hold_the_rows_of_each_label_in_their_order(qid: list[object]) ->
     for g, label in enumerate(groups.labels.tolist()):
         inside = gathered[groups.offsets[g] : groups.offsets[g + 1]].tolist()
         assert inside == [i for i, q in enumerate(qid) if q == label]
-
-
-@given(qid=LABELS)
-def test_scatter_undoes_gather(qid: list[object]) -> None:
-    groups = Groups.from_qid(np.array(qid) if qid else [])
-    rows = np.arange(len(qid))
-    assert groups.scatter(groups.gather(rows)).tolist() == rows.tolist()
+    assert groups.scatter(gathered).tolist() == rows.tolist()
     assert [groups.labels[g] for g in groups.index] == list(qid)
 
 

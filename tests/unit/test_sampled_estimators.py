@@ -16,7 +16,6 @@ from podium.sampled import (
     WMLE,
     RankDistribution,
     SampledRanks,
-    evaluate,
     get,
     likelihood_gap,
     parse,
@@ -45,8 +44,6 @@ def test_naive_is_the_measure_among_the_sampled_items() -> None:
     assert Naive().estimate(RANKS, "auc") == (9 + 9 + 8 + 5) / 9 / 4
     assert Naive().biased
     assert "biased" in Naive().label
-    with pytest.raises(ArgumentError, match="pap@10 is undefined in a sampled list of 10 items"):
-        evaluate(RANKS, "pap@10", estimator="naive", bounds=False)
 
 
 def test_numbers_of_numpy_have_a_text() -> None:
@@ -114,14 +111,6 @@ def test_prior_that_was_cut_is_a_distribution_again() -> None:
     np.testing.assert_allclose(cut.probabilities, own.probabilities, atol=1e-12)
 
 
-def test_users_count_once_whatever_their_targets() -> None:
-    ranks = SampledRanks([1, 2, 4], 3, 10, user=["b", "a", "b"])
-    assert ranks.n_users == 2
-    assert ranks.weights.tolist() == [1 / 4, 1 / 2, 1 / 4]
-    assert ranks.owner.tolist() == [1, 0, 1]
-    assert ranks.counts.tolist() == [1 / 2, 1, 0, 1 / 2]
-
-
 def test_columns_are_those_given_whatever_becomes_of_the_arrays() -> None:
     ranks, sizes, user, history = (np.array(each) for each in ([1, 2], [4, 5], [7, 8], [3, 0]))
     found = SampledRanks(ranks, sizes, sizes + 4, user=user, history=history)
@@ -132,29 +121,6 @@ def test_columns_are_those_given_whatever_becomes_of_the_arrays() -> None:
     assert found.history is not None
     columns = found.ranks, np.asarray(found.n_negatives), found.user, found.history
     assert [column.tolist() for column in columns] == [[1, 2], [4, 5], [7, 8], [3, 0]]
-
-
-def test_designs_are_told_apart_and_keep_their_rows() -> None:
-    ranks = SampledRanks([1, 3, 2, 1], [2, 2, 5, 2], [9, 9, 9, 8])
-    found = [(d.n_negatives, d.n_items, rows.tolist()) for d, rows in ranks.design_rows]
-    assert found == [(2, 8, [3]), (2, 9, [0, 1]), (5, 9, [2])]
-    assert [counts.tolist() for _, counts in ranks.designs] == [
-        [1, 0, 0],
-        [1, 0, 1],
-        [0, 1, 0, 0, 0, 0],
-    ]
-    assert ranks.most_items == 9
-    with pytest.raises(ArgumentError, match="ranks come from 3 designs"):
-        ranks.counts  # noqa: B018
-
-
-def test_growing_samples_have_an_outcome_for_each_rank_and_size() -> None:
-    ranks = SampledRanks([1, 3, 2, 2], [6, 2, 4, 6], 10, stages=(2, 4, 6))
-    assert ranks.outcomes.tolist() == [0, 2, 3, 5]
-    design = ranks.design
-    assert design.sizes.tolist() == [6, 2, 2, 4, 4, 6, 6]
-    assert design.above.tolist() == [0, 1, 2, 1, 2, 1, 2]
-    np.testing.assert_allclose(design.probabilities().sum(axis=1), 1.0)
 
 
 def test_distribution_of_half_ranks_counts_both_neighbours() -> None:

@@ -19,7 +19,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
-from podium.sampled.planning.designs import Family, PlannedDesign, search_sizes
+from podium.sampled.planning.designs import PlannedDesign
 from podium.sampled.planning.outlook import (
     Expected,
     PlannedEstimate,
@@ -173,20 +173,6 @@ def test_goal_can_leave_bias_out() -> None:
     assert plain.designs[0].std_error < 0.02 < plain.designs[0].bias
     lax = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25], ignore_bias=True)
     assert lax.designs[0].reaches
-
-
-def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:
-    asked: list[int] = []
-
-    def ask(stages: tuple[int, ...]) -> float:
-        asked.append(stages[-1])
-        return 1 / stages[-1]
-
-    search_sizes(Family(1, (25, 50, 100, 200, 400, 800)), ask, 1 / 150, reachable=True)
-    assert asked == [25, 50, 100, 200, 150, 400]
-    asked.clear()
-    search_sizes(Family(8, (80, 200, 400, 800)), ask, 1 / 1600, reachable=False)
-    assert asked == [80, 200, 400]
 
 
 def test_sizes_are_those_asked_for() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.stats import betabinom
 from tests.raised import raises
 
 from podium import sampled
@@ -190,20 +189,6 @@ def test_fit_finds_the_parameters() -> None:
     # log(alpha / beta) = log 0.01 + log(1 + c), log alpha = log 0.5
     truth = np.array([np.log(0.5), 0.0, np.log(0.01), 1.0])
     assert (np.abs(fit.coefficients - truth) < 4 * np.sqrt(np.diag(fit.covariance))).all()
-
-
-def test_values_are_expectations_over_unscored_items() -> None:
-    ranks = _random_scan()
-    fit = open_targets.OpenTargets(np.array([-0.3, 0.2, -3.0, 0.4]), np.eye(4))
-    weights = 1 / np.log2(np.arange(2.0, 2 + K))
-    values = fit.values(ranks, weights)
-    for row in range(0, 200, 11):
-        c, b = int(ranks.above_listed[row]), int(ranks.above_drawn[row])
-        alpha = np.exp(-0.3 + 0.2 * np.log1p(c))
-        beta = alpha / np.exp(-3.0 + 0.4 * np.log1p(c))
-        rest = betabinom(int(ranks.n_rest[row]), alpha + b, beta + ranks.n_drawn[row] - b)
-        expected = sum(weights[c + b + j] * rest.pmf(j) for j in range(K - c - b))
-        assert values[row] == pytest.approx(expected, abs=1e-12)
 
 
 def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> None:

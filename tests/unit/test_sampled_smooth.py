@@ -22,7 +22,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators.smooth import fit as smooth_fit
-from podium.sampled.estimators.smooth.cells import Cells, RowIndex, n_observed
+from podium.sampled.estimators.smooth.cells import Cells, RowIndex
 from podium.sampled.estimators.smooth.fit import (
     Mode,
     Objective,
@@ -62,18 +62,6 @@ def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negativ
     assert np.abs(cells.chances(observed) - means).max() < 1e-3
     uniform = cells.spread(cells.sizes / n_items)
     assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
-
-
-def test_history_dips_ranks_that_own_items_take() -> None:
-    cells = Cells.of(1000, 50)
-    prior = with_history(cells, np.array([5.0, 80.0]), np.array([0.5, 0.5]))
-    dip = prior.design[:, :, -1]
-    assert dip[:, 0] == pytest.approx(np.log(-np.expm1([-1 / 5, -1 / 80])))
-    assert dip[:, -1] == pytest.approx([0.0, 0.0], abs=1e-4)
-    n = (prior.design.shape[2] - 1) // 2
-    spread = np.log(80 / 5) / 2
-    assert prior.design[1, :, n : 2 * n] == pytest.approx(spread * prior.design[1, :, :n])
-    assert prior.design[0, :, n : 2 * n] == pytest.approx(-spread * prior.design[0, :, :n])
 
 
 def one_design(chances: NDArray[np.float64], counts: NDArray[np.float64]) -> Sample:
@@ -212,14 +200,6 @@ def test_full_sample_leaves_nothing_open() -> None:
     assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
 
 
-def test_history_of_nothing_is_none() -> None:
-    """Where seen items were left out, there is no dip to look for."""
-    without_history = SampledRanks([1, 2, 3, 9], 9, 100)
-    empty = SampledRanks([1, 2, 3, 9], 9, 100, history=[0] * 4)
-    one, other = (Smooth().fit(each).probabilities for each in (without_history, empty))
-    assert (one == other).all()
-
-
 def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     """A thousand sizes within 30 %: some 20 after rounding, and hardly another estimate."""
     rng = np.random.default_rng(3)
@@ -286,36 +266,6 @@ def test_targets_that_are_alike_count_as_one() -> None:
     thrice = Smooth().posterior(SampledRanks(np.repeat(ranks, 3), N_NEGATIVES, N_ITEMS, user=user))
     assert thrice.expect("recall@10") == pytest.approx(once.expect("recall@10"))
     assert thrice.std_error("recall@10") == pytest.approx(once.std_error("recall@10"))
-
-
-@pytest.mark.parametrize(
-    ("ranks", "user", "expected"),
-    [
-        ([1, 4, 4, 1], None, 4),
-        ([1, 4, 4, 1], [1, 1, 2, 2], 4),
-        ([1, 1, 4, 4], [1, 1, 2, 2], 2),
-        ([1, 8, 4, 2], [1, 1, 2, 2], 4),
-        ([1, 2, 4, 2], [1, 1, 1, 2], 1 / (3 * (1 / 6) ** 2 + (1 / 2) ** 2)),
-        ([3, 3, 3, 3], [1, 1, 2, 2], 2),
-        ([1, 5, 9, 2], [1, 1, 1, 1], 1),
-    ],
-)
-def test_correlation_within_users_decides_what_their_targets_count(
-    ranks: list[int], user: list[int] | None, expected: float
-) -> None:
-    assert n_observed(SampledRanks(ranks, 9, 60, user=user)) == pytest.approx(expected)
-
-
-def test_outcomes_that_nobody_had_are_put_together_with_their_neighbours() -> None:
-    ranks = SampledRanks([1, 2, 40, 2], 99, 1000)
-    cells = Cells.of(1000, 99)
-    seen, unseen, designs = cells.outcomes(likelihood(ranks))
-    assert designs.tolist() == [0] * (seen.shape[1] + unseen.shape[1])
-    assert seen.shape[1] == 3
-    assert 30 < unseen.shape[1] < 2 * np.pi * np.sqrt(99) + 3
-    assert seen.sum(axis=1) + unseen.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size))
-    all_seen = cells.outcomes(likelihood(SampledRanks(np.arange(1, 101), 99, 1000)))
-    assert all_seen[1].shape == (cells.sizes.size, 0)
 
 
 @pytest.mark.parametrize("n_items", [300, 1000])

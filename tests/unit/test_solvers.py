@@ -19,7 +19,7 @@ from podium.progress import or_silent
 from podium.rankers import LinearRanker, fitting
 from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import Labels, LinearObjective, times, transposed_times
-from podium.rankers.solvers import SOLVERS, History, Settings, Solution
+from podium.rankers.solvers import SOLVERS, Settings, Solution
 
 CONVEX = ("pap-avg@3", "pap-max@3")
 SETTINGS = Settings(learning_rate=0.5, max_iter=2000, tol=1e-6)
@@ -160,18 +160,6 @@ def test_each_rule_keeps_its_iterate() -> None:
     assert runs["last"].objective == history.objectives[-1]
     assert runs["average"].objective == given.evaluate(runs["average"].parameters).objective
     assert len({run.objective for run in runs.values()}) == 4
-
-
-def test_average_weighs_iterates_by_their_number_and_the_last_good_one_is_kept() -> None:
-    given, average, last = problem(), History("average"), History("last")
-    for value in (1.0, 4.0, 2.0):
-        for history in (average, last):
-            history.add(given.evaluate(np.full(4, value)), None)
-    last.add(given.evaluate(np.full(4, 1e300)), None)
-    expected = (1 * 1.0 + 2 * 4.0 + 3 * 2.0) / (1 + 2 + 3)
-    np.testing.assert_allclose(average.choose(given).parameters, expected)
-    assert last.stop_reason(SETTINGS) == "diverged"
-    np.testing.assert_array_equal(last.choose(given).parameters, 2.0)
 
 
 def test_validation_chooses_and_patience_stops_every_solver() -> None:

@@ -1,4 +1,4 @@
-"""Error spending boundaries and betting intervals: tables, definitions, laws, simulated paths."""
+"""Error spending boundaries and betting intervals: tables, definitions and laws."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri, stdtr
 
@@ -160,22 +159,9 @@ def test_bad_arguments_are_named(call: Callable[[], Any], parameter: str) -> Non
         call()
 
 
-Values = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, int], Values]
-
 VALUES = st.lists(
     st.sampled_from([0.0, 1.0, 0.5, 0.25]) | st.floats(0, 1, allow_subnormal=False), max_size=60
 )
-# Distributions of the paper's figures and a skewed one, with their means.
-DRAWS: dict[str, tuple[Draw, float]] = {
-    "bernoulli(1/2)": (lambda rng, n: rng.integers(2, size=n).astype(float), 1 / 2),
-    "bernoulli(1/10)": (lambda rng, n: (rng.random(n) < 1 / 10).astype(float), 1 / 10),
-    "uniform": (lambda rng, n: rng.random(n), 1 / 2),
-    "skewed": (
-        lambda rng, n: np.where(rng.random(n) < 0.02, rng.random(n) ** 0.2, 0.0),
-        0.02 / 1.2,  # E U^0.2 = 1 / 1.2
-    ),
-}
 
 
 def _variances(values: list[float]) -> list[float]:
@@ -218,18 +204,3 @@ def test_negated_values_have_the_negated_interval(values: list[float]) -> None:
     low, high = betting_interval(values, (-0.5, 1))
     negated = betting_interval([-value for value in values], (-1, 0.5))
     assert negated == (-high, -low)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", DRAWS)
-def test_mean_is_missed_anywhere_on_the_path_as_seldom_as_promised(name: str) -> None:
-    """As intervals are nested, the last one contains the mean if and only if all do."""
-    draw, mean = DRAWS[name]
-    rng, n_replays, level = np.random.default_rng(7), 3000, 0.9
-    intervals = np.array(
-        [betting_interval(draw(rng, 1000), UNIT, level=level) for _ in range(n_replays)]
-    )
-    for is_missed in (intervals[:, 0] >= mean, intervals[:, 1] <= mean):
-        error = (1 - level) / 2
-        slack = 3 * math.sqrt(error * (1 - error) / n_replays)
-        assert is_missed.mean() <= error + slack
