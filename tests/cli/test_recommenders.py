@@ -145,7 +145,7 @@ REFUSED = """
 --model recent --set window=0 | window
 --tune --grid gain=one | --grid gain --gain
 --model popularity --tune | --tune
---tune --l2 3 --gain one | --tune
+--tune --l2 3 --gain one --set user_power=0 | --tune
 --tune --set precision=half | precision
 --min-relevance 9 | pairs.csv '--min-relevance 9'
 --model linear --gain one | --gain '--model linear'
