@@ -272,7 +272,7 @@ def _claims(pairs: Any, looks: Any, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
     n, protocol = pairs.n_users, Protocol.of(MEASURES[: len(limits)])
     sizes = (n,) if looks == "once" else tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS))
     horizon = n if looks == "until horizon" else None
-    rules = Rules(protocol, tuple(limits), looks, horizon)
+    rules = Rules(protocol, tuple(limits), looks=looks, horizon=horizon)
     return [*claims(State(rules, pairs, sizes))]
 
 

@@ -68,7 +68,7 @@ def test_ten_commands_lead_from_a_raw_log_to_a_decision(
         write_small_log()
     done = ten(podium, OTHER_PROTOCOL, LOG)
     assert "(--task new of its split)" in done[5].err
-    assert done[8].out.startswith("Pass: candidate is superior to base in ndcg@10.")
+    assert done[8].out.startswith("Pass: candidate is superior to base in ndcg@10")
     dropped = json.loads(Path("parts/split.json").read_text())["dropped"]
     assert [*dropped] == ["drop_missing", "where", "unique", "task"]
     assert all(dropped.values())

@@ -372,7 +372,7 @@ def f1_of_means(case: Case) -> float:
     Take the harmonic mean for each user, and then the mean.
     """
     means = [float(np.nanmean(case.value(name))) for name in ("precision", "recall")]
-    return 2 * means[0] * means[1] / sum(means)
+    return 2 * means[0] * means[1] / sum(means) if any(means) else 0.0
 
 
 @register("f1-with-recall-of-1", "f1")
