@@ -118,18 +118,12 @@ def rates(every: Iterable[Wrong], shapes: Iterable[str]) -> dict[str, dict[str, 
 
 LEAST = {
     "KNOWN": {"one number": 0.9, "two numbers": 0.95, "values of users": 0.95},
-    "LATER": {"one number": 0.8, "two numbers": 0.8, "values of users": 0.95},
-    "FRESH": {},
+    "LATER": {"one number": 0.9, "two numbers": 0.9, "values of users": 0.95},
 }
 """The least shares that are named; no cause of the third set is searched."""
 
-LONG = {
-    "KNOWN": ["short", "few"],
-    "LATER": ["grades", "binary", "short", "few"],
-    "FRESH": [*SHAPES],
-}
-"""The data of the long tests; 2,000 users take as long as the others together."""
-
+# 2,000 users take as long as the other data together
+LONG = {"KNOWN": ["short", "few"], "LATER": sorted({*SHAPES} - {"many"}), "FRESH": [*SHAPES]}
 MOST_FALSE = {"KNOWN": 0.01, "LATER": 0.01, "FRESH": 0.03}
 
 
@@ -144,9 +138,8 @@ MOST_FALSE = {"KNOWN": 0.01, "LATER": 0.01, "FRESH": 0.03}
 def test_causes_are_named_and_hardly_ever_false(half: str, shapes: list[str], step: int) -> None:
     found = rates(getattr(wrong_metrics, half)[::step], shapes)
     sys.stdout.write(f"{half}: {json.dumps(found, indent=1)}\n")
-    n_false = sum(rate["false"] * rate["cases"] for rate in found.values())
-    assert n_false <= MOST_FALSE[half] * sum(rate["cases"] for rate in found.values())
-    for kind, least in LEAST[half].items():
+    assert sum((r["false"] - MOST_FALSE[half]) * r["cases"] for r in found.values()) <= 0
+    for kind, least in LEAST.get(half, {}).items():
         assert found[kind]["named"] >= least
 
 
