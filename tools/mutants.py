@@ -1,7 +1,7 @@
 """Mutants of podium's source, to measure whether tests find wrong operators or conditions.
 
     python tools/mutants.py draw 200 --seed 14 > mutants.json
-    python tools/mutants.py trace            # once for each state of the tests
+    python tools/mutants.py trace -m "not long"    # once for each state of the tests
     python tools/mutants.py run mutants.json -o caught.json
     python tools/mutants.py compare before.json after.json
 
