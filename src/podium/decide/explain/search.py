@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, product
 from math import prod
 from typing import Any
@@ -177,13 +178,17 @@ class Causes:
         self.tables = tables
         self._means: list[dict[frozenset[Change], float]] = [{} for _ in tables]
         self._names = [str(table.measure) for table in tables]
-        self._single = self._changes()
-        pairs = combinations(self._single, 2)
-        self.causes: list[Cause] = [(), *((one,) for one in self._single)]
-        self.causes += [pair for pair in pairs if _word(pair[0]) != _word(pair[1])]
 
-    def _changes(self) -> list[Change]:
-        """Return each change that has an effect on the lists: deviations first, means last.
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """The causes with at most two changes."""
+        pairs = combinations(self._single, 2)
+        single = [(), *((change,) for change in self._single)]
+        return [*single, *(pair for pair in pairs if _word(pair[0]) != _word(pair[1]))]
+
+    @cached_property
+    def _single(self) -> list[Change]:
+        """Each change that has an effect on the lists: deviations first, means last.
 
         It may hold for one of a few measures, or for all of them.
         """
@@ -199,11 +204,10 @@ class Causes:
     @staticmethod
     def _of(table: ValueTable, word: str) -> Iterator[Change]:
         """Yield the deviations, the readings, or the conventions of a level, of a measure."""
-        for each in table.deviations:
-            if word == DEVIATION and each.stage != "tables":
-                yield word, each.name
-            if word == READING and each.stage == "tables" and table.is_read(each.name):
-                yield word, each.name
+        for deviation in table.deviations:
+            name, reads = deviation.name, deviation.stage == "tables"
+            if word == (READING if reads else DEVIATION) and (not reads or table.is_read(name)):
+                yield word, name
         without = table.without_effect()
         for axis in table.conventions:
             if axis.level == word and axis.name not in without:
@@ -262,19 +266,18 @@ class Causes:
 
     def of_users(self, column: int, number: Number, cause: Cause) -> NDArray[np.float64]:
         """Return the values of the users that have a number; nan if there are none."""
-        table = self.tables[column]
+        table, choice = self.tables[column], self.choice(column, cause)
         try:
-            values = table.counted(self.choice(column, cause))
+            return number.of_users(table.labels(choice), table.counted(choice))
         except (ArgumentError, DataError):
             return np.full(len(number.users), np.nan)
-        return number.of_users(table.join.labels.tolist(), values)
 
     def fitting(
         self, column: int, number: Number, causes: Sequence[Cause], means: PerGroup
     ) -> Mask:
         """Return which causes give a number, (n_causes,)."""
         if not number.users:
-            return np.abs(means - number.target) <= number.half
+            return number.fits(means)
         fits = [number.same(self.of_users(column, number, cause)).all() for cause in causes]
         return np.array(fits)
 
@@ -509,11 +512,9 @@ def _deciding(
     best: dict[str, tuple[float, ...]] = {}
     most = 1
     for name in _DECIDING if len(answers) > 1 else ():
-        if name == table.measure.name:
+        if name == table.measure.name or (name == "precision" and table.measure.k is None):
             continue
-        measure = Measure(name, table.measure.k) if name != "precision" or table.measure.k else None
-        if measure is None:
-            continue
+        measure = Measure(name, table.measure.k)
         causes = Causes([table.of_measure(measure)])
         values = tuple(causes.mean(0, tuple(changed.items())) for changed in answers)
         n_distinct = len({f"{value:.4f}" for value in values})
@@ -531,9 +532,10 @@ def _examples(
     podiums: Mapping[str, Any] = {}
     pair = [podiums, answers[0]] if is_determined or len(answers) < 2 else answers[:2]
     table = found.tables[0]
-    values = [table.counted(found.choice(0, tuple(changed.items()))) for changed in pair]
-    if values[0].shape != values[1].shape:
+    choices = [found.choice(0, tuple(changed.items())) for changed in pair]
+    if table.labels(choices[0]) != table.labels(choices[1]):
         return ()
+    values = [table.counted(choice) for choice in choices]
     gap = np.abs(np.nan_to_num(values[0], nan=-1.0) - np.nan_to_num(values[1], nan=-1.0))
     order = np.argsort(-gap, kind="stable")[:_MOST_EXAMPLES]
     return tuple(

@@ -149,8 +149,8 @@ class ValueTable:
         return True
 
     def _made(self, deviation: Deviation) -> ValueTable | None:
-        is_whole = deviation.name.startswith("duplicates")
-        tables = deviation.function(self.join.truth, self._run if is_whole else self.join.run)
+        run = self._run if deviation.reads_repeated else self.join.run
+        tables = deviation.function(self.join.truth, run)
         if tables is None:
             return None
         truth, run = tables
@@ -237,6 +237,11 @@ class ValueTable:
         if choice["missing"] == "skip":
             values[self.lists.absent] = np.nan
         return values
+
+    def labels(self, choice: Choice) -> list[Any]:
+        """Return the ids of the users of `counted`; another reading can have others."""
+        table = self if choice["reading"] is None else self._reading(choice)
+        return table.join.labels.tolist()
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""
