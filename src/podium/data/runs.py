@@ -194,12 +194,17 @@ def _of_documents(table: Any, value: NDArray[np.float64]) -> Any:
 
     The items are documents, of which each row is a part.
     """
+    best = best_of_pairs(table, value)
+    kept = np.append(best, len(table.item) + np.arange(len(table.empty)))
+    return rows_of(table, kept, replace(table.places, kept=best))
+
+
+def best_of_pairs(table: Any, value: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the row with the greatest value of each user and item, the first of equal ones."""
     pairs = pair_codes(table.user, table.item)
     order = np.lexsort((-value, pairs))
     is_best = np.append(True, np.diff(pairs[order]) != 0)[: order.size]
-    best = np.sort(order[is_best])
-    kept = np.append(best, len(table.item) + np.arange(len(table.empty)))
-    return rows_of(table, kept, replace(table.places, kept=best))
+    return np.sort(order[is_best])
 
 
 def read_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from podium.data.interactions import Interactions, opened
 from podium.errors import DataError
 from podium.recommenders import REGISTRY, Recommender
 from podium.recommenders.blend import blended
+from podium.registry import Models
 from podium.tuning.of_pairs import Parts, divided_by_time, divided_pairs, known_pairs, measured
 from podium.tuning.portfolio import Candidate, Family, Portfolio
 from podium.types import PerGroup
@@ -51,6 +52,8 @@ class OfEvents(Portfolio):
     excludes : bool
         Whether items with which a user has a pair are left out of the lists.
     """
+
+    registry: ClassVar[Models[Any]] = REGISTRY
 
     parts: Parts
     user_items: Any
@@ -103,15 +106,6 @@ class OfEvents(Portfolio):
         if model.reads_times and not model.auto_values.keys() - {"half_life"} and self._has_times:
             axes.append([{"half_life": days} for days in _HALF_LIVES])
         return axes
-
-    def changed(self, text: str, change: dict[str, Any]) -> str:
-        """Return the text of a model with other values of parameters."""
-        name, params = REGISTRY.split(text)
-        return write(name, params | change, None)
-
-    def has_change(self, text: str, change: dict[str, Any]) -> bool:
-        """Return whether a text has these values of parameters."""
-        return change.items() <= REGISTRY.split(text)[1].items()
 
     @property
     def _has_times(self) -> bool:

@@ -13,6 +13,7 @@ from podium.progress import silent
 from podium.rankers import REGISTRY
 from podium.rankers.scaling import folded, scaled
 from podium.rankers.validation import are_grades
+from podium.registry import Models
 from podium.tuning.of_rows import OfRows, Rows
 from podium.tuning.portfolio import Candidate, Family, Portfolio
 from podium.tuning.results import Trial
@@ -41,6 +42,7 @@ class OfFeatures(Portfolio):
         A function that returns the folds on which an estimator is fitted and measured.
     """
 
+    registry: ClassVar[Models[Any]] = REGISTRY
     noise: ClassVar[float] = 1.0  # validation queries are often few
 
     rows: Rows

@@ -15,10 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from podium._grammar import write
 from podium.data.storage import available_memory
 from podium.errors import ArgumentError, PodiumError
 from podium.evaluation import stats
 from podium.metrics import Measure
+from podium.registry import Models
 from podium.tuning.results import Interrupted, Search, Trial
 from podium.types import PerGroup, Progress
 
@@ -95,6 +97,8 @@ class Portfolio(abc.ABC):
         The best candidate of each family so far, in the order of the families.
     """
 
+    registry: ClassVar[Models[Any]]
+    """The registry of the models."""
     noise: ClassVar[float] = _NOISE
     """The standard errors by which a model must be better than a simpler one."""
 
@@ -142,14 +146,6 @@ class Portfolio(abc.ABC):
         """Return changes to try with the best model of a family, by parameter."""
         del text
         return []
-
-    def changed(self, text: str, change: dict[str, Any]) -> str:
-        """Return the text of a model with other values of parameters."""
-        raise NotImplementedError
-
-    def has_change(self, text: str, change: dict[str, Any]) -> bool:
-        """Return whether a text has these values of parameters."""
-        raise NotImplementedError
 
     def rivals(self) -> dict[str, Any]:
         """Return the best model of each family by its text, if it is to be kept."""
@@ -240,10 +236,12 @@ class Portfolio(abc.ABC):
 
         With a costly model, only changes are tried that the best model of an earlier family has.
         """
-        known = [candidate.text for candidate in self.best]
+        registry = self.registry
+        known = [registry.split(candidate.text)[1].items() for candidate in self.best]
         for changes in self.axes(best.text):
-            is_tried = [every_one or any(self.has_change(t, c) for t in known) for c in changes]
-            texts = [self.changed(best.text, c) for c in compress(changes, is_tried)]
+            name, params = registry.split(best.text)
+            is_tried = [every_one or any(c.items() <= k for k in known) for c in changes]
+            texts = [write(name, params | c, None) for c in compress(changes, is_tried)]
             best = max([best, *filter(None, map(self._try, texts))], key=_mean)
         return best
 

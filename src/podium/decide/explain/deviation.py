@@ -170,6 +170,8 @@ class Deviation:
         The packages that compute the measure in this way.
     keeps_ideal : bool
         Whether the best lists remain those of the tables before.
+    reads_repeated : bool
+        Whether it takes the run as given, in which items can be repeated.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Deviation:
     keeps_nan: bool = False
     packages: tuple[str, ...] = ()
     keeps_ideal: bool = False
+    reads_repeated: bool = False
 
     @property
     def _paragraphs(self) -> list[str]:

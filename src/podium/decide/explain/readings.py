@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from podium.data import Run, Truth
 from podium.data.convert import Ids
 from podium.data.ids import first_repeated, joined_ids, pair_codes, share_all, strings
-from podium.data.runs import rows_of
+from podium.data.runs import best_of_pairs, rows_of
 from podium.decide.explain.deviation import register
 from podium.groups import find
 
@@ -66,7 +66,7 @@ def _untied(truth: Truth, run: Run, sign: int) -> Tables:
     return truth, replace(run, score=-ranks, is_order=True)
 
 
-@register("duplicates-twice", stage="tables", keeps_ideal=True)
+@register("duplicates-twice", stage="tables", keeps_ideal=True, reads_repeated=True)
 def duplicates_twice(truth: Truth, run: Run) -> Tables:
     """An item that is listed twice counts twice, but once in the ideal list.
 
@@ -100,7 +100,7 @@ def _renamed(item: Ids, rows: NDArray[np.int64]) -> Any:
     return strings(item).clone().scatter(rows, new)
 
 
-@register("duplicates-not-relevant", stage="tables", packages=("haystack",))
+@register("duplicates-not-relevant", stage="tables", packages=("haystack",), reads_repeated=True)
 def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
     """An item that is listed twice counts once, and takes its second rank all the same.
 
@@ -110,7 +110,7 @@ def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
     return (truth, replace(run, item=_renamed(run.item, again))) if again.size else None
 
 
-@register("duplicates-first", stage="tables")
+@register("duplicates-first", stage="tables", reads_repeated=True)
 def duplicates_first(truth: Truth, run: Run) -> Tables:
     """Of an item that is listed twice, only the best rank stays, and the others move up.
 
@@ -129,10 +129,8 @@ def listed_once(run: Run) -> Run:
 
 def repeated(run: Run) -> NDArray[np.bool_]:
     """Return the rows of a run whose item the user has with a better or an earlier score."""
-    codes = pair_codes(run.user, run.item)
-    order = np.lexsort((np.arange(codes.size), -run.score, codes))
-    again = np.zeros(codes.size, np.bool_)
-    again[order[1:]] = codes[order[1:]] == codes[order[:-1]]
+    again = np.ones(run.score.size, np.bool_)
+    again[best_of_pairs(run, run.score)] = False
     return again
 
 
