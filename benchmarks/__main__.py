@@ -29,6 +29,7 @@ PARTS = (
     "factorization",
     "sampled",
     "recommending",
+    "choosing",
     "updates",
 )
 

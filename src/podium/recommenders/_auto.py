@@ -11,6 +11,7 @@ from sklearn.base import clone
 from podium import _check
 from podium.catalogue.lists import measured
 from podium.errors import ArgumentError, DataError
+from podium.evaluation.stats.comparing import is_greater
 from podium.metrics import parse
 from podium.recommenders._pairs import is_matrix
 from podium.types import PerGroup
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
 
 AUTO = "auto"
-HALF_LIVES = (None, 365.0, 90.0, 30.0, 14.0, 7.0, 3.0)
-"""The half-lives that "auto" compares; None is first, so that it is taken if all are equal."""
+HALF_LIVES = (None, 365.0, 90.0, 30.0, 14.0, 7.0, 3.0, 1.0, 0.25)
+"""The half-lives that "auto" compares, the longest first."""
 
 _MEASURE = "ndcg@10"
 _SHARE = 0.1  # of the events, the last ones
 _MOST_USERS = 5000  # on which candidates are measured
-_NOISE = 2.0  # standard errors
+_NOISE = 1.0  # standard errors
 
 
 def number_of_days(value: Any, name: str) -> float | None:
@@ -57,9 +58,9 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
     """Return the parameters of `Recommender.auto_values`, with chosen values for "auto".
 
     A model that is fitted without the last tenth of the events is measured on these. The parameters
-    are chosen one after the other. The first value is taken unless another one is better by more
-    than noise. It is also taken without times, or without an earlier event of the users and items
-    of the last tenth.
+    are chosen one after the other: the first value than which none is better by more than a
+    standard error of the difference, paired by user. The first of all is also taken without times,
+    or without an earlier event of the users and items of the last tenth.
     """
     checked = _check.parameters(model)
     params = {name: checked[name] for name in model.auto_values}
@@ -73,15 +74,14 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
         return params
     for name, values in free.items():
         lists = [_of_users(model, params | {name: value}, earlier, held_out) for value in values]
-        params[name] = values[_best(lists)]
+        means = [list_values.mean() for list_values in lists]
+        best = lists[int(np.argmax(means))]
+        params[name] = next(
+            value
+            for value, other in zip(values, lists, strict=True)
+            if not is_greater(best, other, _NOISE)
+        )
     return params
-
-
-def _best(lists: list[PerGroup]) -> int:
-    """Return the position of the best mean, or 0 if its lead over the first may be noise."""
-    best = int(np.argmax([values.mean() for values in lists]))
-    lead = lists[best] - lists[0]
-    return best if lead.mean() > _NOISE * lead.std() / np.sqrt(lead.size) else 0
 
 
 def _of_users(

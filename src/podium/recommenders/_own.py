@@ -33,7 +33,7 @@ class OwnHistory(MatrixRecommender):
     half_life : float, str or None
         The days, such as 90 or "90d", in which the weight of a pair falls by half, from its last
         event to the last event of the table. With "auto", lists from the events without the last
-        tenth are measured on this tenth (ndcg@10 of all items), for six half-lives and for none.
+        tenth are measured on this tenth (ndcg@10 of all items), for eight half-lives and for none.
     recent : float or "auto"
         The weight of popularity, > 0, in events of the user. With 0.01, it orders only the items
         that the user lacks, and ties. "auto" chooses from 0.01 to 30, after the half-life.

@@ -78,7 +78,7 @@ class EASE(_ItemItem):
     half_life : float, str or None
         The days, such as 30 or "30d", in which the weight of a pair falls by half: from its last
         event to the last event of the table, which must have times. With "auto", models without the
-        last tenth of the events are measured on these, for each of six half-lives and for none.
+        last tenth of the events are measured on these, for each of eight half-lives and for none.
 
     Attributes
     ----------

@@ -19,6 +19,7 @@ from podium._grammar import write
 from podium.data.storage import available_memory
 from podium.errors import ArgumentError, PodiumError
 from podium.evaluation import stats
+from podium.evaluation.stats.comparing import is_greater
 from podium.metrics import Measure
 from podium.registry import Models
 from podium.tuning.results import Interrupted, Search, Trial
@@ -75,10 +76,7 @@ class Candidate:
 
     def is_better(self, other: Candidate, n_errors: float = _NOISE) -> bool:
         """Return whether the mean difference to another candidate exceeds n standard errors."""
-        differences = self.values - other.values
-        differences = differences[~np.isnan(differences)]
-        root = np.sqrt(differences.size)
-        return root > 1 and bool(differences.mean() > n_errors * differences.std(ddof=1) / root)
+        return is_greater(self.values, other.values, n_errors)
 
 
 @dataclass(eq=False)

@@ -46,6 +46,17 @@ class PairedTest:
     n_undefined: int
 
 
+def is_greater(a: PerGroup, b: PerGroup, n_errors: float) -> bool:
+    """Return whether the mean of a - b is above 0 by more than n of its standard errors.
+
+    Groups on which one of both is nan are left out. It is false with fewer than two groups.
+    """
+    gaps = a - b
+    gaps = gaps[~np.isnan(gaps)]
+    root = np.sqrt(gaps.size)
+    return root > 1 and bool(gaps.mean() > n_errors * gaps.std(ddof=1) / root)
+
+
 @intervals.rescaled(2)
 def paired(
     a: ArrayLike,

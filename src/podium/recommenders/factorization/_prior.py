@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.evaluation.stats.comparing import is_greater
 from podium.executors import Executor
 from podium.metrics.measures import parse_relevance
 from podium.recommenders._pairs import Floats, Ints, Pairs
@@ -81,13 +82,11 @@ def choose(
         ]
     )
     values = values[:, ~np.isnan(values).any(axis=0)]
-    n_users = values.shape[1]
-    if n_users < _FEWEST_USERS:
+    if values.shape[1] < _FEWEST_USERS:
         return 0.0, {}
     means = values.mean(axis=1)
     best = int(means.argmax())
-    gains = values[best] - values[0]
-    is_gain = gains.mean() > _SURE * gains.std() / np.sqrt(n_users)
+    is_gain = is_greater(values[best], values[0], _SURE)
     sign = validation.measure.metric.sign
     tried = {"prior": priors, "prior_validation": sign * means}
     return float(priors[best]) if is_gain else 0.0, tried
