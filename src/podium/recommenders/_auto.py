@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 HALF_LIVES = (None, 365.0, 90.0, 30.0, 14.0, 7.0, 3.0, 1.0, 0.25)
-"""The half-lives that "auto" compares, the longest first."""
+"""The half-lives that "auto" compares; None is first, so that it is taken if all are equal."""
 
 _MEASURE = "ndcg@10"
 _SHARE = 0.1  # of the events, the last ones
 _MOST_USERS = 5000  # on which candidates are measured
-_NOISE = 1.0  # standard errors
+_NOISE = 2.0  # standard errors
 
 
 def number_of_days(value: Any, name: str) -> float | None:
@@ -58,9 +58,9 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
     """Return the parameters of `Recommender.auto_values`, with chosen values for "auto".
 
     A model that is fitted without the last tenth of the events is measured on these. The parameters
-    are chosen one after the other: the first value than which none is better by more than a
-    standard error of the difference, paired by user. The first of all is also taken without times,
-    or without an earlier event of the users and items of the last tenth.
+    are chosen one after the other. The first value is taken unless another one is better by more
+    than noise. It is also taken without times, or without an earlier event of the users and items
+    of the last tenth.
     """
     checked = _check.parameters(model)
     params = {name: checked[name] for name in model.auto_values}
@@ -74,13 +74,8 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
         return params
     for name, values in free.items():
         lists = [_of_users(model, params | {name: value}, earlier, held_out) for value in values]
-        means = [list_values.mean() for list_values in lists]
-        best = lists[int(np.argmax(means))]
-        params[name] = next(
-            value
-            for value, other in zip(values, lists, strict=True)
-            if not is_greater(best, other, _NOISE)
-        )
+        best = int(np.argmax([of_users.mean() for of_users in lists]))
+        params[name] = values[best if is_greater(lists[best], lists[0], _NOISE) else 0]
     return params
 
 

@@ -27,9 +27,8 @@ class Recent(Popularity):
     window : float, str or None
         The days, such as 7 or "7d", in which users are counted; None is all time. With "auto", the
         list before the last tenth of the events is measured on these events (ndcg@10 of new items)
-        for all time and for each of seven windows from a year to a day. The longest is taken than
-        which none is better by more than a standard error. Without times, or if "auto" has no
-        events to measure on, all users count.
+        for all time and for each of seven windows from a year to a day. Without times, or if
+        "auto" has no events to measure on, all users count.
     half_life : float, str or None
         The days after which a user counts half; None is never. "auto" chooses it after the window,
         among None and eight half-lives from a year to 6 hours.
