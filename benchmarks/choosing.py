@@ -10,6 +10,8 @@ one thread. Differences are paired by user.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -196,7 +198,8 @@ def _rows(task: Task, args: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
             continue
         start = time.process_time()
         try:
-            scores, text = method(task, args)
+            with contextlib.redirect_stdout(io.StringIO()):  # irspack draws bars
+                scores, text = method(task, args)
         except ImportError as error:
             print(f"left out: {name}: {error}")
             continue

@@ -86,8 +86,8 @@ def remedy(
 
     Examples
     --------
-    >>> remedy([("A", "a")], ["A", "B"], ["a", "b "], "item")
-    "Use one spelling, for example with Polars: pl.col('item').cast(pl.String).str.to_lowercase()."
+    >>> remedy([("A", "a")], ["A", "B"], ["a", "b "], "item").partition(", ")[2]
+    "such as pl.col('item').cast(pl.String).str.to_lowercase() of Polars."
     >>> remedy([("A", "a")], ["A", "B", "b"], ["a"], "item").partition(":")[0]
     'Replace these ids one by one'
     """
@@ -102,7 +102,8 @@ def remedy(
         why = f"would also merge {merged[0]!r} with {merged[1]!r}" if merged else "is not enough"
         return f"Replace these ids one by one: a rule for all ids {why}."
     rules = "".join(step.expression for step in steps)
-    return f"Use one spelling, for example with Polars: pl.col({column!r}).cast(pl.String){rules}."
+    expression = f"pl.col({column!r}).cast(pl.String){rules}"
+    return f"Use one spelling in all tables, such as {expression} of Polars."
 
 
 def _without(steps: Sequence[_Step], text: str) -> str:

@@ -202,9 +202,11 @@ class Claim:
             return " Each user has the same value in both runs."
         if self.users_needed is None:
             return ""
+        is_loss = self._oriented(self.difference) < self._oriented(self.limit)
         return (
             f" About {_rounded_up(self.users_needed):,} users (now {self.n_users:,}) would "
-            "probably suffice, if the true difference is the observed one."
+            f"probably suffice{' for a fail' if is_loss else ''}, if the true difference is the "
+            "observed one."
         )
 
     def as_json(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Gate(Result):
         if decision == "pass":
             return []
         if self.errors and decision != "fail":
-            return [f"{finding.check}: {finding.text}" for finding in self.errors]
+            return [f"{error.check}: {error.text} {error.remedy}" for error in self.errors]
         if self.ties is not None and self.ties.decide:
             return list(self.ties.reasons(self.base, self.candidate))
         verdict = "inferior" if decision == "fail" else decision

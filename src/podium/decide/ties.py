@@ -81,8 +81,8 @@ class Ties:
         if self.decide:
             return (
                 f"{lists} The decision is '{last}' with relevant items last and '{first}' with "
-                "relevant items first. Break ties in the model, or choose an order: --ties RULE "
-                "(ties= in Python)."
+                "relevant items first. Break ties in the model. If the order that users see is "
+                "known, pass it with --ties RULE (ties= in Python)."
             )
         claim = self.first[0]
         return (

@@ -156,5 +156,5 @@ def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -
         f"{effect.n_groups:,} lists. {name} is between {effect.last:.4f} (relevant items last, as "
         f"reported) and {effect.first:.4f} (relevant items first)."
         + (f" It also matters for {', '.join(more)}." if more else "")
-        + f" Break ties in the model, or pass {arg.ties()} to choose an order."
+        + f" Break ties in the model, or pass the order that users see with {arg.ties()}."
     )

@@ -9,6 +9,7 @@ from podium._text import counted, printable
 from podium.decide import Audit
 from podium.decide.audit.context import PER_USER
 from podium.decide.audit.pricing import POPULARITY
+from podium.evaluation.finding import SEVERITIES
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Section, Table
 from podium.report.cells import change, changes, number
@@ -177,7 +178,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     reasons = " ".join(result.get("reasons", ()))
     return [
         f"{finding['severity'].capitalize()}: {finding['text']} {finding['remedy']}"
-        for finding in result["findings"]
+        for finding in sorted(result["findings"], key=lambda f: SEVERITIES.index(f["severity"]))
         if finding["text"] not in reasons
     ]
 

@@ -136,7 +136,7 @@ def headline(result: Mapping[str, Any]) -> str:
     """Return the decision in one line."""
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
-    checks = [finding["check"] for finding in errors(result)]
+    checks = dict.fromkeys(finding["check"] for finding in errors(result))
     if checks and result["decision"] == "cannot tell":
         return f"{start}: the evaluation has {counted(len(checks), 'errors')}: {', '.join(checks)}."
     if depends_on_ties(result):
@@ -199,11 +199,13 @@ def _differences(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     claims = result["claims"]
+    levels = {claim["level"] for claim in claims}
+    level = f"{levels.pop():.4g} " if len(levels) == 1 else ""
     columns: tables.Columns = {
         **({"segment": ("place", str)} if any(c["place"] != "all" for c in claims) else {}),
         "measure": ("name", str),
         "diff.": ("difference", change),
-        f"{claims[0]['level']:.4g} gate interval": ("interval", changes),
+        f"{level}gate interval": ("interval", changes),
         "limit": ("limit", _limit),
         "verdict": ("verdict", str),
         **({"unjudged": ("unjudged", judgements)} if result["unjudged"] else {}),
