@@ -45,7 +45,7 @@ class Given:
     Parameters
     ----------
     further : NAME=VALUE
-        A field of the protocol, such as ties=best, or one without an option of its own:
+        A field of the protocol, such as ties=best. Some fields can only be set here:
         unretrieved=drop, single_precision=true, score_above=X, n_permutations=N. May be repeated.
     protocol : FILE
         Protocol: a file in TOML, or a result in JSON. Default: podium.toml in this folder, if there

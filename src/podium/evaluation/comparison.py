@@ -97,7 +97,7 @@ class Comparison(Result):
     pairs : {"first", "all"}
         The pairs: each run with the first one, or all pairs.
     findings : tuple of Finding
-        What the measures can't separate, short lists, and lists without a model that were not
+        The runs that no measure can separate, short lists, and lists without a model that were not
         compared.
     """
 

@@ -176,7 +176,7 @@ class Ranker(BaseEstimator, abc.ABC):
         return self
 
     def _learn(self, data: FitData, progress: Progress) -> None:
-        """Keep the learned attributes; a ranker has this method, or a `fit` of its own."""
+        """Keep the learned attributes; a ranker defines this method, or `fit` itself."""
         raise NotImplementedError
 
     def _data(self, reader: str, X: Any, labels: tuple[Any, ...], eval_set: Any) -> FitData:
