@@ -73,8 +73,8 @@ def cutoff(k: Any, name: str = "k", *, required: bool = True) -> int | None:
     if value > _LARGEST:
         raise ArgumentError(f"{arg[name]} must be below 2 ** 63, got {value}.")
     if value < 1:
-        whole = " (the whole list)" if name in ("k", "depth") else ""
-        alternative = "" if required else hint(f" or None{whole}")
+        meaning = " (the whole list)" if name in ("k", "depth") else ""
+        alternative = "" if required else hint(f" or None{meaning}")
         raise ArgumentError(f"{arg[name]} must be an integer >= 1{alternative}, got {k!r}.")
     return value
 

@@ -38,11 +38,11 @@ class Field:
     stage : {"tables", "lists", "values", "means", "gate"}
         The stage that reads it. A file has the rules of the gate in its table [gate].
     text : str
-        What it is, for the help, the documents and the comments of a file.
+        The description, for the help, the documents and the comments of a file.
     metavar : str
         Its value in the help.
     default : str
-        What holds if it is not stated.
+        The text of the rule in force if it is not stated.
     check : callable
         ``check(value, name)`` returns the value in its type, or raises.
     is_entry : bool
@@ -119,8 +119,8 @@ def _loss(value: Any, name: str) -> float:
 
 def _limits(value: Any, name: str, sign: str = ":") -> tuple[tuple[Any, float], ...]:
     """Return measures with their limits, given a mapping, or texts such as "rr:-0.1"."""
-    given = cast("Any", [value] if isinstance(value, str) else value)
-    parts: Any = given.items() if isinstance(value, Mapping) else given
+    entries = cast("Any", [value] if isinstance(value, str) else value)
+    parts: Any = entries.items() if isinstance(value, Mapping) else entries
     try:
         pairs = [part.rpartition(sign)[::2] if isinstance(part, str) else part for part in parts]
         limits = [(measure, float(limit) + 0.0) for measure, limit in pairs]  # -0.0 becomes 0.0

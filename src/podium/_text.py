@@ -106,5 +106,5 @@ def tally(texts: Iterable[str], n_shown: int = 3) -> str:
     """
     counts = Counter(text.rstrip(".") for text in texts).most_common()
     others = sum(n for _, n in counts[n_shown:])
-    shown = [f"{n} × {text}" for text, n in counts[:n_shown]]
-    return "; ".join([*shown, *([f"{others} × others"] if others else [])])
+    parts = [f"{n} × {text}" for text, n in counts[:n_shown]]
+    return "; ".join([*parts, *([f"{others} × others"] if others else [])])

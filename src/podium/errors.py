@@ -159,15 +159,15 @@ class Message:
 
     def render(self, spelling: Spelling = in_python) -> str:
         """Return the text with the names of a surface; a name that it lacks is Python's."""
-        shown: list[str] = []
+        texts: list[str] = []
         for place, piece in enumerate(self.text.split(_HINT)):
             inner, end, rest = piece.partition(_HINT_END) if place else ("", "", piece)
             if end and _is_shown(inner, spelling):
-                shown.append(inner)
-            shown.append(rest if end or not place else piece)
+                texts.append(inner)
+            texts.append(rest if end or not place else piece)
         return "".join(
             part if isinstance(part, str) else spelling(part) or in_python(part)
-            for part in _parts("".join(shown))
+            for part in _parts("".join(texts))
         )
 
 

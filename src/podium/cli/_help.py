@@ -32,10 +32,10 @@ def shorten(name: str, command: Any) -> None:
     """Hide the options of a command that most uses do not need, and name --help-all instead."""
     if name not in SHOWN:
         return
-    shown = {"help", *SHOWN[name].split()}
+    visible = {"help", *SHOWN[name].split()}
     for parameter in command.params:
         if parameter.param_type_name == "option":
-            parameter.hidden = not shown & {text.lstrip("-") for text in parameter.opts}
+            parameter.hidden = not visible & {text.lstrip("-") for text in parameter.opts}
     command.epilog = f"More options: podium {name} --help-all"
 
 

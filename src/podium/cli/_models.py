@@ -166,8 +166,7 @@ def loss_of(model: Model, text: str) -> Any:
     params = _known({"clip": model.clip or None, "min_relevance": model.min_relevance})
     for name in params if cls is not None else ():
         if name not in fields:
-            registered = losses.REGISTRY.items()
-            others = sorted(loss for loss, each in registered if name in _defaults(each))
+            others = sorted(n for n, loss in losses.REGISTRY.items() if name in _defaults(loss))
             raise ArgumentError(
                 f"{arg[name]} has no effect with the loss {base}. Leave it out, or use it "
                 f"with {', '.join(others)}."

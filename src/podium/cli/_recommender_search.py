@@ -98,7 +98,7 @@ def _listed(value: Any) -> list[Any]:
     return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else [value]
 
 
-def told(result: Found) -> str:
+def outcome(result: Found) -> str:
     """Return the best candidate, the cost of the search, and the measure without it."""
     seconds = sum(trial.seconds for trial in result.trials)
     fits = f" in {counted(len(result.trials), 'fits')} ({seconds:.0f} s of processor time)"

@@ -164,9 +164,9 @@ def fit(model: Any, job: Job) -> None:
                 **job.search_options(),
             )
             note = "" if searched is None else f"; --resume continues from {searched}"
-            told, table = _search.told, job.search.tune_table
-            result = run(call, "tuning", table, lambda stopped: f"{told(stopped)}{note}.")
-            _messages.say(told(result))
+            outcome, table = _search.outcome, job.search.tune_table
+            result = run(call, "tuning", table, lambda stopped: f"{outcome(stopped)}{note}.")
+            _messages.say(outcome(result))
             model.set_params(**result.best_params)
             command = _search.repeated(
                 job.context, result.best_params, OF_RECOMMENDERS, makes_passes=model.makes_passes

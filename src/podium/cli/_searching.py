@@ -76,9 +76,8 @@ class Search:
     def check_tune(self) -> None:
         """Refuse options of a search without --tune, and a table that can't be written."""
         check_target(self.tune_table, "--tune-table")
-        given = vars(self)
         for name in _OF_TUNE:
-            if given[name] is not None and not self.tune:
+            if vars(self)[name] is not None and not self.tune:
                 raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
 
     def limits(self) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def audit(
         published=published,
     )
     _reports.write(result, report, [*filter(None, (train, test, *(runs or [])))])
-    shown = AuditRenderer(result)
-    _render.write_result(shown, format, out or [], markdown=shown.to_markdown)
+    renderer = AuditRenderer(result)
+    _render.write_result(renderer, format, out or [], markdown=renderer.to_markdown)
     given.say(protocol)
     return _FAULTY if result.fails(fail_on) else _SOUND

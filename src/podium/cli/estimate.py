@@ -96,27 +96,27 @@ def estimate(
     models = read_all(files, reader)
     if resamples is not None:
         _refuse_resamples(method, models)
-    given = _given(samples, columns, scores, ties, level)
-    shown: Renderer[Any]
+    stated = _stated(samples, columns, scores, ties, level)
+    renderer: Renderer[Any]
     if len(files) == 1:
-        shown = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options), given)
+        renderer = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options), stated)
     else:
         by_name = dict(zip(run_names(files), models, strict=True))
         with _messages.progress("comparing") as show:
             compared = sampled.compare(by_name, names, progress=show, **options)
-        shown = SampledComparisonRenderer(compared, given)
+        renderer = SampledComparisonRenderer(compared, stated)
     read = (*files, samples.negatives_file, samples.seen)
-    _reports.write(shown.result, report, read, seed=seed)
-    _render.write_result(shown, format)
+    _reports.write(renderer.result, report, read, seed=seed)
+    _render.write_result(renderer, format)
 
 
-def _given(
+def _stated(
     samples: Samples, columns: SampleColumns, scores: bool, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
     names = ("items", "negatives", "mixed", "drop_own", "drop_seen", "negatives_file", "seen")
-    own = {"scores": scores, "ties": ties, "level": None if level == _LEVEL else level}
-    values = {"column": columns.column, **{name: vars(samples)[name] for name in names}, **own}
+    values = {"column": columns.column, **{name: vars(samples)[name] for name in names}}
+    values |= {"scores": scores, "ties": ties, "level": None if level == _LEVEL else level}
     return {f"--{name.replace('_', '-')}": value for name, value in values.items()}
 
 

@@ -60,7 +60,8 @@ def explain(
     lists : FILE.json
         File to write 200 small lists to, for an implementation in any language; no TRUTH and RUN.
     values : FILE.json
-        What an implementation made of the lists of --lists: {"ndcg@5": {"1": 0.63, ...}, ...}.
+        The values that an implementation gives to the lists of --lists:
+        {"ndcg@5": {"1": 0.63, ...}, ...}.
     """
     from podium import decide
     from podium.cli import _render
@@ -107,15 +108,15 @@ def _numbers(texts: list[str]) -> Any:
     """Return the numbers of --value: one of the measure, or one for each measure."""
     from podium.decide.explain.numbers import read_values
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
         if equals and name:
-            found[name] = number
+            values[name] = number
         elif Path(text).is_file():
-            found |= read_values(Path(text))
+            values |= read_values(Path(text))
         elif len(texts) == 1:
             return text
         else:
             raise ArgumentError(f"--value must be MEASURE=X if there are several, got {text!r}.")
-    return found or None
+    return values or None

@@ -153,9 +153,9 @@ def gate(
         data.write_table(result.labels_to_settle, labels)
     read = (truth, base, candidate, users, catalogue, items, train)
     _reports.write(result, report, read, seed=protocol.bootstrap_seed)
-    shown = GateRenderer(result)
-    junit = partial(shown.to_junit, fail_on=fail_on)
-    _render.write_result(shown, format, out or [], markdown=shown.to_markdown, junit=junit)
+    renderer = GateRenderer(result)
+    junit = partial(renderer.to_junit, fail_on=fail_on)
+    _render.write_result(renderer, format, out or [], markdown=renderer.to_markdown, junit=junit)
     conventions.say(protocol, truth)
     return _status(result, fail_on)
 

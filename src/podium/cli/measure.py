@@ -70,8 +70,8 @@ def measure(
         evaluation, page, files, title=run.stem, titles=titles, seed=protocol.bootstrap_seed
     )
     output.write_per_user(per_user_columns({"": evaluation}))
-    shown = EvaluationRenderer(evaluation, evaluation.as_json(pooled=pooled))
-    _render.write_result(shown, output.format)
+    renderer = EvaluationRenderer(evaluation, evaluation.as_json(pooled=pooled))
+    _render.write_result(renderer, output.format)
     scoring.say(protocol, truth)
 
 

@@ -59,15 +59,15 @@ def reproduce(
         return
     with progress(recipe) as show:
         try:
-            shown = studies.run(
+            result = studies.run(
                 recipe, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=show
             )
         except KeyboardInterrupt:
             _say(studies.kept(recipe, out))
             raise
-    _say(*shown.before)
-    _render.table(shown.table, note=shown.note)
-    _say(*shown.after)
+    _say(*result.before)
+    _render.table(result.table, note=result.note)
+    _say(*result.after)
 
 
 def _studies() -> Any:

@@ -174,8 +174,8 @@ def gate(
     from podium.data.storage import Storage
 
     storage = Storage() if storage is None else storage
-    given = Protocol.of(protocol, **fields)
-    rules = Rules.of(given, has_state=state is not None)
+    protocol = Protocol.of(protocol, **fields)
+    rules = Rules.of(protocol, has_state=state is not None)
     stated = rules.protocol
     if state is not None:
         check_target(Path(state), "state")
@@ -218,13 +218,13 @@ def gate(
     ties = None
     if not is_equal:
         ties = ties_of(result, pairs, pairs.with_relevant_first(*both), all_claims)
-    found = {names[0]: base_run, names[1]: evaluations["candidate"]}
+    by_name = dict(zip(names, both, strict=True))
     findings = [] if is_equal else [*of_pairs(names, result.pairs, rules.measures)]
-    findings += [*of_segments(result.pairs), *of_runs(found, tables, storage)]
+    findings += [*of_segments(result.pairs), *of_runs(by_name, tables, storage)]
     named = dict(zip(names, (base, candidate), strict=True))
-    findings += of_training(train, truth, named, found, memory)
-    made = all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties
-    decided = Gate(*made, given.as_json(), tuple(findings))
+    findings += of_training(train, truth, named, by_name, memory)
+    contents = all_claims, look, stated.in_force(), *names, unjudged, base_run.origin, ties
+    decided = Gate(*contents, protocol.as_json(), tuple(findings))
     if train is None and decided.passed:
         decided = replace(decided, findings=(*findings, finding("training-unchecked", 0)))
     if state is not None:

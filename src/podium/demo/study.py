@@ -160,10 +160,10 @@ def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
         step(f"recommending for the {name} window")
         candidates[name] = propose(shop, part)
     step("training and choosing a ranker")
-    found = search(candidates["train"], candidates["valid"])
-    rankers = {name_of(text): ranker for text, ranker in found.rivals.items()}
+    searched = search(candidates["train"], candidates["valid"])
+    rankers = {name_of(text): ranker for text, ranker in searched.rivals.items()}
     settings = {name: text for name, (text, _) in RECOMMENDERS.items()}
-    settings |= {name_of(text): text for text in found.rivals}
+    settings |= {name_of(text): text for text in searched.rivals}
 
     step("choosing a recommender")
     runs = runs_of(shop, windows["valid"], candidates["valid"], rankers)
@@ -172,7 +172,7 @@ def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
         m: podium.measure(truth, run, TARGET, ties="worst").means[TARGET] for m, run in runs.items()
     }
     base = max(RECOMMENDERS, key=validation.__getitem__)
-    choice = name_of(found.best.params["model"])
+    choice = name_of(searched.best.params["model"])
 
     step("comparing on the test window")
     test = windows["test"]

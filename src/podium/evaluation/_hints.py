@@ -139,15 +139,15 @@ def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -
         The package whose conventions apply, but whose order is not defined.
     evaluations : mapping of run to Evaluation
     """
-    found = [
+    open_means = [
         (f"{name} of {run}" if run else name, effect)
         for run, evaluation in evaluations.items()
         for name, effect in evaluation.open_ties()
     ]
-    if not found:
+    if not open_means:
         return
-    name, effect = found[0]
-    more = [other for other, _ in found[1:]]
+    name, effect = open_means[0]
+    more = [other for other, _ in open_means[1:]]
     start = "The order of equal scores"
     if like is not None:
         start = f"{like} leaves the order of equal scores open, and it"

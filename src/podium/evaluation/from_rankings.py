@@ -73,8 +73,8 @@ def evaluate(
     blocks: list[Values] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
         block = evaluate_ranking(ranking, measures)
-        own = stated.replace(**_conventions_of(ranking))
-        block = replace(block, protocol=own, of_rankings=True)
+        block_protocol = stated.replace(**_conventions_of(ranking))
+        block = replace(block, protocol=block_protocol, of_rankings=True)
         blocks.append(Values(block, Relevances.of(ranking)))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")

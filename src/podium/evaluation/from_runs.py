@@ -11,7 +11,7 @@ from podium.errors import arg, warn
 from podium.evaluation._hints import warn_of_open_ties
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.in_parts import Wanted, measure_parts
+from podium.evaluation.in_parts import Workload, measure_parts
 from podium.evaluation.kept import KeptTables
 from podium.evaluation.shown import check_tables, shown_values
 from podium.evaluation.users import check_users, cluster_and_weight, divide
@@ -177,8 +177,8 @@ def measure_runs(
     if keep_lists and not is_large(tables, storage):
         tables = tables.in_memory()
     with in_parts(tables, storage) as parts:
-        wanted = Wanted(tasks, None if depth is None else (of_lists, depth))
-        measured = measure_parts(parts, protocol, wanted)
+        work = Workload(tasks, None if depth is None else (of_lists, depth))
+        measured = measure_parts(parts, protocol, work)
     evaluations: Mapping[str, Evaluation] = {n: m.evaluation for n, m in measured.items()}
     if len(evaluations) > 1:
         evaluations = align(evaluations)
@@ -199,13 +199,13 @@ def measure_runs(
     results: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
         values = evaluation.values | shown_by_run.get(name, {})
-        kept = KeptTables(tables.truth, tables.runs[name], used, of_lists, parts.whole)
+        run_tables = KeptTables(tables.truth, tables.runs[name], used, of_lists, parts.whole)
         results[name] = replace(
             evaluation,
             values={str(m): values[str(m)] for m in measures},
             **of_users,
             origin=tables.origin,
-            tables=kept if keep_lists else None,
+            tables=run_tables if keep_lists else None,
         )
         if of_shown:
             results[name].refuse_undefined()

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from podium.data.overlap import PartIds
 
 
-class Wanted(NamedTuple):
-    """What is computed of each run: tasks, and the conventions and length of the lists shown."""
+class Workload(NamedTuple):
+    """What is computed of each run: tasks, and the conventions and depth of the items shown."""
 
     tasks: Sequence[Task]
-    shown: tuple[Conventions, int] | None = None
+    top: tuple[Conventions, int] | None = None
 
 
 class OfRun(NamedTuple):
@@ -42,9 +42,9 @@ class OfRun(NamedTuple):
     values : list of Values
         The values by task.
     top : Listed or None
-        The items shown, if they are wanted.
+        The items shown, if measures of them are computed.
     items : ids or None
-        All items of the run, if they are wanted and these are all users.
+        All items of the run, if measures of the items shown are computed of all users.
     ids : PartIds or None
         The ids of both tables, if these are some users of larger ones.
     """
@@ -55,13 +55,13 @@ class OfRun(NamedTuple):
     ids: PartIds | None
 
 
-def measured_run(truth: Truth, run: Run, wanted: Wanted, whole: Whole | None) -> OfRun:
+def measured_run(truth: Truth, run: Run, work: Workload, whole: Whole | None) -> OfRun:
     """Measure a run for all users, or for some users of tables whose facts are given."""
     from podium.data.lists import Lists, Whole
 
     values: list[Values] = []
     top, ids = None, None
-    for task in wanted.tasks:
+    for task in work.tasks:
         measures, conventions = task
         lists = Lists.of(truth, run, conventions, whole, measures=measures)
         result = evaluate_ranking(lists.ranking, measures, open_ties=conventions.open_ties)
@@ -72,9 +72,9 @@ def measured_run(truth: Truth, run: Run, wanted: Wanted, whole: Whole | None) ->
         of_some = None if whole is None else lists.of_some()
         ids = lists.part_ids() if whole is not None and ids is None else ids
         values.append(Values(result, relevances, of_some))
-    if wanted.shown is None:
+    if work.top is None:
         return OfRun(values, None, None, ids)
-    conventions, depth = wanted.shown  # the tables were checked before
+    conventions, depth = work.top  # the tables were checked before
     top = Lists.of(truth, run, conventions, Whole(), with_items=True).top(depth)
     return OfRun(values, top, run.item if whole is None else None, ids)
 
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
     items: Ids | None
 
 
-def measure_parts(parts: Parts, protocol: Protocol, wanted: Wanted) -> dict[str, Measured]:
+def measure_parts(parts: Parts, protocol: Protocol, work: Workload) -> dict[str, Measured]:
     """Measure all runs in all parts, as `podium.measure` does with whole tables.
 
     Raises
@@ -96,32 +96,32 @@ def measure_parts(parts: Parts, protocol: Protocol, wanted: Wanted) -> dict[str,
         If measuring whole tables raises. Rows that contradict each other are then named by user
         and item only.
     """
-    found: dict[str, list[OfRun]] = {}
+    results: dict[str, list[OfRun]] = {}
     ids: dict[str, PartIds] = {}
-    for part in parts.map(_measured, wanted, parts.whole):
+    for part in parts.map(_measured, work, parts.whole):
         for name, of_part in part.items():
             if of_part.ids is not None:
                 ids[name] = ids[name] + of_part.ids if name in ids else of_part.ids
-            found.setdefault(name, []).append(of_part._replace(ids=None))
+            results.setdefault(name, []).append(of_part._replace(ids=None))
     if parts.whole is not None:
-        parts.refuse_scattered(_users(found, ids))
-        _complete_absent(parts, wanted, found)
+        parts.refuse_scattered(_users(results, ids))
+        _complete_absent(parts, work, results)
     return {
-        name: _joined(of_parts, ids.get(name), protocol, wanted) for name, of_parts in found.items()
+        name: _joined(of_parts, ids.get(name), protocol, work) for name, of_parts in results.items()
     }
 
 
 def _measured(
-    truth: Truth, runs: Mapping[str, Any], wanted: Wanted, whole: Whole | None
+    truth: Truth, runs: Mapping[str, Any], work: Workload, whole: Whole | None
 ) -> dict[str, OfRun]:
     from podium.data.runs import read_run
 
-    return {name: measured_run(truth, read_run(run), wanted, whole) for name, run in runs.items()}
+    return {name: measured_run(truth, read_run(run), work, whole) for name, run in runs.items()}
 
 
-def _users(found: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iterator[list[Ids]]:
+def _users(results: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iterator[list[Ids]]:
     """Yield the users of the truth or a run in each part."""
-    for number, of_runs in enumerate(zip(*found.values(), strict=True)):
+    for number, of_runs in enumerate(zip(*results.values(), strict=True)):
         users: list[Ids] = []
         for of_run, of_ids in zip(of_runs, ids.values(), strict=True):
             labels = of_run.values[0].evaluation.labels
@@ -129,32 +129,32 @@ def _users(found: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iter
         yield users
 
 
-def _complete_absent(parts: Buckets, wanted: Wanted, found: Mapping[str, list[OfRun]]) -> None:
+def _complete_absent(parts: Buckets, work: Workload, results: Mapping[str, list[OfRun]]) -> None:
     """Measure parts again in which absent lists were taken for whole, though others are not.
 
     Only the lists of all parts show whether an absent list would contain exactly the truth's items.
     """
-    for number, task in enumerate(wanted.tasks):
+    for number, task in enumerate(work.tasks):
         wrong: list[tuple[str, int]] = []
-        for name, of_parts in found.items():
+        for name, of_parts in results.items():
             every: list[Any] = [of_part.values[number].of_some for of_part in of_parts]
             if any(some.first_short is not None for some in every):
                 wrong += [(name, i) for i, some in enumerate(every) if some.has_whole_absent]
         buckets = sorted({i for _, i in wrong})
-        shared: Any = Wanted([task]), replace(parts.whole, lists_whole=False)
-        again = dict(zip(buckets, parts.map(_measured, *shared, buckets=buckets), strict=True))
+        shared: Any = Workload([task]), replace(parts.whole, lists_whole=False)
+        remeasured = dict(zip(buckets, parts.map(_measured, *shared, buckets=buckets), strict=True))
         for name, i in wrong:
-            found[name][i].values[number] = again[i][name].values[0]
+            results[name][i].values[number] = remeasured[i][name].values[0]
 
 
 def _joined(
-    of_parts: list[OfRun], ids: PartIds | None, protocol: Protocol, wanted: Wanted
+    of_parts: list[OfRun], ids: PartIds | None, protocol: Protocol, work: Workload
 ) -> Measured:
     """Join the results of a run, and check what depends on whole tables."""
     from podium.data.lists import Listed, check_some
 
     tasks: list[Evaluation] = []
-    for task in wanted.tasks:
+    for task in work.tasks:
         values = [of_part.values.pop(0) for of_part in of_parts]
         if ids is not None:
             check_some([v.of_some for v in values], ids)

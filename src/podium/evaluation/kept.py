@@ -32,7 +32,7 @@ class KeptTables:
     measured : dict of str to (Measure, Conventions)
         Each measure of relevance as it was computed, with the options that a package fixes, and
         its conventions; by the text of the measure.
-    shown : Conventions
+    of_shown : Conventions
         The conventions of measures of the items shown.
     facts : Whole, optional
         The facts of whole tables that were measured in parts, and can be read again.
@@ -41,12 +41,12 @@ class KeptTables:
     truth: Any
     run: Any
     measured: dict[str, tuple[Measure, Conventions]]
-    shown: Conventions
+    of_shown: Conventions
     facts: Whole | None = None
 
     def conventions_of(self, measure: str) -> Conventions:
         """Return the conventions of the lists that a measure read."""
-        return self.measured[measure][1] if measure in self.measured else self.shown
+        return self.measured[measure][1] if measure in self.measured else self.of_shown
 
     def truth_of(self, labels: Labels) -> Truth:
         """Return a truth with all rows of these users."""

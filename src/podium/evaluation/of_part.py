@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.in_parts import Wanted, measured_run
+from podium.evaluation.in_parts import Workload, measured_run
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
 
@@ -79,12 +79,12 @@ def measure_part(
     tables = Tables.open(stated, truth, {"": run})
     judged = read_truth(_can_be_empty(tables.truth))
     listed = read_run(_can_be_empty(tables.runs[""]))
-    whole = Whole.stated(judged, task.conventions, lowest, lists_whole)
-    of_run: Any = measured_run(judged, listed, Wanted([task]), whole)
+    facts = Whole.stated(judged, task.conventions, lowest, lists_whole)
+    of_run: Any = measured_run(judged, listed, Workload([task]), facts)
     (values,) = of_run.values
     if values.of_some.all_users:
         of_run.ids.refuse_absent()
-    if whole.lists_whole and values.of_some.first_short is not None:
+    if facts.lists_whole and values.of_some.first_short is not None:
         raise ArgumentError(
             f"{arg.lists_whole(True)} requires lists with exactly the truth's items, but that of "
             f"user {_check.label(values.of_some.first_short)} has others. Pass False."

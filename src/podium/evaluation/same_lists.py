@@ -30,19 +30,19 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
     """
     from podium.data.buckets import in_parts
 
-    wanted = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
+    depths = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
     with in_parts(tables, storage) as parts:
-        return all(parts.map(_has_same_lists, wanted))
+        return all(parts.map(_has_same_lists, depths))
 
 
 def _has_same_lists(
-    truth: Truth, runs: Mapping[str, Any], wanted: Sequence[tuple[int | None, Conventions]]
+    truth: Truth, runs: Mapping[str, Any], depths: Sequence[tuple[int | None, Conventions]]
 ) -> bool:
     from podium.data.lists import same_lists
     from podium.data.runs import read_run
 
     two = read_run(runs["base"]), read_run(runs["candidate"])
-    return all(same_lists(truth, two, conventions, depth) for depth, conventions in wanted)
+    return all(same_lists(truth, two, conventions, depth) for depth, conventions in depths)
 
 
 def _depth(task: Task) -> int | None:

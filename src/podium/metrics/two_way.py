@@ -115,6 +115,6 @@ def _correct(ranking: Ranking, top_pos: PerGroup, top_neg: PerGroup) -> PerGroup
 
 def _ends(number: PerGroup) -> tuple[tuple[Counts, PerGroup], tuple[Counts, PerGroup]]:
     """Return the whole numbers around each number, with their weights in the interpolation."""
-    whole = np.floor(number)
-    n = whole.astype(np.int64)
-    return (n, 1.0 - (number - whole)), (n + 1, number - whole)
+    floor = np.floor(number)
+    n, share = floor.astype(np.int64), number - floor
+    return (n, 1.0 - share), (n + 1, share)

@@ -382,9 +382,8 @@ class Protocol:
 
 def with_changes(stated: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields with changes; a package takes the place of the stated conventions."""
-    is_package = changes.get("like") is not None
-    kept = {n: value for n, value in stated.items() if not (is_package and n in _OF_PACKAGES)}
-    return {**kept, **changes}
+    replaced = () if changes.get("like") is None else _OF_PACKAGES
+    return {n: value for n, value in stated.items() if n not in replaced} | {**changes}
 
 
 def _attribute(name: str) -> str:

@@ -86,9 +86,9 @@ def _unreadable_text(X: Any) -> str:
         values = np.asarray(column)
         for row, value in enumerate(() if values.dtype.kind in "biuf" else values.tolist()):
             if not _is_number(value, values.dtype.kind):
-                shown = repr(value) if values.dtype.kind == "O" else str(values[row])
+                text = repr(value) if values.dtype.kind == "O" else str(values[row])
                 return (
-                    f"X must hold numbers, got {shown} in column {name!r} at row {row}. Encode "
+                    f"X must hold numbers, got {text} in column {name!r} at row {row}. Encode "
                     "the column as numbers, or leave it out."
                 )
     return ""

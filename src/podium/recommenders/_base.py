@@ -137,10 +137,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     @property
     def settled_params(self) -> dict[str, Any]:
         """The values that the fit chose for parameters that are "auto"."""
-        own = vars(self)
+        attributes = vars(self)
         params = self.get_params(deep=False)
         names = [name for name, value in params.items() if isinstance(value, str) and value == AUTO]
-        return {name: own[f"{name}_"] for name in names if f"{name}_" in own}
+        return {name: attributes[f"{name}_"] for name in names if f"{name}_" in attributes}
 
     @property
     def is_fitted(self) -> bool:

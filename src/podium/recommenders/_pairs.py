@@ -184,14 +184,14 @@ def opened(source: Any) -> Any:
 
 def _fading(source: Any, name: str, **days: float | None) -> NDArray[np.float64] | float:
     """Return the factors of the weights of the pairs."""
-    given = [parameter for parameter, value in days.items() if value is not None]
-    if not given:
+    passed = [parameter for parameter, value in days.items() if value is not None]
+    if not passed:
         return 1.0
     ages = None if is_matrix(source) else source.ages()
     if ages is None:
         raise ArgumentError(
-            f"{arg[given[0]]} needs the times of events, and {arg[name]} has none. Pass a table "
-            f"with a column of times, or leave {arg[given[0]]} out."
+            f"{arg[passed[0]]} needs the times of events, and {arg[name]} has none. Pass a table "
+            f"with a column of times, or leave {arg[passed[0]]} out."
         )
     half_life, window = days["half_life"] or np.inf, days["window"] or np.inf
     return np.exp2(-np.minimum(ages / half_life, _MOST_HALVINGS)) * (ages < window)

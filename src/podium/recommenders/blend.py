@@ -29,9 +29,9 @@ def terms(formula: str, name: str = "formula") -> list[tuple[float, Recommender]
     ArgumentError
         If the text is not a sum of products of a weight > 0 and a model.
     """
-    found = [_TERM.fullmatch(term.strip()) for term in re.split(r"\s\+\s", str(formula))]
-    products = [(float(match[1]), REGISTRY.parse(match[2])) for match in found if match]
-    if len(products) < len(found) or any(weight <= 0 for weight, _ in products):
+    matches = [_TERM.fullmatch(term.strip()) for term in re.split(r"\s\+\s", str(formula))]
+    products = [(float(match[1]), REGISTRY.parse(match[2])) for match in matches if match]
+    if len(products) < len(matches) or any(weight <= 0 for weight, _ in products):
         raise ArgumentError(
             f"{arg[name]} must be a sum of weights > 0 times models, such as '0.2*ease(l2=500) + "
             f"0.8*popularity', got {formula!r}."
@@ -127,8 +127,8 @@ class Blend(Recommender):
         products = terms(self.formula)
         self.weights_, self.models_ = [w for w, _ in products], [model for _, model in products]
         for place, (model, values) in enumerate(zip(self.models_, fitted["models"], strict=True)):
-            own = {name: array for name, array in arrays.items() if name.startswith(f"{place}/")}
-            model._restore(values, common | {name.split("/")[1]: own[name] for name in own})
+            of_model = {n: array for n, array in arrays.items() if n.startswith(f"{place}/")}
+            model._restore(values, common | {n.split("/")[1]: of_model[n] for n in of_model})
         super()._restore(fitted, common)
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:

@@ -24,17 +24,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("law", choices=["pairs"], help="the law to test")
     parser.add_argument("--cases", type=int, default=3000, help="the number of cases")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the cases")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     n_faults = 0
-    for number, case in enumerate(law.cases(asked.seed, asked.cases), 1):
+    for number, case in enumerate(law.cases(options.seed, options.cases), 1):
         for fault in law.new_faults(case)[:1]:
             n_faults += 1
             if n_faults <= _MOST:
                 small = law.smallest(fault)
                 _say(f"case {case.number}: {small}\n{snippet(small.case, small.door)}")
         if number % _EVERY == 0:
-            _say(f"{number} of {asked.cases} cases, {n_faults} with a new fault")
-    _say(f"{asked.cases} cases of seed {asked.seed}: {n_faults} with a new fault")
+            _say(f"{number} of {options.cases} cases, {n_faults} with a new fault")
+    _say(f"{options.cases} cases of seed {options.seed}: {n_faults} with a new fault")
     return 1 if n_faults else 0
 
 

@@ -63,9 +63,8 @@ class OfEvents(Portfolio):
     @property
     def families(self) -> tuple[Family, ...]:
         """The families, without models that lack times, or that would repeat items."""
-        settings = [tuple(filter(self._is_suited, family.settings)) for family in FAMILIES]
-        kept = zip(FAMILIES, settings, strict=True)
-        return tuple(Family(texts, family.start) for family, texts in kept if texts)
+        suited = ((tuple(filter(self._is_suited, f.settings)), f.start) for f in FAMILIES)
+        return tuple(Family(settings, start) for settings, start in suited if settings)
 
     def cost(self, text: str) -> tuple[float, float]:
         """Return the model's own estimates."""
@@ -84,8 +83,8 @@ class OfEvents(Portfolio):
         """
         name, params = REGISTRY.split(text)
         chosen = model.settled_params.items()
-        kept = {param: value for param, value in chosen if param not in model.auto_values}
-        return write(name, params | kept, None)
+        lasting = {param: value for param, value in chosen if param not in model.auto_values}
+        return write(name, params | lasting, None)
 
     def values(self, model: Recommender) -> PerGroup:
         """Return the measure of each user with validation pairs, among all other items."""
@@ -154,13 +153,13 @@ class OfEvents(Portfolio):
             scores, further = (
                 blended(c.weights, c.models.values(), users[rows]) for c in (chosen, added)
             )
-            for share, found in zip(_SHARES, values, strict=True):
+            for share, blocks in zip(_SHARES, values, strict=True):
                 mixed = (1.0 - share) * scores + share * further
                 excluded = known[rows] if self.excludes else None
-                found.append(of_catalogue(mixed, valid[rows], excluded, self.measure))
-        for share, found in zip(_SHARES, values, strict=True):
+                blocks.append(of_catalogue(mixed, valid[rows], excluded, self.measure))
+        for share, blocks in zip(_SHARES, values, strict=True):
             weights = (*((1.0 - share) * weight for weight in chosen.weights), share)
-            yield Candidate(chosen.models | added.models, np.concatenate(found), weights)
+            yield Candidate(chosen.models | added.models, np.concatenate(blocks), weights)
 
 
 def divided(

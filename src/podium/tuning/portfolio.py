@@ -90,7 +90,7 @@ class Portfolio(abc.ABC):
         The seconds of processor time, the final fit included.
     report : Progress
     trials : list of Trial
-        What was tried, and what was not, with the reason.
+        The models that were tried, and those that were not, with the reason.
     best : list of Candidate
         The best candidate of each family so far, in the order of the families.
     """
@@ -210,7 +210,7 @@ class Portfolio(abc.ABC):
     def _try_family(self, family: Family) -> None:
         """Try the settings of a family, then changes of the best one, and keep the best of all."""
         before = self.left
-        found: dict[int, Candidate] = {}
+        candidates: dict[int, Candidate] = {}
         tried = set[int]()
         is_cheap = True
         todo = list(range(len(family.settings))) if family.start is None else [family.start]
@@ -219,14 +219,14 @@ class Portfolio(abc.ABC):
             tried.add(place)
             candidate = self._try(family.settings[place])
             if candidate is not None:
-                found[place] = candidate
+                candidates[place] = candidate
             is_cheap = before - self.left < _CHEAP * self.budget
-            if family.start is not None and found and is_cheap:
-                best = max(found, key=lambda at: found[at].mean)
+            if family.start is not None and candidates and is_cheap:
+                best = max(candidates, key=lambda at: candidates[at].mean)
                 near = (best - 1, best + 1)
                 todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
-        if found:
-            best = max(found.values(), key=_mean)
+        if candidates:
+            best = max(candidates.values(), key=_mean)
             self.best.append(self._with_changes(best, every_one=is_cheap))
 
     def _with_changes(self, best: Candidate, *, every_one: bool) -> Candidate:

@@ -88,7 +88,7 @@ def audit(
     user, item, relevance, score, rank : str, optional
         The names of columns. `user` and `item` apply to all tables.
     **fields
-        Other fields have no effect: an audit has conventions of its own, see Notes.
+        Other fields have no effect: an audit has fixed conventions, see Notes.
 
     Returns
     -------
@@ -192,6 +192,6 @@ def _findings(price: Pricing) -> Iterator[Finding]:
     has_train = price.tables.train.n_rows > 0
     of_parts = (*OF_TRAIN, *OF_TEST) if has_train else OF_TEST
     of_runs = (*OF_RUNS, *OF_RUNS_AND_TRAIN) if has_train else OF_RUNS
-    found = [check(price) for check in of_parts]
-    found += [check(price, name) for name in price.tables.runs for check in of_runs]
-    yield from filter(None, found)
+    findings = [check(price) for check in of_parts]
+    findings += [check(price, name) for name in price.tables.runs for check in of_runs]
+    yield from filter(None, findings)

@@ -81,11 +81,11 @@ def users_without_positives(price: Pricing) -> Finding | None:
     examples, threshold = tables.user_examples(users[is_lost]), price.request.threshold
     kind = "graded" if price.request.keeps_low_grades else ""
     of = count, total
-    found = finding(
+    result = finding(
         "users-without-positives", of, examples, effects, kind=kind, threshold=threshold
     )
     severity = "note" if count < _FEW * total else "warning" if count < total else "error"
-    return replace(found, severity=severity)
+    return replace(result, severity=severity)
 
 
 def few_users(price: Pricing) -> Finding | None:

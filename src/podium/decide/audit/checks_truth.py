@@ -136,15 +136,15 @@ def chunks(price: Pricing, name: str) -> Finding | None:
     if tables.items.dtype.kind != "U" or not items.size:
         return None
     codes = {label: code for code, label in enumerate(tables.items.tolist()) if known[code]}
-    kind, found = "", _documents(tables, items[~known[items]], codes, _ANY_CHUNK)
-    if not found:
-        kind, found = "several", _documents(tables, items, None, _SURE_CHUNK)
+    kind, documents = "", _documents(tables, items[~known[items]], codes, _ANY_CHUNK)
+    if not documents:
+        kind, documents = "several", _documents(tables, items, None, _SURE_CHUNK)
     code = np.arange(tables.n_items)
-    code[[*found]] = [*found.values()]
+    code[[*documents]] = [*documents.values()]
     joined = tables.distinct(replace(run, item=code[run.item]))
-    is_chunk = present(np.array([*found], np.int64), tables.n_items)[run.item]
+    is_chunk = present(np.array([*documents], np.int64), tables.n_items)[run.item]
     count = int(is_chunk.sum()) if not kind else run.n_rows - joined.n_rows
-    if not found or count < _REPEATED * run.n_rows:
+    if not documents or count < _REPEATED * run.n_rows:
         return None
     first = run.item[is_chunk][0]
     facts: Facts = {"chunk": tables.items[first], "document": tables.items[code[first]]}
@@ -158,7 +158,7 @@ def _documents(
 ) -> dict[int, int]:
     """Return the code of the document of each item that is a chunk, or of its first chunk.
 
-    None is returned if fewer than half of the items are chunks.
+    There are none if fewer than half of the items are chunks.
     """
     step = -(-items.size // _SAMPLE)
     if step > 1 and not _documents(tables, items[::step], codes, form):
@@ -167,8 +167,8 @@ def _documents(
     chunk_of = {code: match[1] for code, match in names.items() if match is not None}
     if codes is None:
         codes = {document: code for code, document in reversed(chunk_of.items())}
-    found = {code: codes[document] for code, document in chunk_of.items() if document in codes}
-    return found if len(found) >= _OF_CHUNKS * items.size else {}
+    documents = {code: codes[document] for code, document in chunk_of.items() if document in codes}
+    return documents if len(documents) >= _OF_CHUNKS * items.size else {}
 
 
 CHECKS = (chunks, unjudged_items, made_from_run, perfect_lists)

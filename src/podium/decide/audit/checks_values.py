@@ -39,10 +39,10 @@ def no_difference(
         if 2.0 ** (1 - n_other) > _SIZE and is_defined.any():
             differing[str(measure)], n_users = n_other, max(n_users, int(is_defined.sum()))
     for kind in ("none", ""):
-        found = {measure: n for measure, n in differing.items() if (n == 0) == (kind == "none")}
-        if found:
-            most = max(found.values())
-            facts: Facts = {"measures": " and ".join(found), "n_other": most, "kind": kind}
+        of_kind = {measure: n for measure, n in differing.items() if (n == 0) == (kind == "none")}
+        if of_kind:
+            most = max(of_kind.values())
+            facts: Facts = {"measures": " and ".join(of_kind), "n_other": most, "kind": kind}
             facts |= {"one": runs[0], "other": runs[1], "smallest": 2.0 ** (1 - most)}
             yield finding("no-difference", (n_users - most, n_users), **facts)
 

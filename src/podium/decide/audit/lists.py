@@ -97,10 +97,10 @@ def own_history(tables: Tables, counts: Ints, length: int) -> Part:
     span = time.max() - time.min() + 1 if time.size else 1.0
     score = tables.n_events[rows] + (time - time.max(initial=-np.inf)) / span
     best = top_rows(Groups.from_qid(user), score, item, length)[1]
-    own = Part(user[best], item[best], score[best])
-    n_own = np.bincount(own.user, minlength=tables.n_users)[tables.test_users]
+    history = Part(user[best], item[best], score[best])
+    n_own = np.bincount(history.user, minlength=tables.n_users)[tables.test_users]
     others = popularity_list(tables, counts, length, users=tables.test_users[n_own < length])
-    return Part.joined([own, others])
+    return Part.joined([history, others])
 
 
 def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -> Part:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -53,10 +53,10 @@ def read_published(published: Any) -> Audit:
     ]
     kind = "never" if low > _SIZE else "always" if high <= _SIZE else ""
     facts: Facts = {"shares": ", ".join(texts), "low": low, "high": high}
-    found = finding("published-difference", (abs(gain), n), kind=kind, **facts)
+    difference = finding("published-difference", (abs(gain), n), kind=kind, **facts)
     values = {f"value of {name}": s.mean for name, s in rates.items()}
     p_values = {"smallest p value": low, "largest p value": high}
-    return Audit((found,), {"queries": n, **values, **p_values}, "hit_rate", _CONVENTIONS)
+    return Audit((difference,), {"queries": n, **values, **p_values}, "hit_rate", _CONVENTIONS)
 
 
 def _sign_test(n: int, gain: int) -> float:
@@ -69,15 +69,14 @@ def _sign_test(n: int, gain: int) -> float:
 
 def _numbers(published: Any) -> tuple[int, int, int]:
     """Return n, hits and baseline, or raise."""
-    given: Any = published
+    numbers: Any = published
     if isinstance(published, str):
         pairs = (part.partition("=") for part in published.split(","))
-        given = {name.strip(): int(v) if v.strip().isdigit() else v for name, _, v in pairs}
-    if not isinstance(given, Mapping) or {*given} != {"n", "hits", "baseline"}:
+        numbers = {name.strip(): int(v) if v.strip().isdigit() else v for name, _, v in pairs}
+    if not isinstance(numbers, Mapping) or {*numbers} != {"n", "hits", "baseline"}:
         raise ArgumentError(
             f"{arg.published} must be numbers such as {_FORM!r}, got {published!r}."
         )
-    numbers = cast("Mapping[str, Any]", given)
     n = _check.cutoff(numbers["n"], name="n")
     hits, baseline = (
         int(_check.number(numbers[name], name, low=0, high=n)) for name in ("hits", "baseline")

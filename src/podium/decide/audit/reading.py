@@ -62,17 +62,17 @@ def read_tables(
             "runs must hold at least one run, because there is no training part. Pass a run, or "
             "the training part."
         )
-    wanted = [
+    to_open = [
         Wanted(test, "truth", (*TRUTH, TIMESTAMP)),
         *(Wanted(run, "run", RUN) for run in runs.values()),
     ]
-    wanted += [] if train is None else [Wanted(train, "training part", EVENTS)]
-    tables = open_together(protocol, wanted, timestamp=timestamp)
+    to_open += [] if train is None else [Wanted(train, "training part", EVENTS)]
+    tables = open_together(protocol, to_open, timestamp=timestamp)
     storage = Storage(memory)
     one_in = math.ceil(_ROW_BYTES * n_rows_on_disk(tables) / storage.memory)
     others: list[Ids] = [_NO_EVENTS.item] * len(tables)
     if one_in > 1:
-        read_roles = [[role for role in table.roles if role is not VALUE] for table in wanted]
+        read_roles = [[role for role in table.roles if role is not VALUE] for table in to_open]
         some = [of_some_users(*table, one_in) for table in zip(tables, read_roles, strict=True)]
         tables, others = [table for table, _ in some], [items for _, items in some]
     test, *of_runs = tables[: 1 + len(runs)]

@@ -71,8 +71,8 @@ class _Twins:
         pairs = zip(
             self.labels[codes].tolist(), self.labels[self.code[codes]].tolist(), strict=True
         )
-        own, known = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
-        return spelling.remedy(list(pairs), own, known, noun)
+        ids, known = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
+        return spelling.remedy(list(pairs), ids, known, noun)
 
     @property
     def respelled(self) -> Ints:

@@ -52,19 +52,19 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
         names = list(inspect.signature(function).parameters)[:n_columns]
 
         @functools.wraps(function)
-        def at_scale(*given: Any, **options: Any) -> Any:
-            for name in names[len(given) :]:  # columns that are passed by name
+        def at_scale(*arrays: Any, **options: Any) -> Any:
+            for name in names[len(arrays) :]:  # columns that are passed by name
                 if name not in options:
                     break
-                given = (*given, options.pop(name))
-            columns = [values(c, name) for c, name in zip(given, names, strict=False)]
+                arrays = (*arrays, options.pop(name))
+            columns = [values(c, name) for c, name in zip(arrays, names, strict=False)]
             scale = scale_of(*columns) if columns else 1.0
             if scale == 1:
-                return function(*given, **options)
+                return function(*arrays, **options)
             if "bounds" in options:
                 options["bounds"] = tuple(end / scale for end in _check.bounds(options["bounds"]))
             small = (column / scale for column in columns)
-            return scaled(function(*small, *given[n_columns:], **options), scale)
+            return scaled(function(*small, *arrays[n_columns:], **options), scale)
 
         return cast("F", at_scale)
 

@@ -164,8 +164,8 @@ class BoostedRanker(Ranker):
         if item is not None:
             loss, rows = self._pooled(loss, rows, item, weights)
         if isinstance(loss, str) and loss in self._ranking:
-            given = rows.relevance, rows.groups, weights
-            check_labels(loss, self._ranking[loss], *given, checked["options"])
+            to_check = rows.relevance, rows.groups, weights
+            check_labels(loss, self._ranking[loss], *to_check, checked["options"])
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)

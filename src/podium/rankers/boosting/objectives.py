@@ -165,7 +165,7 @@ class OnData(abc.ABC, Generic[T]):
             scores, labels = y_true, DataLabels.of(y_pred)
         else:
             scores, labels = y_pred, DataLabels(np.asarray(y_true), sample_weight, group)
-        prepared = next((value for kept, value in self._kept if kept.same_as(labels)), None)
+        prepared = next((value for earlier, value in self._kept if earlier.same_as(labels)), None)
         if prepared is None:
             prepared = self._prepare(labels)
             self._kept = [(labels, prepared), *self._kept[: _KEPT - 1]]

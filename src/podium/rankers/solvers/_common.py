@@ -217,8 +217,8 @@ class Run(abc.ABC):
         reason = run.reason()
         run.show(run.settings.max_iter)
         point = run.history.choose(run.objective)
-        found = point.parameters, point.objective
-        return Solution(*found, reason, run.history, run.remaining(), run.lower_bound)
+        optimum = point.parameters, point.objective
+        return Solution(*optimum, reason, run.history, run.remaining(), run.lower_bound)
 
     @abc.abstractmethod
     def reason(self) -> StopReason:

@@ -187,7 +187,7 @@ def _quarters(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def levels_of(case: Case) -> list[float]:
     """Return the grades that a judgement can give."""
-    return sorted({r for own in case.tables.judged().values() for r in own.values() if r > 0})
+    return sorted({r for grades in case.tables.judged().values() for r in grades.values() if r > 0})
 
 
 def _bounds(case: Case, m: Measured, run: str) -> Facts:
@@ -208,14 +208,14 @@ def _range(case: Case, runs: Sequence[Measured], user: str) -> tuple[float, floa
     if any(math.isnan(m.values[user]) for m in runs):
         return NAN, NAN
     rules, draw = runs[0].rules, runs[0].draws.get(user, ())
-    found: list[float] = []
+    outcomes: list[float] = []
     for lists in judgements([m.lists[user] for m in runs], levels_of(case), rules):
         values = [
             value_of(m.measure, one, rules["ties"], draw)
             for m, one in zip(runs, lists, strict=True)
         ]
-        found.append(values[-1] - (values[0] if len(values) > 1 else 0.0))
-    return min(found), max(found)
+        outcomes.append(values[-1] - (values[0] if len(values) > 1 else 0.0))
+    return min(outcomes), max(outcomes)
 
 
 def compared(case: Case, draws: Draws) -> Facts:

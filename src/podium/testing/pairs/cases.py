@@ -265,18 +265,18 @@ def _run(
     """Draw the lists of a run; the first user has a list with an item of the truth."""
     rows: list[tuple[int, int, Any]] = []
     for user in (*users, 20):  # user 20 is in no truth
-        own = [item for u, item, _ in truth if u == user]
-        others = [item for item in items if item not in own]
+        judged = [item for u, item, _ in truth if u == user]
+        others = [item for item in items if item not in judged]
         if user != users[0] and absent == "some" and rng.random() < 0.3:
             continue
         n_others = {"whole": 0, "deep": len(others), "few": 1}.get(lists, rng.randint(0, 2))
-        n_own = len(own) if lists in ("whole", "deep") else rng.randint(0, len(own))
-        shown = [*rng.sample(own, n_own), *rng.sample(others, min(n_others, len(others)))]
-        if user == users[0] and not set(shown) & set(own):
-            shown.append(own[0])
-        shown = shown or [rng.choice(items)]
-        rng.shuffle(shown)
-        rows += [(user, i, s) for i, s in zip(shown, _scores(rng, scores, len(shown)), strict=True)]
+        n_judged = len(judged) if lists in ("whole", "deep") else rng.randint(0, len(judged))
+        drawn = [*rng.sample(judged, n_judged), *rng.sample(others, min(n_others, len(others)))]
+        if user == users[0] and not set(drawn) & set(judged):
+            drawn.append(judged[0])
+        drawn = drawn or [rng.choice(items)]
+        rng.shuffle(drawn)
+        rows += [(user, i, s) for i, s in zip(drawn, _scores(rng, scores, len(drawn)), strict=True)]
     rng.shuffle(rows)
     return rows
 

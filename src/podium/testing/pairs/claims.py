@@ -42,7 +42,7 @@ def gated(case: Case, draws: Draws) -> Facts:
             claim = _claim(case, (a, b), users, place, of_place, limit)
             if is_equal and claim["n_users", a.text, "claim", place]:
                 equal = {"low": 0.0, "high": 0.0, "verdict": "equal"}
-                claim |= {(what, a.text, "claim", place): v for what, v in equal.items()}
+                claim |= {(name, a.text, "claim", place): v for name, v in equal.items()}
             facts |= claim
     return facts
 
@@ -109,11 +109,11 @@ def _claim(
     ends = width if metric.is_mean else math.inf
     low, high = figures.cut(*figures.t_interval(centre, widened, n, level), (-ends, ends))
     # The coverage and the gini of a run do not depend on the other run.
-    shown = both if metric.is_mean else users
-    shares = [weight[u] for u in shown]
+    counted = both if metric.is_mean else users
+    shares = [weight[u] for u in counted]
     result = {
-        "base": figures.clustered([rows[u][0] for u in shown], shares, shown)[0],
-        "candidate": figures.clustered([rows[u][1] for u in shown], shares, shown)[0],
+        "base": figures.clustered([rows[u][0] for u in counted], shares, counted)[0],
+        "candidate": figures.clustered([rows[u][1] for u in counted], shares, counted)[0],
         "difference": centre,
         "std_error": error,
         "low": low,

@@ -39,8 +39,8 @@ def has(door: str, case: Case) -> bool:
 
 def parameters(function: Any) -> set[str]:
     """Return the names of the parameters of a function, with the conventions that it passes on."""
-    own = inspect.signature(function).parameters
-    return {*own, *(ProtocolFields.__annotations__ if "fields" in own else ())}
+    names = inspect.signature(function).parameters
+    return {*names, *(ProtocolFields.__annotations__ if "fields" in names else ())}
 
 
 def without_cutoff(text: str) -> str:
@@ -173,7 +173,7 @@ def _summary(summary: Any, name: str, run: str, place: str, interval: str) -> Fa
     }
     if interval != "bootstrap" or not parse(name).metric.is_mean:
         numbers |= {"low": summary.interval.low, "high": summary.interval.high}
-    return {(what, name, run, place): number for what, number in numbers.items()}
+    return {(quantity, name, run, place): number for quantity, number in numbers.items()}
 
 
 def compare(case: Case) -> Facts:
@@ -214,7 +214,7 @@ def of_comparison(result: Any) -> Facts:
             }
         numbers |= _unjudged(d.unjudged)
         pair = f"{d.run} - {d.baseline}"
-        facts |= {(what, d.measure, pair, d.segment): v for what, v in numbers.items()}
+        facts |= {(quantity, d.measure, pair, d.segment): v for quantity, v in numbers.items()}
     return facts
 
 

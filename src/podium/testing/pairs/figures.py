@@ -188,10 +188,10 @@ def _ratio(centre: float, error: float) -> float:
 
 def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
     """Return the p values after Holm's correction for all tests."""
-    made = sorted((p, key) for key, p in p_values.items() if not math.isnan(p))
+    ordered = sorted((p, key) for key, p in p_values.items() if not math.isnan(p))
     result, largest = dict.fromkeys(p_values, NAN), 0.0
-    for i, (p, key) in enumerate(made):
-        largest = min(max(largest, (len(made) - i) * p), 1.0)
+    for i, (p, key) in enumerate(ordered):
+        largest = min(max(largest, (len(ordered) - i) * p), 1.0)
         result[key] = largest
     return result
 

@@ -212,8 +212,8 @@ def _err(ranked: List, *, k: int | None, max_grade: float) -> float:
 
 def _topk_loss(ranked: List, *, k: int) -> float:
     zeros = (0.0,) * k
-    shown = (*(e.grade for e in ranked.entries), *zeros)[:k]
-    return float(shown != (*ranked.grades, *zeros)[:k])
+    top = (*(e.grade for e in ranked.entries), *zeros)[:k]
+    return float(top != (*ranked.grades, *zeros)[:k])
 
 
 def _top_negatives(ranked: List, k: int, clip: bool) -> int:

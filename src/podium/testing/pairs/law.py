@@ -58,7 +58,7 @@ class Fault:
     door: str
     fact: tuple[str, ...]
     right: Any
-    found: Any
+    actual: Any
 
     @property
     def is_known(self) -> bool:
@@ -66,7 +66,7 @@ class Fault:
         return any(known.allows(self.case, self.door, self.fact) for known in KNOWN)
 
     def __str__(self) -> str:
-        return f"{self.door}: {' '.join(self.fact)} is {self.found!r}, right is {self.right!r}"
+        return f"{self.door}: {' '.join(self.fact)} is {self.actual!r}, right is {self.right!r}"
 
 
 def faults(case: Case, only: str | None = None) -> Iterator[Fault]:
@@ -83,14 +83,14 @@ def faults(case: Case, only: str | None = None) -> Iterator[Fault]:
                 yield from _of_reader(case, name, reader(case, drawn))
 
 
-def _of_reader(case: Case, door: str, asked: Any) -> Iterator[Fault]:
-    """Yield the faults of a door that shows only some facts; the others are not asked for."""
-    if asked is None:
+def _of_reader(case: Case, door: str, asks: Any) -> Iterator[Fault]:
+    """Yield the faults of a door that shows only some facts; the others are left out."""
+    if asks is None:
         return
-    right, found = map(answer, asked)
-    if isinstance(right, dict) and isinstance(found, dict):
-        right = {fact: value for fact, value in right.items() if fact in found}
-    yield from differences(case, door, right, found)
+    right, actual = map(answer, asks)
+    if isinstance(right, dict) and isinstance(actual, dict):
+        right = {fact: value for fact, value in right.items() if fact in actual}
+    yield from differences(case, door, right, actual)
 
 
 def answer(ask: Callable[[], Facts]) -> Facts | str:
@@ -101,31 +101,31 @@ def answer(ask: Callable[[], Facts]) -> Facts | str:
         return str(refusal)
 
 
-def differences(case: Case, door: str, right: Facts | str, found: Facts | str) -> Iterator[Fault]:
+def differences(case: Case, door: str, right: Facts | str, actual: Facts | str) -> Iterator[Fault]:
     """Yield what differs."""
-    if isinstance(right, str) or isinstance(found, str):
-        if not (isinstance(right, str) and isinstance(found, str)):
-            yield Fault(case, door, ("refusal",), _brief(right), _brief(found))
+    if isinstance(right, str) or isinstance(actual, str):
+        if not (isinstance(right, str) and isinstance(actual, str)):
+            yield Fault(case, door, ("refusal",), _brief(right), _brief(actual))
         return
-    for fact in dict.fromkeys((*right, *found)):
-        if not is_same(fact[0], right.get(fact, "none"), found.get(fact, "none")):
-            yield Fault(case, door, fact, right.get(fact, "none"), found.get(fact, "none"))
+    for fact in dict.fromkeys((*right, *actual)):
+        if not is_same(fact[0], right.get(fact, "none"), actual.get(fact, "none")):
+            yield Fault(case, door, fact, right.get(fact, "none"), actual.get(fact, "none"))
 
 
 def _brief(result: Facts | str) -> str:
     return result if isinstance(result, str) else "not refused"
 
 
-def is_same(what: str, right: Any, found: Any) -> bool:
+def is_same(what: str, right: Any, actual: Any) -> bool:
     """Return whether two facts are equal, up to rounding."""
-    if isinstance(right, str | tuple) or isinstance(found, str | tuple):
-        return right == found
+    if isinstance(right, str | tuple) or isinstance(actual, str | tuple):
+        return right == actual
     if what in ("randomisation_p_value", "holm_p_value") and math.isinf(right):
         return True  # drawn
-    if math.isnan(right) or math.isnan(found):
-        return math.isnan(right) and math.isnan(found)
+    if math.isnan(right) or math.isnan(actual):
+        return math.isnan(right) and math.isnan(actual)
     tolerance = OF_USERS if what.endswith("value") and not what.endswith("p_value") else OF_MEANS
-    return right == found or abs(right - found) <= tolerance * max(1.0, abs(right))
+    return right == actual or abs(right - actual) <= tolerance * max(1.0, abs(right))
 
 
 def new_faults(case: Case) -> list[Fault]:
@@ -149,8 +149,8 @@ def smallest(fault: Fault) -> Fault:
 
     def same(case: Case) -> Fault | None:
         try:
-            found = faults(case, fault.door)
-            return next((f for f in found if f.fact[0] == fault.fact[0] and not f.is_known), None)
+            unknown = (f for f in faults(case, fault.door) if not f.is_known)
+            return next((f for f in unknown if f.fact[0] == fault.fact[0]), None)
         except Exception:  # a smaller case can be no case, such as a run without rows
             return None
 

@@ -79,10 +79,10 @@ def _differences(
     for fact, value in before.items():
         if law.facts and fact[0] not in law.facts:
             continue
-        found = renamed.get(fact, "none")
-        is_equal = value == found or value != value != found != found
-        if not (is_equal if law.same_bits else is_same(fact[0], value, found)):
-            yield Fault(case, name, fact, value, found)
+        value_after = renamed.get(fact, "none")
+        is_equal = value == value_after or value != value != value_after != value_after
+        if not (is_equal if law.same_bits else is_same(fact[0], value, value_after)):
+            yield Fault(case, name, fact, value, value_after)
 
 
 def _shuffled(case: Case, rng: random.Random) -> Case:
@@ -202,9 +202,9 @@ def _without_others(case: Case, _: random.Random) -> Case | None:
     """Return runs without the users whom the truth lacks; the catalogue has their items."""
     if any(parse(text).metric.reads != "relevance" for text in case.measures):
         return None
-    own = case.tables.judged()
+    judged = case.tables.judged()
     runs = {
-        name: tuple(row for row in rows if str(row[0]) in own)
+        name: tuple(row for row in rows if str(row[0]) in judged)
         for name, rows in case.tables.runs.items()
     }
     return case.replace(tables=replace(case.tables, runs=runs))
@@ -243,8 +243,8 @@ def of_the_same_sets(case: Case) -> Iterator[Fault]:
     distinct = replace(case.tables, scores="score")
     removed = ("score_above", "single_precision", "unjudged")  # they change the top items
     options = {name: value for name, value in case.options.items() if name not in removed}
-    asked = case.replace(measures=(*dict.fromkeys(at_top),), options=options, tables=distinct)
-    yield from _equal(asked, runs)
+    case = case.replace(measures=(*dict.fromkeys(at_top),), options=options, tables=distinct)
+    yield from _equal(case, runs)
 
 
 def _distinct(rows: Rows, rng: random.Random) -> Rows:
@@ -258,10 +258,10 @@ def _permuted(rows: Rows, top: int, rng: random.Random) -> Rows:
     for row in sorted(rows, key=lambda row: -row[2]):
         lists.setdefault(row[0], []).append(row)
     result: list[tuple[Any, Any, float]] = []
-    for own in lists.values():
-        scores = rng.sample([s for *_, s in own[:top]], len(own[:top]))
-        result += [(u, i, s) for (u, i, _), s in zip(own[:top], scores, strict=True)]
-        result += own[top:]
+    for user_rows in lists.values():
+        scores = rng.sample([s for *_, s in user_rows[:top]], len(user_rows[:top]))
+        result += [(u, i, s) for (u, i, _), s in zip(user_rows[:top], scores, strict=True)]
+        result += user_rows[top:]
     return tuple(result)
 
 

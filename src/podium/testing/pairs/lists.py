@@ -73,7 +73,7 @@ def lists_of(tables: Tables, name: str, rules: Mapping[str, Any]) -> dict[str, L
         _refuse_many(truth, run, users, rules["n_items"])
         return {user: replace(one, n_items=rules["n_items"]) for user, one in lists.items()}
     least = rules["min_relevance"] or 1.0
-    names_negatives = min(r for own in truth.values() for r in own.values()) < least
+    names_negatives = min(r for grades in truth.values() for r in grades.values()) < least
     return _with_lengths(lists, truth, run, rules, names_negatives)
 
 
@@ -88,8 +88,8 @@ def _list(own: Mapping[str, float], scores: Mapping[str, Any] | None, rules: Any
         n_judged = sum(e.judged for e in entries)
     grades = tuple(sorted((g for g in counted.values() if g > 0), reverse=True))
     above = rules["score_above"]
-    kept = tuple(e for e in entries if above is None or e.score > above)
-    return List(kept, grades, None, n_judged, least, absent=scores is None)
+    retrieved = tuple(e for e in entries if above is None or e.score > above)
+    return List(retrieved, grades, None, n_judged, least, absent=scores is None)
 
 
 def _entries(own: Mapping[str, float], scores: Mapping[str, Any], rules: Any) -> list[Entry]:
@@ -114,22 +114,22 @@ def _with_lengths(
     lists: dict[str, List], truth: Any, run: Any, rules: Any, names_negatives: bool
 ) -> dict[str, List]:
     """Return the lists with their n_items: that of a whole list, or None."""
-    shown = {
+    items = {
         user: {e.item for e in _entries(truth[user], run.get(user, {}), rules)} for user in lists
     }
     if rules["unretrieved"] == "drop":
         return {
-            user: one if one.absent else replace(one, n_items=len(shown[user]))
+            user: one if one.absent else replace(one, n_items=len(items[user]))
             for user, one in lists.items()
         }
-    whole = {
-        user: names_negatives and shown[user] == set(truth[user])
+    is_whole = {
+        user: names_negatives and items[user] == set(truth[user])
         for user, one in lists.items()
         if not one.absent
     }
-    are_all = all(whole.values())  # then an absent list is one of a whole list too
+    are_all = all(is_whole.values())  # then an absent list is one of a whole list too
     return {
-        user: replace(one, n_items=len(truth[user])) if whole.get(user, are_all) else one
+        user: replace(one, n_items=len(truth[user])) if is_whole.get(user, are_all) else one
         for user, one in lists.items()
     }
 

@@ -45,15 +45,15 @@ def explain(case: Case, draws: Draws) -> Any:
             case.measures[0],
             (doors.truth_of(case.tables), doors.run_of(case.tables, "a")),
         )
-        given = reread.given_to_explain(case)
+        options = reread.options_of_explain(case)
         if case["like"]:
-            [steps] = podium.explain(*tables, text, like=case["like"], **given).packages
+            [steps] = podium.explain(*tables, text, like=case["like"], **options).packages
             return {("explained", text, "a", ""): steps.end}
         [right] = reread.explained(case, draws).values()
         if math.isnan(right):
             return {("explained", text, "a", ""): right}
         value = f"{right:.{_FEWEST_DIGITS}f}"
-        search: Any = podium.explain(*tables, text, value=value, **given).search
+        search: Any = podium.explain(*tables, text, value=value, **options).search
         fits = [match.value for match in search.matches if abs(match.value - right) <= _SAME]
         return {("explained", text, "a", ""): fits[0] if fits else search.nearest.value}
 
@@ -69,18 +69,17 @@ def _with_missing(case: Case) -> Case:
 def audit(case: Case, draws: Draws) -> Any:
     """The effects of the faults that change users or the order of equal scores."""
     is_shown = parse(case.measures[0]).metric.reads != "relevance"
-    if is_shown or case["like"] or case["low_grades"]:  # an audit has rules of its own
+    if is_shown or case["like"] or case["low_grades"]:  # an audit has fixed rules
         return None
     text, tables = case.measures[0], case.tables
     right = reread.audited(case, draws) if _is_answered(lambda: reread.audited(case, draws)) else {}
 
     def ask() -> Facts:
-        given = {n: case[n] for n in ("min_relevance",) if case[n] is not None}
         train = doors.columns(tables.past, "user", "item")
-        run = {"a": doors.run_of(tables, "a")}
-        found = podium.audit(train, doors.truth_of(tables), run, text, **given).findings
+        truth, run = doors.truth_of(tables), {"a": doors.run_of(tables, "a")}
+        least = case["min_relevance"]
         facts: Facts = {}
-        for finding in found:
+        for finding in podium.audit(train, truth, run, text, min_relevance=least).findings:
             for effect in (e for e in finding.effects if e.run == "a"):
                 for which, value in (
                     ("with", effect.with_fault),
@@ -112,8 +111,8 @@ def report(case: Case, draws: Draws) -> Any:
             **doors.keywords(case, "measure"),
         )
         everyone = {"": result}
-        of_users, found = worst_served(everyone, "", None), curves(everyone, result.measures)
-        return {**_listed(case, of_users), **dict(_curves(case, draws, found))}
+        listed = _listed(case, worst_served(everyone, "", None))
+        return {**listed, **dict(_curves(case, draws, curves(everyone, result.measures)))}
 
     return (lambda: reread.reported(case, draws)), ask
 
@@ -143,34 +142,33 @@ def _curves(case: Case, draws: Draws, curves: Any) -> Iterator[tuple[tuple[str, 
                 right = reread.curve_of(case, draws, text, k)
             except Refused:
                 right = math.nan
-            found = math.nan if mean is None else mean
-            if not (found == right or abs(found - right) <= _SAME or right != right != found):
-                yield ("curve", text, "a", f"k = {k}"), (found, right)
+            value = math.nan if mean is None else mean
+            if not (value == right or abs(value - right) <= _SAME or right != right != value):
+                yield ("curve", text, "a", f"k = {k}"), (value, right)
 
 
 def parts(case: Case, draws: Draws) -> Any:
     """Measuring parts of the users, and joining them."""
     options = doors.keywords(case, "measure")
     rules = ("by", "level", "interval", "undefined", "like", "users")
-    shown = any(parse(text).metric.reads != "relevance" for text in case.measures)
-    if case["like"] or case["unjudged"] == "bounds" or shown or case["undefined"] == "error":
+    has_shown = any(parse(text).metric.reads != "relevance" for text in case.measures)
+    if case["like"] or case["unjudged"] == "bounds" or has_shown or case["undefined"] == "error":
         return None
     if case["missing"] != "zero" and case.tables.is_order:
         return None
-    given = {n: v for n, v in options.items() if n not in rules}
+    conventions = {n: v for n, v in options.items() if n not in rules}
     right = lambda: _of_users(brute.measured(case.replace(options=_lists_only(case)), draws))  # noqa: E731
     lowest = min(relevance for *_, relevance in case.tables.truth)
 
     def ask() -> Facts:
-        whole = lists_whole(case)
         evaluations = [
             measure_part(
                 as_frame(doors.truth_of(part), "polars"),
                 _frame(part, case.tables),
                 list(case.measures),
                 lowest=lowest,
-                lists_whole=whole,
-                **given,
+                lists_whole=lists_whole(case),
+                **conventions,
             )
             for part in halves(case.tables)
         ]
@@ -198,15 +196,17 @@ def _frame(part: Tables, whole: Tables) -> Any:
 
 def lists_whole(case: Case) -> bool:
     """Return whether each list of the run has exactly the items of the truth."""
-    own = case.tables.judged()
+    judged = case.tables.judged()
     run: dict[str, set[str]] = {}
     for user, item, _ in case.tables.runs["a"]:
         run.setdefault(str(user), set()).add(str(item))
     skips = case["unjudged"] == "skip"
-    lists = {u: items & set(own[u]) if skips else items for u, items in run.items() if u in own}
+    lists = [(items, {*judged[user]}) for user, items in run.items() if user in judged]
     least = case["min_relevance"] or 1.0
     names_negatives = min(r for *_, r in case.tables.truth) < least
-    return names_negatives and all(items == set(own[u]) for u, items in lists.items())
+    return names_negatives and all(
+        truth <= items if skips else truth == items for items, truth in lists
+    )
 
 
 def halves(tables: Tables) -> list[Tables]:
@@ -215,14 +215,14 @@ def halves(tables: Tables) -> list[Tables]:
     chosen = [set(users[::2]), set(users[1::2])] if len(users) > 1 else [set(users)]
     return [
         Tables(
-            tuple(row for row in tables.truth if str(row[0]) in own),
-            {n: tuple(r for r in rows if str(r[0]) in own) for n, rows in tables.runs.items()},
+            tuple(row for row in tables.truth if str(row[0]) in half),
+            {n: tuple(r for r in rows if str(r[0]) in half) for n, rows in tables.runs.items()},
             tables.past,
             tables.kinds,
             tables.users,
             tables.scores,
         )
-        for own in chosen
+        for half in chosen
     ]
 
 

@@ -47,8 +47,8 @@ def resolved(text: str, options: Mapping[str, Any]) -> tuple[Measure, dict[str, 
     package = PACKAGES[name]
     if measure.form not in package.metrics:
         raise Refused(f"like={name} has no {measure.form}")
-    fixed, own = package.metrics[measure.form]
-    rules = {**package.conventions, **own}
+    fixed, conventions = package.metrics[measure.form]
+    rules = {**package.conventions, **conventions}
     rules["low_grades"] = "keep"
     for option, value in fixed.items():
         if measure.stated().get(option, value) != value:

@@ -51,11 +51,11 @@ def explained(case: Case, draws: Draws) -> Facts:
     """Return the mean of the first measure, which explain must find."""
     text = case.measures[0]
     options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like")}
-    asked = case.replace(measures=(text,), options=options)
-    _refuse_default(asked, draws)
+    narrowed = case.replace(measures=(text,), options=options)
+    _refuse_default(narrowed, draws)
     try:
-        refuse_pairs(asked, "measure")
-        m = values_of(asked, text, "a", ["a"], draws)
+        refuse_pairs(narrowed, "measure")
+        m = values_of(narrowed, text, "a", ["a"], draws)
     except Refused:
         if case["like"] or case["missing"]:
             raise
@@ -64,21 +64,23 @@ def explained(case: Case, draws: Draws) -> Facts:
     return {("explained", text, "a", ""): figures.mean(figures.defined(column))}
 
 
-def given_to_explain(case: Case) -> dict[str, Any]:
-    """Return the options that explain is given: all, the threshold, or less than the value has."""
-    given = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
+def options_of_explain(case: Case) -> dict[str, Any]:
+    """Return the options for explain: all, the threshold, or less than the value has."""
+    thresholds = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
     highest = max(relevance for *_, relevance in case.tables.truth)
-    is_found = highest >= given.get("min_relevance", 1.0)  # only grades of the truth are searched
+    is_found = highest >= thresholds.get(
+        "min_relevance", 1.0
+    )  # only grades of the truth are searched
     if case["like"] or case.number % 8 == 0 or not is_found:
-        return given
+        return thresholds
     if case.number % 8 == 2:  # podium's value has all conventions, and needs no change
         return {n: v for n, v in case.options.items() if n in EXPLAINED}
-    return {} if given else {"min_relevance": 2.0}
+    return {} if thresholds else {"min_relevance": 2.0}
 
 
 def _refuse_default(case: Case, draws: Draws) -> None:
     """Raise if podium's own value, from which explain starts, is refused."""
-    default = case.replace(options={**given_to_explain(case), "missing": "zero"})
+    default = case.replace(options={**options_of_explain(case), "missing": "zero"})
     refuse_pairs(default, "measure")
     values_of(default, case.measures[0], "a", ["a"], draws)
 
@@ -97,9 +99,8 @@ def audited(case: Case, draws: Draws) -> Facts:
         ("without", "ties"): {},
     }
     for (which, check), options in means.items():
-        given = {n: v for n, v in {**passed, "missing": "zero", **options}.items() if v is not None}
-        asked = case.replace(measures=(text,), options=given)
-        m = values_of(asked, text, "a", ["a"], draws)
+        rules = {n: v for n, v in {**passed, "missing": "zero", **options}.items() if v is not None}
+        m = values_of(case.replace(measures=(text,), options=rules), text, "a", ["a"], draws)
         column = m.of(m.users)
         if check == "users-without-positives" and which == "without":
             column = [
@@ -120,14 +121,14 @@ def reported(case: Case, draws: Draws) -> Facts:
 def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
     """Return the top of each list as (score, is positive), and the positives missed."""
     depth = min(m.measure.k or LISTED, LISTED)
-    own = case.tables.judged()
+    judged = case.tables.judged()
     raw = scores_as_read(case, m.text)
     facts: Facts = {}
     for user in m.users:
         if math.isnan(m.values[user]):
             continue
         items = _items(case, m, user)[:depth]
-        positive = {i for i, r in own[user].items() if r >= m.lists[user].least}
+        positive = {i for i, r in judged[user].items() if r >= m.lists[user].least}
         facts["listed", m.text, user, ""] = tuple((raw[user][i], i in positive) for i in items)
         n_shown = len(positive.intersection(items))
         facts["missed", m.text, user, ""] = m.lists[user].n_pos - n_shown
@@ -157,6 +158,4 @@ def curve_of(case: Case, draws: Draws, text: str, k: int) -> float:
         If it is refused there.
     """
     at_k = f"{text.rpartition('@')[0]}@{k}"
-    asked = case.replace(measures=(at_k,))
-    facts = brute.measured(asked, draws)
-    return facts["mean", at_k, "a", ""]
+    return brute.measured(case.replace(measures=(at_k,)), draws)["mean", at_k, "a", ""]

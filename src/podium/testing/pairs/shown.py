@@ -33,12 +33,12 @@ def shown_of(
     """
     is_drawn = rules["ties"] == "random"
     run = scores_of(tables, name, rules)
-    above, own = rules["score_above"], tables.judged()
+    above, judged = rules["score_above"], tables.judged()
     lists = {
         user: {
             i: s
             for i, s in run[user].items()
-            if (above is None or s > above) and (i in own[user] or rules["unjudged"] != "skip")
+            if (above is None or s > above) and (i in judged[user] or rules["unjudged"] != "skip")
         }
         for user in users
         if user in run
@@ -113,18 +113,18 @@ def _jackknife(
 
     With clusters of equal sizes this is the usual jackknife; the values of a cluster are equal.
     """
-    shown = {i for items in lists.values() for i in items}
+    covered = {i for items in lists.values() for i in items}
     groups = {c: [u for u in users if clusters[u] == c] for c in dict.fromkeys(clusters.values())}
     groups = {c: members for c, members in groups.items() if members}
     lost: dict[Any, float] = {}
     for c, members in groups.items():
         others = {i for u, items in lists.items() if u not in members for i in items}
-        lost[c] = len(shown - others)
+        lost[c] = len(covered - others)
     n_others = {c: len(users) - len(members) for c, members in groups.items()}
     weights = [*n_others.values()] if any(n_others.values()) else [1] * len(groups)
     centre = float(np.average([*lost.values()], weights=weights))
     value = {
-        c: (len(shown) + n_others[c] / len(groups[c]) * (lost[c] - centre)) / size for c in groups
+        c: (len(covered) + n_others[c] / len(groups[c]) * (lost[c] - centre)) / size for c in groups
     }
     return [value[clusters[u]] for u in users]
 
