@@ -41,7 +41,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     for name in ("k", "min_relevance", "clip"):  # parameters of the loss
         by_option.pop(name, None)
     params = {**by_option, **_loss_parameters(model, model_parameters), **set_parameters}
-    estimator = _made(cls, model.model, params, list(model_parameters), seed)
+    estimator = _model_with(cls, model.model, params, list(model_parameters), seed)
     if model.model == "linear":
         refuse_idle_steps(estimator, {name: _option_of(name) or f"--set {name}" for name in params})
     if "eval_metric" in model_parameters:
@@ -91,7 +91,7 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     }  # fmt: skip
     set_parameters = text_parameters | recommender_assignments(model.set)
     _refuse_both(by_option, set_parameters)
-    return _made(cls, name, by_option | set_parameters, names, seed)
+    return _model_with(cls, name, by_option | set_parameters, names, seed)
 
 
 def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
             )
 
 
-def _made(cls: Any, model: str, params: dict[str, Any], names: list[str], seed: int) -> Any:
+def _model_with(cls: Any, model: str, params: dict[str, Any], names: list[str], seed: int) -> Any:
     """Return a model with these parameters and the seed; refuse parameters that it does not have.
 
     The message lists those that it has: options, and the names for --set.

@@ -37,7 +37,7 @@ def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     return checked_grid(model, parts)
 
 
-def given(context: typer.Context) -> set[str]:
+def stated_names(context: typer.Context) -> set[str]:
     """Return the parameters that the command line names, those of --set included."""
     names = {name for name in context.params if is_given(context, name)}
     return names | {_name(text) for text in context.params["set"] or ()}

@@ -128,7 +128,7 @@ def fit(model: Any, job: Job) -> None:
         )
     checkpoint = _checkpoint(job.out, resume=job.work.resume)
     searched = None if checkpoint is None else checkpoint.with_suffix(".search")
-    fixed = _search.given(job.context)
+    fixed = _search.stated_names(job.context)
     if job.min_relevance is not None:
         fixed.add("gain")
     grid = _search.grid(model, job.search, fixed) if is_tuned else []

@@ -25,7 +25,7 @@ def table(content: Table, *, note: str = "") -> None:
 
 
 def write_result(
-    shown: Renderer[Any], format: str, out: Iterable[Path] = (), **writers: Callable[[], str]
+    renderer: Renderer[Any], format: str, out: Iterable[Path] = (), **writers: Callable[[], str]
 ) -> None:
     """Write a result to files, each in the format of its suffix, and print it.
 
@@ -36,11 +36,11 @@ def write_result(
     from podium.report.views import to_text
 
     texts: dict[str, Callable[[], str]] = {
-        "json": lambda: json.dumps(shown.json, indent=2, ensure_ascii=False, allow_nan=False),
-        "csv": lambda: tables.to_csv(shown.table()),
-        "table": lambda: to_text(shown.view()),
-        "markdown": lambda: _written(shown, tables.to_markdown),
-        "latex": lambda: _written(shown, tables.to_latex, comment="% "),
+        "json": lambda: json.dumps(renderer.json, indent=2, ensure_ascii=False, allow_nan=False),
+        "csv": lambda: tables.to_csv(renderer.table()),
+        "table": lambda: to_text(renderer.view()),
+        "markdown": lambda: _written(renderer, tables.to_markdown),
+        "latex": lambda: _written(renderer, tables.to_latex, comment="% "),
         **writers,
     }
     for path in out:
@@ -49,12 +49,12 @@ def write_result(
     write_line(texts[format]().rstrip("\n"))
 
 
-def _written(shown: Renderer[Any], write: Callable[[Table], str], *, comment: str = "") -> str:
+def _written(renderer: Renderer[Any], write: Callable[[Table], str], *, comment: str = "") -> str:
     """Return the tables and the paragraphs of a view in Markdown or LaTeX."""
     from podium.report.views import Text, wrapped
 
     texts: list[str] = []
-    for part in shown.view().parts:
+    for part in renderer.view().parts:
         if isinstance(part, Text):
             texts.append(wrapped("\n".join(part.lines), comment))
         else:

@@ -60,8 +60,7 @@ def explain(
     lists : FILE.json
         File to write 200 small lists to, for an implementation in any language; no TRUTH and RUN.
     values : FILE.json
-        The values that an implementation gives to the lists of --lists:
-        {"ndcg@5": {"1": 0.63, ...}, ...}.
+        File of another implementation's values: {"ndcg@5": {"1": 0.63, ...}, ...}. See --lists.
     """
     from podium import decide
     from podium.cli import _render

@@ -115,8 +115,8 @@ class State:
             if differs.any():
                 row, noun = int(differs.argmax()), f"{name} of {kind}" if name else kind
                 raise ArgumentError(
-                    f"{arg.state} has {noun} {_shown(then[row])} for user "
-                    f"{_check.label(current.labels[row])}, but it is {_shown(now[row])} now "
+                    f"{arg.state} has {noun} {_text(then[row])} for user "
+                    f"{_check.label(current.labels[row])}, but it is {_text(now[row])} now "
                     f"({int(differs.sum())} users differ). The values of earlier users can't "
                     "change: pass only users whose lists and truth are final, or begin a new state."
                 )
@@ -138,7 +138,7 @@ class State:
             )
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
 
 

@@ -199,5 +199,5 @@ def _dates(shop: OnlineRetail, part: Window) -> str:
     return f"{first} to {last}"
 
 
-def _share(part: float, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %"
+def _share(part: float, total: int) -> str:
+    return f"{100 * part / total:.0f} %"

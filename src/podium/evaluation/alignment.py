@@ -139,20 +139,20 @@ def _with_columns(
 
 
 def _refuse_different(
-    what: str, two: Mapping[str, Evaluation], ignored: Collection[str] = ()
+    noun: str, two: Mapping[str, Evaluation], ignored: Collection[str] = ()
 ) -> None:
     """Raise if two evaluations have other measures, or a field that decides a value differs."""
     (one, first), (other, second) = two.items()
     if first.values.keys() != second.values.keys():
         raise ArgumentError(
-            f"{what} must have the same measures, got {', '.join(first.values)} in {one} and "
+            f"{noun} must have the same measures, got {', '.join(first.values)} in {one} and "
             f"{', '.join(second.values)} in {other}."
         )
     differing = first.protocol.differing(second.protocol, but=ignored)
     if differing is not None:
         rule, value, other_value = differing
         raise ArgumentError(
-            f"{what} must have the same conventions, got {rule}={value!r} in {one} and "
+            f"{noun} must have the same conventions, got {rule}={value!r} in {one} and "
             f"{other_value!r} in {other}. Measure both alike."
         )
 

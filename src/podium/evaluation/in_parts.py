@@ -55,7 +55,7 @@ class OfRun(NamedTuple):
     ids: PartIds | None
 
 
-def measured_run(truth: Truth, run: Run, work: Workload, whole: Whole | None) -> OfRun:
+def measured_run(truth: Truth, run: Run, work: Workload, facts: Whole | None) -> OfRun:
     """Measure a run for all users, or for some users of tables whose facts are given."""
     from podium.data.lists import Lists, Whole
 
@@ -63,20 +63,20 @@ def measured_run(truth: Truth, run: Run, work: Workload, whole: Whole | None) ->
     top, ids = None, None
     for task in work.tasks:
         measures, conventions = task
-        lists = Lists.of(truth, run, conventions, whole, measures=measures)
+        lists = Lists.of(truth, run, conventions, facts, measures=measures)
         result = evaluate_ranking(lists.ranking, measures, open_ties=conventions.open_ties)
         if lists.grades is not None:  # judgements are left open
             bounds = {str(m): judgement_bounds(lists.ranking, m, lists.grades) for m in measures}
             result = replace(result, bounds=bounds)
         relevances = Relevances.of(lists.ranking, by_default=lists.has_default_threshold)
-        of_some = None if whole is None else lists.of_some()
-        ids = lists.part_ids() if whole is not None and ids is None else ids
+        of_some = None if facts is None else lists.of_some()
+        ids = lists.part_ids() if facts is not None and ids is None else ids
         values.append(Values(result, relevances, of_some))
     if work.top is None:
         return OfRun(values, None, None, ids)
     conventions, depth = work.top  # the tables were checked before
     top = Lists.of(truth, run, conventions, Whole(), with_items=True).top(depth)
-    return OfRun(values, top, run.item if whole is None else None, ids)
+    return OfRun(values, top, run.item if facts is None else None, ids)
 
 
 class Measured(NamedTuple):
@@ -112,11 +112,11 @@ def measure_parts(parts: Parts, protocol: Protocol, work: Workload) -> dict[str,
 
 
 def _measured(
-    truth: Truth, runs: Mapping[str, Any], work: Workload, whole: Whole | None
+    truth: Truth, runs: Mapping[str, Any], work: Workload, facts: Whole | None
 ) -> dict[str, OfRun]:
     from podium.data.runs import read_run
 
-    return {name: measured_run(truth, read_run(run), work, whole) for name, run in runs.items()}
+    return {name: measured_run(truth, read_run(run), work, facts) for name, run in runs.items()}
 
 
 def _users(results: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iterator[list[Ids]]:

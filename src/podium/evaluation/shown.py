@@ -173,9 +173,9 @@ class _Lists:
     def values(self, measure: Measure) -> PerGroup:
         """Return the values of a measure, (n_users,)."""
         of_shown: Any = measure.metric.of_shown
-        return of_shown(self._shown(measure), **measure.arguments())
+        return of_shown(self._items_shown(measure), **measure.arguments())
 
-    def _shown(self, measure: Measure) -> Shown:
+    def _items_shown(self, measure: Measure) -> Shown:
         starts, sizes = np.zeros((2, self.n_users), np.int64)
         listed = self.user >= 0
         starts[self.user[listed]] = self.top.groups.offsets[:-1][listed]

@@ -143,9 +143,9 @@ class Task(NamedTuple):
 def refuse_excluded(values: Mapping[str, Any], measures: Sequence[Measure] = ()) -> None:
     """Raise if two of the values, or a value and a measure, exclude each other."""
     for (first, second, reason), wrong in _excluded(values, measures):
-        other = ", ".join(wrong) or _shown(second, values)
+        other = ", ".join(wrong) or _spelled(second, values)
         raise ArgumentError(
-            f"{_shown(first, values)} can't be combined with {other}, because {reason}. Leave "
+            f"{_spelled(first, values)} can't be combined with {other}, because {reason}. Leave "
             "one of them out."
         )
 
@@ -173,6 +173,6 @@ def _holds(fact: str, values: Mapping[str, Any]) -> bool:
     return stated is not None and (not value or str(stated) == value)
 
 
-def _shown(fact: str, values: Mapping[str, Any]) -> str:
+def _spelled(fact: str, values: Mapping[str, Any]) -> str:
     name, _, value = fact.partition("=")
     return str(arg[name](values[name]) if value else arg[name])

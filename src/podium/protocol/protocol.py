@@ -414,8 +414,8 @@ def _plain(value: Any) -> Any:
     return [str(part) for part in parts]
 
 
-def _is_empty(given: Any) -> bool:
-    return isinstance(given, tuple) and not given
+def _is_empty(measures: Any) -> bool:
+    return isinstance(measures, tuple) and not measures
 
 
 _KNOWN = (*FIELDS, "users", "catalogue", "items", "storage")

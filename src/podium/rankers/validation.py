@@ -44,7 +44,7 @@ class MeasureOnRows:
         self._relevance = groups.gather(relevance)
         labels = None if groups.n_groups == 1 else groups.index
         self._ranked = Ranking.from_scores(
-            np.zeros(relevance.size), relevance, labels, min_relevance=given(min_relevance)
+            np.zeros(relevance.size), relevance, labels, min_relevance=threshold(min_relevance)
         )
         # The ranking has no empty groups.
         self._share: PerGroup | None = None
@@ -73,7 +73,7 @@ class MeasureOnRows:
         return float(np.average(values[used], weights=self._share[used]))
 
 
-def given(min_relevance: float) -> float | None:
+def threshold(min_relevance: float) -> float | None:
     """Return the threshold of a loss for measures; None if it is 1, the default of losses.
 
     A threshold that is passed to a measure sets lower grades to 0, but a default must not.
@@ -99,7 +99,7 @@ def undefined_text(
     where: str = "",
 ) -> str:
     """Return a message on why a measure is undefined on all groups."""
-    gains_below = measure.graded and given(min_relevance) is None
+    gains_below = measure.graded and threshold(min_relevance) is None
     low = np.nextafter(0.0, 1.0) if gains_below else min_relevance
     n_pos = np.bincount(groups.index, relevance >= low, groups.n_groups)
     text = (

@@ -393,9 +393,9 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             )
         return width
 
-    def _excludes(self, given: bool | None) -> bool:
-        """Return whether to leave out seen items: as given, or as is usual for the model."""
-        return not self.repeats if given is None else _check.flag(given, "exclude_seen")
+    def _excludes(self, exclude: bool | None) -> bool:
+        """Return whether to leave out seen items: as stated, or as is usual for the model."""
+        return not self.repeats if exclude is None else _check.flag(exclude, "exclude_seen")
 
     def pairs_of(self, rows: Ints) -> Any:
         """Return the pairs of some users as a matrix; those of row -1 are none."""

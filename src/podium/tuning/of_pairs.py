@@ -321,9 +321,9 @@ class OfPairs(Task):
         """Return the number of iterations behind a model, and why the fit stopped."""
         return params.get(_PASSES), model.stop_reason_
 
-    def final(self, best: Trial, kept: Any) -> Recommender | None:
+    def final(self, best: Trial, measured_model: Any) -> Recommender | None:
         """Return the best candidate, fitted to all pairs."""
-        del kept
+        del measured_model
         return self._fitted(best.params, self.user_items, self.seen) if self.refits else None
 
     def _fitted(self, params: Params, user_items: Any, seen: Any) -> Recommender:

@@ -261,15 +261,15 @@ class OfRows(Task):
                     "more rows per user or more users, or choose another measure."
                 )
 
-    def final(self, best: Trial, kept: Any) -> Any:
+    def final(self, best: Trial, measured_model: Any) -> Any:
         """Return the best candidate: as it was measured, or fitted to all rows.
 
         The fit to all rows has the median of the best numbers of iterations of the folds.
         """
         if self.keeps_fit:
-            if best.warning and kept is not None:
+            if best.warning and measured_model is not None:
                 warn(best.warning, ConvergenceWarning)
-            return kept
+            return measured_model
         model = self._model(best.params)
         last = fitting.last_step(model)
         length = math.ceil(median(best.iterations)) if best.iterations else None

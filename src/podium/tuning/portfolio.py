@@ -172,8 +172,8 @@ class Portfolio(abc.ABC):
             if not self.best:
                 raise
             chosen = self.simplest()
-            raise Interrupted(self._found(chosen, chosen.models[chosen.text])) from None
-        return self._found(chosen, self.final(chosen) if refit else None)
+            raise Interrupted(self._search_of(chosen, chosen.models[chosen.text])) from None
+        return self._search_of(chosen, self.final(chosen) if refit else None)
 
     def simplest(self) -> Candidate:
         """Return the first candidate to which none is better by more than noise."""
@@ -266,7 +266,7 @@ class Portfolio(abc.ABC):
             return f"not tried: two fits take about {2 * seconds:.0f} s, with {left:.0f} s left"
         return ""
 
-    def _found(self, chosen: Candidate, model: Any) -> Search:
+    def _search_of(self, chosen: Candidate, model: Any) -> Search:
         best = next(trial for trial in self.trials if trial.params["model"] == chosen.text)
         return Search(str(self.measure), tuple(self.trials), best, model, self.rivals())
 

@@ -267,8 +267,8 @@ class Task(abc.ABC):
         """Return the seconds that have been spent."""
 
     @abc.abstractmethod
-    def final(self, best: Trial, kept: Any) -> Any:
-        """Return the model with the parameters of the best trial; `kept` is the measured one."""
+    def final(self, best: Trial, measured_model: Any) -> Any:
+        """Return a model with the parameters of the best trial: the measured one, or a new fit."""
 
     def on_rung(self, params: Params, rung: int) -> Params:
         """Return the parameters with the number of passes of a rung."""

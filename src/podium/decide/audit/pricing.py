@@ -161,10 +161,10 @@ class Pricing:
     def _scored(self, run: Part, scores: Floats) -> Floats:
         return self.values(self.tables.truth, Part(run.user, run.item, scores))
 
-    def _other(self, name: str, what: str, values: Callable[[Part], Floats]) -> Floats:
-        if (name, what) not in self._others:
-            self._others[name, what] = values(self.tables.list_of(name))
-        return self._others[name, what]
+    def _other(self, name: str, order: str, values: Callable[[Part], Floats]) -> Floats:
+        if (name, order) not in self._others:
+            self._others[name, order] = values(self.tables.list_of(name))
+        return self._others[name, order]
 
     def summary(self, values: Floats) -> Summary:
         """Return the mean over users for whom the measure is defined."""

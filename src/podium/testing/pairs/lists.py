@@ -77,12 +77,12 @@ def lists_of(tables: Tables, name: str, rules: Mapping[str, Any]) -> dict[str, L
     return _with_lengths(lists, truth, run, rules, names_negatives)
 
 
-def _list(own: Mapping[str, float], scores: Mapping[str, Any] | None, rules: Any) -> List:
+def _list(judged: Mapping[str, float], scores: Mapping[str, Any] | None, rules: Any) -> List:
     """Return the list of one user, whose length is not known yet."""
     least = rules["min_relevance"] or 1.0
-    entries = _entries(own, scores or {}, rules)
-    counted = {item: grade_of(r, rules) for item, r in own.items()}
-    n_judged = len(own)
+    entries = _entries(judged, scores or {}, rules)
+    counted = {item: grade_of(r, rules) for item, r in judged.items()}
+    n_judged = len(judged)
     if rules["unretrieved"] == "drop" and scores is not None:
         counted = {e.item: e.grade for e in entries}
         n_judged = sum(e.judged for e in entries)
@@ -92,15 +92,15 @@ def _list(own: Mapping[str, float], scores: Mapping[str, Any] | None, rules: Any
     return List(retrieved, grades, None, n_judged, least, absent=scores is None)
 
 
-def _entries(own: Mapping[str, float], scores: Mapping[str, Any], rules: Any) -> list[Entry]:
+def _entries(judged: Mapping[str, float], scores: Mapping[str, Any], rules: Any) -> list[Entry]:
     """Return the items of a list before `score_above`."""
-    unjudged = [item for item in scores if item not in own]
+    unjudged = [item for item in scores if item not in judged]
     if unjudged and rules["unjudged"] == "error":
         raise Refused("unjudged=error: the truth lacks items of the run")
     return [
-        Entry(item, score, grade_of(own.get(item, 0.0), rules), item in own)
+        Entry(item, score, grade_of(judged.get(item, 0.0), rules), item in judged)
         for item, score in scores.items()
-        if item in own or rules["unjudged"] != "skip"
+        if item in judged or rules["unjudged"] != "skip"
     ]
 
 

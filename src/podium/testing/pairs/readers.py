@@ -186,11 +186,11 @@ def _of_users(facts: Facts) -> Facts:
     return {fact: value for fact, value in facts.items() if fact[0] in ("value", "n_pos")}
 
 
-def _frame(part: Tables, whole: Tables) -> Any:
+def _frame(part: Tables, tables: Tables) -> Any:
     """Return the run of some users, with the types of the whole run."""
     users = {user for user, *_ in part.runs["a"]}
-    rows = [i for i, (user, *_) in enumerate(whole.runs["a"]) if user in users]
-    frame: Any = as_frame(doors.run_of(whole, "a"), "polars")
+    rows = [i for i, (user, *_) in enumerate(tables.runs["a"]) if user in users]
+    frame: Any = as_frame(doors.run_of(tables, "a"), "polars")
     return frame[rows]
 
 
