@@ -83,8 +83,8 @@ class OfEvents(Portfolio):
         """
         name, params = REGISTRY.split(text)
         chosen = model.settled_params.items()
-        lasting = {param: value for param, value in chosen if param not in model.auto_values}
-        return write(name, params | lasting, None)
+        without_days = {param: value for param, value in chosen if param not in model.auto_values}
+        return write(name, params | without_days, None)
 
     def values(self, model: Recommender) -> PerGroup:
         """Return the measure of each user with validation pairs, among all other items."""
