@@ -76,6 +76,7 @@ def test_low_values_are_neither_learned_nor_recommended(
 
 def test_days_are_chosen_and_printed(podium: Run, pairs: pl.DataFrame) -> None:
     rng = np.random.default_rng(1)
+    pairs = pairs[rng.permutation(pairs.height)]  # each user has early and late events
     day = pl.Series(np.sort(rng.integers(0, 99, pairs.height)))
     table = pairs.with_columns(movieId=day // 20 * 3 + pairs["movieId"] % 5, at=day * 86_400)
     table.write_csv("timed.csv")
