@@ -165,10 +165,9 @@ def _not_compared(
     }
     measure, *_ = protocol.required_measures()
     lists = dict[str, Evaluation]()
-    for name, run in runs.items():
-        with suppress(PodiumError), warnings.catch_warnings():  # such as no item in common
-            warnings.simplefilter("ignore", PodiumWarning)
-            lists |= measure_runs(Tables.open(protocol, truth, {name: run}), protocol)
+    with suppress(PodiumError), warnings.catch_warnings():  # such as no item in common
+        warnings.simplefilter("ignore", PodiumWarning)
+        lists = measure_runs(Tables.open(protocol, truth, runs), protocol)
     rules = {"protocol": protocol, "segments": ()}
     only = {
         name: replace(e, values={str(measure): e.values[str(measure)]}, best={}, **rules)
