@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from podium import metrics, presets
@@ -20,11 +21,20 @@ TITLES = {
     "rectools": "RecTools",
     "recbole": "RecBole",
     "torchmetrics": "torchmetrics",
+    "beir": "BEIR",
+    "mteb": "MTEB",
+    "sentence_transformers": "sentence-transformers",
+    "haystack": "haystack",
+    "llama_index": "LlamaIndex",
+    "mlflow": "MLflow",
+    "ragas": "Ragas",
+    "deepeval": "DeepEval",
+    "opensearch": "OpenSearch",
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
 }
-BOOSTING = (presets.read("lightgbm"), presets.read("xgboost"))
-"""The packages that are no values of `like`."""
+SHARED = {"mteb": "beir", "deepeval": "ragas", "lightgbm": "boosting", "xgboost": "boosting"}
+"""The pages of packages that share one."""
 
 PODIUM = {
     "ties": "worst",
@@ -48,7 +58,7 @@ MEANINGS = {
     "score_above": "items with this score or less are not retrieved",
     "low_grades": "grades below `min_relevance`, if it is passed",
 }
-EXAMPLES = ("ndcg@10", "ap@10", "precision@10", "recall@10")
+EXAMPLES = ("ndcg", "ap", "precision", "recall")
 
 _INDEX = """\
 # Coming from another package
@@ -57,101 +67,107 @@ The same metric can have different values in different packages, even for the sa
 of a package shows how it names its metrics, which conventions it has, and which command gives its
 numbers. All pages are generated from `podium.presets`.
 
-[LightGBM and XGBoost](boosting.md) share a page, because `--like` does not accept them.
-
 The table compares the conventions of users and lists. The pages add the conventions of single
-metrics. "open" means that the package does not define the order."""
+metrics, and the metrics that podium does not reproduce. "open" means that the package does not
+define the order of equal scores, or that podium does not have this order. The last column has the
+version that podium's tests compare with, or the commit whose source was read."""
 
-_NEXT = "Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."
+_INDEX_END = """\
+[Conventions](../conventions.md) explains the columns. [LightGBM and XGBoost](boosting.md) share a
+page, because `--like` does not accept them.
+
+Next: [why two numbers differ](../explain.md), if none of these packages made the other number."""
+
 _START = """\
-# Coming from {title}
+`--like` (in Python, `like=`) computes measures with the conventions of a package. Without it,
+podium uses its own. [Conventions](../conventions.md) explains those in the tables.
 
-This page shows the names and the definitions of {title}'s metrics, and where podium differs.
-podium's tests compare its values with those of {package}.
+`-m` reads podium's names of metrics, and many names of other packages, such as `map_cut_10`. A name
+selects only the metric. The conventions of the package apply only with `--like`."""
 
-This command gives the numbers of {title}:"""
+_COMMAND = """\
+This command gives the numbers of {title}. podium's tests compare its values with those of \
+{package}:"""
 
-_CONVENTIONS = """\
-## Conventions
-
-`--like {name}` (in Python, `like="{name}"`) sets these conventions. Without it, podium uses its
-own. [Conventions](../conventions.md) explains each of them."""
+_READ = """\
+This command computes the formulas of {title}. They were read, and not run: {source}."""
 
 _OPEN_TIES = """\
-{title} does not define the order of items with equal scores: it can depend on the order of rows.
-podium ranks the relevant ones last, unless you pass `--ties`. If the order changes a mean, podium
+{title} does not define the order of items with equal scores: it can depend on the order of rows. \
+podium ranks the relevant ones last, unless you pass `--ties`. If the order changes a mean, podium \
 warns, and shows the values with relevant items last and first."""
-
-_NAMES = """\
-## Names
-
-`podium measure -m` also accepts the names that other packages give to metrics. A name selects only
-the metric. The conventions of the package apply only with `--like`."""
 
 _DIFFERENCES = """\
 ## If your numbers still differ
 
 `podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value to
-that of {title}. With `--value X`, it searches for the conventions that give the number X.
-"""
+that of the package. With `--value X`, it searches for the conventions and faults that give the
+number X.
+
+Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."""
 
 _BOOSTING = """\
-# Coming from LightGBM and XGBoost
-
 LightGBM and XGBoost print ranking metrics while they train. This page shows how they compute them,
 and which podium commands give the same numbers. The truth is a table of groups, items and labels.
 The run is a table of groups, items and the model's scores.
 
 `--like` does not accept these packages. Therefore each command states every convention that differs
-from podium's own. podium's tests compare its values with those of {packages}.
+from podium's own.
 
 If groups have weights, both packages print weighted means. podium gives each group the same
 weight."""
 
-_BOOSTING_TIES = """\
-{title} keeps items with equal scores in the order of their rows. podium ignores the order of rows.
-It ranks the relevant ones last, unless you pass `--ties`."""
+_COMMANDS = """\
+These commands give the numbers of {title}. podium's tests compare its values with those of \
+{package}:"""
+
+_BOOSTING_END = "Next: [boosted trees on podium's losses](../boosting.md)."
 
 _NOT_REPRODUCED = """\
 podium does not reproduce these measures of {title}:"""
 
 
-def page(name: str) -> str:
-    """Return the page of a package as Markdown."""
-    preset = presets.get(name)
-    text = {"title": TITLES[name], "name": name, "package": preset.package}
-    chosen = [example for example in EXAMPLES if example.replace("@10", "@k") in preset.metrics]
-    parts = [
-        _START.format(**text),
-        command(chosen, f"--like {name}"),
-        _CONVENTIONS.format(**text),
-        rules_table(preset),
-        *([_OPEN_TIES.format(**text)] if "ties" not in preset.fields else []),
-        _NAMES,
-        names_table(preset),
-        *refused(preset),
-        _DIFFERENCES.format(**text, example=chosen[0]),
-        _NEXT,
-    ]
-    return "\n\n".join(parts) + "\n"
+def page(file: str) -> str:
+    """Return the page of a package, or of several packages, as Markdown."""
+    of_page = [presets.read(name) for name in TITLES if SHARED.get(name, name) == file]
+    titles = " and ".join(TITLES[preset.name] for preset in of_page)
+    sections = [part for preset in of_page for part in _section(preset)]
+    start, end = _START, _DIFFERENCES.format(example=examples(of_page[0])[0], name=of_page[0].name)
+    if file == "boosting":
+        start, end = _BOOSTING, _BOOSTING_END
+    return "\n\n".join([f"# Coming from {titles}", start, *sections, end]) + "\n"
 
 
-def boosting() -> str:
-    """Return the page of LightGBM and XGBoost, whose commands state the conventions."""
-    packages = " and ".join(preset.package for preset in BOOSTING)
-    sections = [part for preset in BOOSTING for part in _boosting_section(preset)]
-    end = "Next: [boosted trees on podium's losses](../boosting.md)."
-    return "\n\n".join([_BOOSTING.format(packages=packages), *sections, end]) + "\n"
-
-
-def _boosting_section(preset: Preset) -> Iterator[str]:
+def _section(preset: Preset) -> Iterator[str]:
+    text = {"title": TITLES[preset.name], **vars(preset)}
     yield f"## {TITLES[preset.name]}"
-    yield from stated_commands(preset)
+    if preset.name in presets.PACKAGES:
+        yield _paragraph((_READ if preset.source else _COMMAND).format(**text))
+        yield command(examples(preset), f"--like {preset.name}")
+    else:
+        yield _paragraph(_COMMANDS.format(**text))
+        yield from stated_commands(preset)
     yield rules_table(preset)
-    yield _BOOSTING_TIES.format(title=TITLES[preset.name])
+    if preset.note or "ties" not in preset.fields:
+        yield _paragraph(preset.note or _OPEN_TIES.format(**text))
     yield names_table(preset)
-    yield _NOT_REPRODUCED.format(title=TITLES[preset.name])
-    yield refused_table(preset)
+    if preset.refused:
+        yield _NOT_REPRODUCED.format(**text)
+        yield refused_table(preset)
+
+
+def _paragraph(text: str) -> str:
+    return fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def examples(preset: Preset) -> list[str]:
+    """Return measures of a package, each with a cutoff if it has one."""
+    with_cutoff = {name: f"{name}@k" in preset.metrics for name in EXAMPLES}
+    return [
+        f"{name}@10" if is_cut else name
+        for name, is_cut in with_cutoff.items()
+        if is_cut or name in preset.metrics
+    ]
 
 
 def stated_commands(preset: Preset) -> Iterator[str]:
@@ -171,20 +187,23 @@ def options(rules: Mapping[str, Any]) -> str:
 
 def index() -> str:
     """Return the page that compares the conventions of all packages."""
-    names = list(presets.PACKAGES)
-    header = ["convention", "podium", *(f"[{TITLES[name]}]({name}.md)" for name in names)]
-    all_rules = [PODIUM, *(presets.get(name).fields for name in names)]
-    rows = [
-        [f"`{name}`: {meaning}", *(_rule(name, rules.get(name)) for rules in all_rules)]
-        for name, meaning in MEANINGS.items()
-    ]
-    return f"{_INDEX}\n\n{table(header, rows)}\n\n{_NEXT}\n"
+    header = ["package", *(f"`{name}`" for name in MEANINGS), "version"]
+    rows = [["podium", *_rules(PODIUM), ""]]
+    for name in presets.PACKAGES:
+        preset = presets.get(name)
+        link = f"[{TITLES[name]}]({SHARED.get(name, name)}.md)"
+        rows.append([link, *_rules(preset.fields), preset.package.partition(" ")[2]])
+    return f"{_INDEX}\n\n{table(header, rows)}\n\n{_INDEX_END}\n"
+
+
+def _rules(rules: Mapping[str, Any]) -> Iterator[str]:
+    yield from (_rule(name, rules.get(name)) for name in MEANINGS)
 
 
 def pages() -> dict[Path, str]:
     """Return the text of each page by its file."""
-    texts = {FOLDER / f"{name}.md": page(name) for name in presets.PACKAGES}
-    return {FOLDER / "README.md": index(), FOLDER / "boosting.md": boosting(), **texts}
+    files = dict.fromkeys(SHARED.get(name, name) for name in TITLES)
+    return {FOLDER / "README.md": index(), **{FOLDER / f"{file}.md": page(file) for file in files}}
 
 
 def command(measures: list[str], conventions: str) -> str:
@@ -225,13 +244,6 @@ def _of_metric(form: Form) -> Iterator[str]:
     different = {**dict.fromkeys(form.open), **form.fields}
     rules = [f"`{name}`: {_rule(name, value)}." for name, value in different.items()]
     yield " ".join([*rules, *([form.note] if form.note else [])])
-
-
-def refused(preset: Preset) -> Iterator[str]:
-    """Yield the measures that podium does not reproduce, if there are any."""
-    if preset.refused:
-        yield "## What podium refuses"
-        yield refused_table(preset)
 
 
 def refused_table(preset: Preset) -> str:

@@ -28,8 +28,10 @@ Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
 Unretrieved: TypeAlias = Literal["count", "drop"]
 IntervalMethod: TypeAlias = Literal["t", "wilson", "bootstrap"]
 Package: TypeAlias = Literal[
-    "trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"
-]
+    "trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics", "beir",
+    "mteb", "sentence_transformers", "haystack", "llama_index", "mlflow", "ragas", "deepeval",
+    "opensearch",
+]  # fmt: skip
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """A function that long computations call with (done, total, note); see `podium.progress`."""

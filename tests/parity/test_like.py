@@ -5,10 +5,11 @@ list, users without a positive, items that are not judged, positives that are no
 lists, and equal scores where the package defines their order. `Form.name` is how the package is
 called, with the cutoff instead of 10.
 
-RecTools and RecBole need environments of their own. Their values are in rectools_values.json and
-recbole_values.json, and the scripts of these names compute them. To compute RecBole's anew, give
-the interpreter of an environment that has RecBole in PODIUM_RECBOLE_PYTHON. Other packages are
-skipped if they are not installed.
+RecTools, RecBole and the packages of `STORED` need environments of their own. Their values are in
+files, and the scripts with the names of the files compute them. To compute the values of RecBole
+anew, give the interpreter of an environment that has RecBole in PODIUM_RECBOLE_PYTHON. Other
+packages are skipped if they are not installed. The formulas of a preset with a `source` were read,
+and have no values.
 
 What the packages leave open, and what podium does not reproduce, is asserted below.
 """
@@ -41,12 +42,14 @@ pytestmark = pytest.mark.filterwarnings(
 HERE = Path(__file__).parent
 RECBOLE = json.loads((HERE / "recbole_values.json").read_text())
 RECTOOLS = json.loads((HERE / "rectools_values.json").read_text())["like"]
+ROWS = [json.loads(row) for row in (HERE / "retriever_values.jsonl").read_text().splitlines()]
+STORED = {(row["package"], row["name"]): row for row in ROWS}
 BEFORE = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
 CUTOFFS = (1, 3, 10)
 BINARY = ("rectools", "recbole")
 """The packages whose metrics do not use grades."""
-ROUNDED = {"ERR": 5e-6}
-"""Half of the last digit that a package gives, by its name of the metric."""
+ROUNDED = {"ERR": 5e-6, "beir": 5.001e-6, "mteb": 5.001e-6, "torchmetrics": 1e-6, "ragas": 1e-9}
+"""Half of the last digit that a package has, or has for a metric."""
 
 Values = tuple[dict[Any, float], float]
 """The values of users, nan where the package defines none, and the mean that it gives."""
@@ -135,10 +138,19 @@ def recbole(truth: Table, run: Table, name: str) -> Values:
     return values, mean
 
 
+def stored(package: str) -> Callable[[Table, Table, str], Values]:
+    def values(truth: Table, run: Table, name: str) -> Values:
+        row = STORED[package, name]
+        assert presets.get(package).package.endswith(f" {row['version']}")
+        return row["values"], np.nan if row["mean"] is None else row["mean"]
+
+    return values
+
+
 PEERS: dict[str, Callable[[Table, Table, str], Values]] = {
     peer.__name__: peer
     for peer in (trec_eval, ir_measures, sklearn, ranx, rectools, recbole, torchmetrics)
-}
+} | {package: stored(package) for package, _ in STORED}
 
 
 def called(name: str) -> tuple[str, dict[str, Any]]:
@@ -161,7 +173,8 @@ FIELDS = {"missing", "undefined", "unjudged", "unretrieved", "single_precision",
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_states_all_fields_with_values_that_measure_accepts(file: str) -> None:
     preset, truth, run = presets.read(file), {0: {0: 4, 1: 0, 2: 0}}, {0: {0: 3.0, 1: 2.0, 2: 1.0}}
-    assert re.fullmatch(r"[\w-]+ [\d.]+", preset.package)
+    assert re.fullmatch(r"[\w-]+ [\d.]+", preset.package) or preset.source
+    assert bool(preset.source) == (file in PACKAGES and file not in PEERS)
     for key, form in preset.metrics.items():
         measure = preset.measure(parse(key.replace("@k", "@2")))
         rules = {"ties": "worst", **preset.rules(measure)}
@@ -194,10 +207,10 @@ def drawn(package: str, text: str, *, with_text_ids: bool) -> tuple[Table, Table
     truth, run = lists(
         graded=package not in BINARY,
         tied="ties" in rules,
-        empty=package != "recbole",
+        empty=package not in ("recbole", "llama_index"),
         missing=rules["missing"] != "error",
         whole=package == "recbole",
-        text=with_text_ids,
+        text=with_text_ids or any(package == of for of, _ in STORED),
     )
     if measure.name in ("pap", "pauc"):
         truth = {u: grades for u, grades in truth.items() if is_settled(measure, grades, run, u)}
@@ -211,7 +224,7 @@ def is_settled(measure: Measure, grades: dict[Any, float], run: Table, user: Any
 
 def cases() -> list[Any]:
     found = []
-    for package in PACKAGES:
+    for package in PEERS:
         marks = [pytest.mark.long] if package == "ranx" else []  # it compiles in each process
         for name in presets.get(package).metrics:
             texts = [name.replace("@k", f"@{k}") for k in CUTOFFS] if "@k" in name else [name]
@@ -231,7 +244,7 @@ def test_values_and_means_are_those_of_the_package(
     truth, run = drawn(package, text, with_text_ids=with_text_ids)
     theirs, mean = PEERS[package](truth, run, name)
     result = measured(package, text, truth, run)
-    within = {"rtol": 0, "atol": ROUNDED.get(name.split("@")[0], 1e-6)}
+    within = {"rtol": 0, "atol": ROUNDED.get(name.split("@")[0], ROUNDED.get(package, 1e-10))}
 
     found = zip(result.labels.tolist(), result.values[text].tolist(), strict=True)
     undefined = 0.0 if preset.rules(measure)["undefined"] == "zero" else np.nan
@@ -240,6 +253,19 @@ def test_values_and_means_are_those_of_the_package(
     np.testing.assert_allclose([ours[u] for u in users], [theirs[u] for u in users], **within)
     if set(theirs) <= set(truth) and not np.isnan(mean):
         np.testing.assert_allclose(result.means[text], mean, **within)
+
+
+@pytest.mark.parametrize("text", ["ap", "rr", "recall@10", "ndcg@10", "r_precision", "bpref"])
+def test_min_relevance_is_the_relevance_level_of_trec_eval(text: str) -> None:
+    peer = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    name = presets.get("trec_eval").form(parse(text)).name
+    truth, run = lists(graded=True, tied=True, empty=True)
+    theirs = peer.RelevanceEvaluator(as_text(truth), {name}, relevance_level=2)
+    found = theirs.evaluate(as_text(run))
+    tables = columns(truth, "relevance"), columns(run, "score")
+    result = podium.measure(*tables, text, like="trec_eval", min_relevance=2)
+    expected = [found[str(user)][name] for user in result.labels]
+    np.testing.assert_allclose(np.nan_to_num(result.values[text]), expected, rtol=0, atol=1e-12)
 
 
 def test_the_lists_are_as_said() -> None:
@@ -319,8 +345,39 @@ def test_refused_metrics_are_none_of_the_table_and_raise_the_reason(file: str) -
     preset = presets.read(file)
     assert not set(preset.metrics) & set(preset.refused)
     for name, reason in preset.refused.items():
+        whole = f"{name}@k" in preset.metrics
         with pytest.raises(ArgumentError, match=re.escape(reason)):
-            preset.form(parse(name.replace("@k", "@10")))
+            preset.form(parse(name if whole else f"{name.removesuffix('@k')}@10"))
+
+
+DEVIATIONS = {
+    ("haystack", "ndcg"): ("DocumentNDCGEvaluator, top_k={}", "ideal-not-cut"),
+    ("haystack", "recall"): ("DocumentRecallEvaluator, top_k={}", "as-hit_rate"),
+    ("llama_index", "ndcg"): ("NDCG, similarity_top_k={}", "binary-ideal-not-cut"),
+    ("llama_index", "rr"): ("MRR(use_granular_mrr=True), similarity_top_k={}", "rr-mean-of-hits"),
+    ("llama_index", "hit_rate"): (
+        "HitRate(use_granular_hit_rate=True), similarity_top_k={}",
+        "as-recall",
+    ),
+    ("mlflow", "ndcg"): ("ndcg_at_k({})", "binary-ideal-cut-at-length"),
+}
+"""Metrics with values that no conventions give, and what `podium.explain` calls their formulas."""
+
+
+@pytest.mark.parametrize("k", CUTOFFS[1:])
+@pytest.mark.parametrize(("package", "metric"), DEVIATIONS)
+def test_explain_recognizes_what_no_conventions_give(package: str, metric: str, k: int) -> None:
+    name, deviation = DEVIATIONS[package, metric]
+    preset, text = presets.get(package), f"{metric}@{k}"
+    truth, run = drawn(package, "recall@3", with_text_ids=True)
+    tables = columns(truth, "relevance"), columns(run, "score")
+    numbers = {text: STORED[package, name.format(k)]["values"]}
+    cause = podium.explain(*tables, value=numbers).search.matches[0]
+    assert {changes["deviation"] for changes in cause.changes} == {deviation}
+    if metric == "ndcg":
+        assert cause.packages == (package,)
+        with pytest.raises(ArgumentError, match=deviation):
+            preset.form(parse(text))
 
 
 def test_rectools_counts_items_that_are_not_shown_as_negative() -> None:
@@ -337,6 +394,16 @@ def test_stored_values_are_those_of_recbole() -> None:
     script = HERE / "recbole_values.py"
     done = subprocess.run([python, script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == RECBOLE
+
+
+@pytest.mark.long
+def test_ranx_weighs_by_grade_in_rank_biased_precision() -> None:
+    truth, run = lists(graded=True)
+    only_flags = {u: {i: min(g, 1) for i, g in grades.items()} for u, grades in truth.items()}
+    tables = columns(truth, "relevance"), columns(run, "score")
+    ours = podium.measure(*tables, "rbp").means["rbp"]
+    assert ranx(only_flags, run, "rbp.80")[1] == pytest.approx(ours, rel=1e-12)
+    assert ranx(truth, run, "rbp.80")[1] > ours + 0.01
 
 
 def test_recbole_counts_the_padding_as_an_item() -> None:

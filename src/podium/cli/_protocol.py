@@ -80,15 +80,16 @@ class Given:
         ----------
         columns : Columns
         default : sequence of str
-            The measures if nothing names any.
+            The measures if nothing names any: with a package, those that it has.
         **more
             Further fields that options set; None or an empty list if they are not given.
         """
+        from podium import presets
         from podium.protocol import Protocol
         from podium.protocol.protocol import with_changes
 
         stated = {} if self.file is None else Protocol.read(self.file).stated()
-        stated = with_changes({"measures": list(default), **stated}, self._entries())
+        stated = with_changes(stated, self._entries())
         names = {n: name for n, name in columns.names_by_role().items() if n in FIELDS}
         names |= {"rows_ranked": columns.rows_ranked or None}
         given = {**self.options(), **names, **more}
@@ -96,6 +97,9 @@ class Given:
         if "like" in given:
             stated = with_changes(stated, {"like": given["like"], **self._entries()})
         fields: dict[str, Any] = {**stated, **given}
+        if "measures" not in fields:
+            package = fields.get("like")
+            fields["measures"] = default if package is None else presets.get(package).known(default)
         return Protocol.of(**fields)
 
     def _entries(self) -> dict[str, Any]:
@@ -159,7 +163,7 @@ class Scoring(Conventions):
     ----------
     measures : MEASURE
         Measures, such as ndcg@10 or ap(norm=min)@10. May be repeated. Default: pap@10, ndcg@10,
-        precision@10, recall@10.
+        precision@10, recall@10, or those of them that the package of --like has.
     """
 
     measures: Annotated[list[str] | None, MEASURE] = None

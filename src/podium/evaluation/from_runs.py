@@ -64,8 +64,7 @@ def measure(
     undefined, level, interval, bootstrap_seed
         The rule for undefined groups ("skip" by default), and the level, the method and the seed
         of the intervals, as in `evaluate`.
-    like : {"trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"}, \
-optional
+    like : {"trec_eval", "ir_measures", "sklearn", "haystack", ...}, optional
         The package whose conventions apply to users, lists and measures where no other is passed.
         The result lists them.
     **fields

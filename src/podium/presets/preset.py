@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, get_args
 
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.metrics import get as get_measure
 from podium.metrics.measures import stated_options
+from podium.types import Package
 
-PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")
+PACKAGES: tuple[Package, ...] = get_args(Package)
 """The packages that ``like`` accepts, each with a TOML file in `podium.presets`."""
 
 
@@ -53,7 +54,7 @@ class Preset:
     name : str
         The value of ``like``, if it is one of `PACKAGES`.
     package : str
-        The name of the package on PyPI, with the version that the tests compare with.
+        The name of the package, with the version that the tests compare with, or that was read.
     fields : mapping of str to object
         The conventions that the package defines, as keyword arguments of `podium.measure`. Without
         "ties", the package does not define the order of equal scores.
@@ -62,7 +63,12 @@ class Preset:
         with a cutoff.
     refused : mapping of str to str
         The metrics that the package has under a known name, but that podium does not reproduce,
-        with the reason.
+        with the reason: "recall" with and without a cutoff, or only "recall@k".
+    note : str
+        What users should know of its lists; empty if there is nothing but the order of equal
+        scores.
+    source : str
+        The files of the package whose formulas these are; empty if the tests compare values.
     """
 
     name: str
@@ -70,6 +76,8 @@ class Preset:
     fields: Mapping[str, Any]
     metrics: Mapping[str, Form]
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    note: str = ""
+    source: str = ""
 
     def form(self, measure: Measure) -> Form:
         """Return how the package computes a measure.
@@ -82,18 +90,24 @@ class Preset:
         name = measure.name if measure.k is None else f"{measure.name}@k"
         if name in self.metrics:
             return self.metrics[name]
-        if name in self.refused:
-            raise ArgumentError(f"{arg.like(self.name)} refuses {measure}: {self.refused[name]}")
-        others = [n for n in self.metrics if n.removesuffix("@k") == measure.name]
-        has = (
-            f"only {measure.name} {'with' if others[0] != measure.name else 'without'} a cutoff"
-            if others
-            else f"no {measure.name}"
-        )
+        if reason := self.refused.get(name) or self.refused.get(measure.name):
+            raise ArgumentError(f"{arg.like(self.name)} refuses {measure}: {reason}")
         raise ArgumentError(
-            f"{arg.like(self.name)} refuses {measure}: {self.package} has {has}. It has "
+            f"{arg.like(self.name)} refuses {measure}: {self.package} has no {name}. It has "
             f"{', '.join(self.metrics)}."
         )
+
+    def known(self, texts: Iterable[str]) -> list[str]:
+        """Return the measures that the package has, or its first one if it has none of them.
+
+        Examples
+        --------
+        >>> get("recbole").known(["pap@10", "ndcg@10"]), get("deepeval").known(["ndcg@10"])
+        (['ndcg@10'], ['ap'])
+        """
+        names = {text: text.partition("@")[0] + "@k" * ("@" in text) for text in texts}
+        having = [text for text, name in names.items() if name in self.metrics]
+        return having or [next(iter(self.metrics)).replace("@k", "@10")]
 
     def measure(self, measure: Measure) -> Measure:
         """Return a measure with the options of the package; its text remains.
@@ -143,12 +157,13 @@ def read(name: str) -> Preset:
     """
     file = resources.files("podium.presets") / f"{name}.toml"
     fields = tomllib.loads(file.read_text(encoding="utf-8"))
-    package, measures, refused = (fields.pop(key, {}) for key in ("package", "measures", "refused"))
+    texts = {key: fields.pop(key, "") for key in ("package", "note", "source")}
+    measures, refused = (fields.pop(key, {}) for key in ("measures", "refused"))
     metrics = {
         measure: replace(Form(**form), open=tuple(form.get("open", ())))
         for measure, form in measures.items()
     }
-    return Preset(name, package, fields, metrics, refused)
+    return Preset(name, fields=fields, metrics=metrics, refused=refused, **texts)
 
 
 def get(name: str) -> Preset:
