@@ -33,9 +33,6 @@ TITLES = {
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
 }
-SHARED = {"mteb": "beir", "deepeval": "ragas", "lightgbm": "boosting", "xgboost": "boosting"}
-"""The pages of packages that share one."""
-
 PODIUM = {
     "ties": "worst",
     "undefined": "skip",
@@ -67,10 +64,10 @@ The same metric can have different values in different packages, even for the sa
 of a package shows how it names its metrics, which conventions it has, and which command gives its
 numbers. All pages are generated from `podium.presets`.
 
-The table compares the conventions of users and lists. The pages add the conventions of single
-metrics, and the metrics that podium does not reproduce. "open" means that the package does not
-define the order of equal scores, or that podium does not have this order. The last column has the
-version that podium's tests compare with, or the commit whose source was read."""
+The table has the conventions of users and lists that are not the same in all packages. The pages
+add those of single metrics, and the metrics that podium does not reproduce. "open" means that the
+package does not define the order of equal scores, or has one that podium lacks. The last column is
+the version that podium's tests compare with, or the commit whose source was read."""
 
 _INDEX_END = """\
 [Conventions](../conventions.md) explains the columns. [LightGBM and XGBoost](boosting.md) share a
@@ -129,7 +126,7 @@ podium does not reproduce these measures of {title}:"""
 
 def page(file: str) -> str:
     """Return the page of a package, or of several packages, as Markdown."""
-    of_page = [presets.read(name) for name in TITLES if SHARED.get(name, name) == file]
+    of_page = [preset for preset in map(presets.read, TITLES) if preset.page == file]
     titles = " and ".join(TITLES[preset.name] for preset in of_page)
     sections = [part for preset in of_page for part in _section(preset)]
     start, end = _START, _DIFFERENCES.format(example=examples(of_page[0])[0], name=of_page[0].name)
@@ -186,23 +183,23 @@ def options(rules: Mapping[str, Any]) -> str:
 
 
 def index() -> str:
-    """Return the page that compares the conventions of all packages."""
-    header = ["package", *(f"`{name}`" for name in MEANINGS), "version"]
-    rows = [["podium", *_rules(PODIUM), ""]]
-    for name in presets.PACKAGES:
-        preset = presets.get(name)
-        link = f"[{TITLES[name]}]({SHARED.get(name, name)}.md)"
-        rows.append([link, *_rules(preset.fields), preset.package.partition(" ")[2]])
+    """Return the page that compares the conventions of all packages, where they are not equal."""
+    of_like = [presets.get(name) for name in presets.PACKAGES]
+    every = [PODIUM, *(preset.fields for preset in of_like)]
+    names = [name for name in MEANINGS if len({rules.get(name) for rules in every}) > 1]
+    links = ["podium", *(f"[{TITLES[preset.name]}]({preset.page}.md)" for preset in of_like)]
+    versions = ["", *(preset.package.partition(" ")[2] for preset in of_like)]
+    rows = [
+        [link, *(_rule(name, rules.get(name)) for name in names), version]
+        for link, rules, version in zip(links, every, versions, strict=True)
+    ]
+    header = ["package", *(f"`{name}`" for name in names), "version"]
     return f"{_INDEX}\n\n{table(header, rows)}\n\n{_INDEX_END}\n"
-
-
-def _rules(rules: Mapping[str, Any]) -> Iterator[str]:
-    yield from (_rule(name, rules.get(name)) for name in MEANINGS)
 
 
 def pages() -> dict[Path, str]:
     """Return the text of each page by its file."""
-    files = dict.fromkeys(SHARED.get(name, name) for name in TITLES)
+    files = {preset.page for preset in map(presets.read, TITLES)}
     return {FOLDER / "README.md": index(), **{FOLDER / f"{file}.md": page(file) for file in files}}
 
 

@@ -332,7 +332,7 @@ def _of_packages(name: str) -> Iterator[tuple[str, str]]:
     by_rule: dict[str, list[str]] = {}
     for package in (*presets.PACKAGES, *BOOSTING):
         preset = presets.read(package)
-        link = f"[{package}](coming-from/{'boosting' if package in BOOSTING else package}.md)"
+        link = f"[{package}](coming-from/{preset.page}.md)"
         rules = dict.fromkeys(_rules_of(name, preset.fields, ()), link)
         for form in preset.metrics.values():
             if name in form.fields or name in form.open:

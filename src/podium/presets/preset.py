@@ -69,6 +69,8 @@ class Preset:
         scores.
     source : str
         The files of the package whose formulas these are; empty if the tests compare values.
+    page : str
+        The page in docs/coming-from, which packages can share.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Preset:
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     note: str = ""
     source: str = ""
+    page: str = ""
 
     def form(self, measure: Measure) -> Form:
         """Return how the package computes a measure.
@@ -157,7 +160,8 @@ def read(name: str) -> Preset:
     """
     file = resources.files("podium.presets") / f"{name}.toml"
     fields = tomllib.loads(file.read_text(encoding="utf-8"))
-    texts = {key: fields.pop(key, "") for key in ("package", "note", "source")}
+    defaults = {"package": "", "note": "", "source": "", "page": name}
+    texts = {key: fields.pop(key, default) for key, default in defaults.items()}
     measures, refused = (fields.pop(key, {}) for key in ("measures", "refused"))
     metrics = {
         measure: replace(Form(**form), open=tuple(form.get("open", ())))
