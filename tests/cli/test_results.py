@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import podium as library
+from podium import presets
 
 MEASURES = ("-m", "recall@2", "-m", "pap@1")
 Json = Callable[..., dict[str, Any]]
@@ -39,6 +40,17 @@ def test_segments_are_named_and_counted(json_of: Json) -> None:
     ]
     assert found["segments"][0]["measures"]["recall@2"]["mean"] is None
     assert found["segments"][3]["measures"]["recall@2"]["mean"] == (RECALL[0] + RECALL[1]) / 2
+
+
+@pytest.mark.parametrize("package", presets.PACKAGES)
+def test_measures_by_default_are_among_those_of_the_package(
+    package: str, podium: Callable[..., Any], json_of: Json
+) -> None:
+    found = json_of("evaluation.json", "measure", "truth.csv", "a.csv", "--like", package)
+    names = {name.replace("@10", "@k") for name in found["measures"]}
+    assert names
+    assert names <= set(presets.get(package).metrics)
+    assert podium("protocol", "--like", package).status == 0
 
 
 def test_bounds_are_in_json_tables_and_files(podium: Callable[..., Any], json_of: Json) -> None:
