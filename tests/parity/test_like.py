@@ -6,10 +6,9 @@ lists, and equal scores where the package defines their order. `Form.name` is ho
 called, with the cutoff instead of 10.
 
 RecTools, RecBole and the packages of `STORED` need environments of their own. Their values are in
-files, and the scripts with the names of the files compute them. To compute the values of RecBole
-anew, give the interpreter of an environment that has RecBole in PODIUM_RECBOLE_PYTHON. Other
-packages are skipped if they are not installed. The formulas of a preset with a `source` were read,
-and have no values.
+files, and scripts compute them. To compute them anew, give the interpreter of an environment in
+a variable of `SCRIPTS`. Other packages are skipped if they are not installed. The formulas of a
+preset with a `source` were read, and have no values.
 
 What the packages leave open, and what podium does not reproduce, is asserted below.
 """
@@ -44,6 +43,18 @@ RECBOLE = json.loads((HERE / "recbole_values.json").read_text())
 RECTOOLS = json.loads((HERE / "rectools_values.json").read_text())["like"]
 ROWS = [json.loads(row) for row in (HERE / "retriever_values.jsonl").read_text().splitlines()]
 STORED = {(row["package"], row["name"]): row for row in ROWS}
+SCRIPTS: dict[str, tuple[str, str, list[str]]] = {
+    "PODIUM_RECTOOLS_PYTHON": ("rectools_values.py", "rectools_values.json", []),
+    "PODIUM_RECBOLE_PYTHON": ("recbole_values.py", "recbole_values.json", []),
+    "PODIUM_RETRIEVERS_PYTHON": (
+        "retriever_values.py",
+        "retriever_values.jsonl",
+        ["beir", "mteb", "sentence_transformers", "haystack", "llama_index", "mlflow"],
+    ),
+    "PODIUM_RAGAS_PYTHON": ("retriever_values.py", "retriever_values.jsonl", ["ragas"]),
+    "PODIUM_DEEPEVAL_PYTHON": ("retriever_values.py", "retriever_values.jsonl", ["deepeval"]),
+}
+"""The scripts that compute stored values, their files and the packages, by environment."""
 BEFORE = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
 CUTOFFS = (1, 3, 10)
 BINARY = ("rectools", "recbole")
@@ -387,13 +398,16 @@ def test_rectools_counts_items_that_are_not_shown_as_negative() -> None:
             measured("rectools", text, truth, {0: {3: 1.0, 1: 0.5}})
 
 
-def test_stored_values_are_those_of_recbole() -> None:
-    python = os.environ.get("PODIUM_RECBOLE_PYTHON")
+@pytest.mark.parametrize("variable", SCRIPTS)
+def test_stored_values_are_those_of_the_package(variable: str) -> None:
+    python = os.environ.get(variable)
     if not python:
-        pytest.skip("PODIUM_RECBOLE_PYTHON does not name an interpreter that has RecBole")
-    script = HERE / "recbole_values.py"
-    done = subprocess.run([python, script], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == RECBOLE
+        pytest.skip(f"{variable} does not name an interpreter that has the package")
+    script, file, packages = SCRIPTS[variable]
+    argv = [python, HERE / script, *packages]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stdout in (HERE / file).read_text()
 
 
 @pytest.mark.long
