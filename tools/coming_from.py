@@ -95,13 +95,11 @@ podium ranks the relevant ones last, unless you pass `--ties`. If the order chan
 warns, and shows the values with relevant items last and first."""
 
 _DIFFERENCES = """\
-## If your numbers still differ
+`podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value \
+to that of the package. With `--value X`, it searches for the conventions and faults that give the \
+number X."""
 
-`podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value to
-that of the package. With `--value X`, it searches for the conventions and faults that give the
-number X.
-
-Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."""
+_NEXT = "Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."
 
 _BOOSTING = """\
 LightGBM and XGBoost print ranking metrics while they train. This page shows how they compute them,
@@ -129,10 +127,11 @@ def page(file: str) -> str:
     of_page = [preset for preset in map(presets.read, TITLES) if preset.page == file]
     titles = " and ".join(TITLES[preset.name] for preset in of_page)
     sections = [part for preset in of_page for part in _section(preset)]
-    start, end = _START, _DIFFERENCES.format(example=examples(of_page[0])[0], name=of_page[0].name)
+    differences = _DIFFERENCES.format(example=examples(of_page[0])[0], name=of_page[0].name)
+    start, end = [_START], ["## If your numbers still differ", _paragraph(differences), _NEXT]
     if file == "boosting":
-        start, end = _BOOSTING, _BOOSTING_END
-    return "\n\n".join([f"# Coming from {titles}", start, *sections, end]) + "\n"
+        start, end = [_BOOSTING], [_BOOSTING_END]
+    return "\n\n".join([f"# Coming from {titles}", *start, *sections, *end]) + "\n"
 
 
 def _section(preset: Preset) -> Iterator[str]:
