@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # tests/cli/test_program.py and tests/unit/test_record.py start.
 collect_ignore = [
     *("additions", "fuzz", "record"),
-    *("parity/rectools_values.py", "parity/recbole_values.py"),
+    *("parity/rectools_values.py", "parity/recbole_values.py", "parity/retriever_values.py"),
 ]
 DATA = Path(os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data")
 

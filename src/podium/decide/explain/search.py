@@ -396,7 +396,8 @@ def _answers(
     matches: list[Match] = []
     for rows in by_value.values():
         n_changes = int(size[rows].min())
-        simple = [causes[row] for row in rows if size[row] == n_changes]
+        equal = [causes[row] for row in rows if size[row] == n_changes]
+        simple = [cause for cause in equal if not any(set(less) < set(cause) for less in equal)]
         simple.sort(key=lambda cause: (not _is_of_rules(cause), cause in packages, len(cause)))
         few = size <= max(n_changes, 1)
         chance = _chance(found, numbers, each[:, few], values[few], n_changes)
