@@ -2,10 +2,8 @@
 
 The peer is the paper's expectation maximisation: each step is two products with the table of the
 probabilities of all ranks. First both make the same number of steps, whose results are compared
-before they are timed. Then both are timed to the same likelihood, in one process: the peer stops
-if its mean log likelihood is at most `--short` below podium's maximum, or after `--most` steps.
-`--coverage N` prints instead how often the default intervals contain the exact mean, in N
-simulations of each of several designs.
+before they are timed. `--coverage N` prints instead how often the default intervals contain the
+exact mean, in N simulations of each of several designs.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from benchmarks import _harness
 N_USERS, N_NEGATIVES = 6_040, 99
 LARGE = 1_000_000
 SMALL = (
-    *("--items=200", "--large=1000", "--repeats=1", "--short=1e-3", "--most=50"),
+    *("--items=200", "--large=1000", "--repeats=1"),
     *("--samples=1", "--sizes=5", "--users=1000"),
 )
-SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
+SETTINGS = ("mle", "wmle", "mes")
 
 
 def draw_ranks(
@@ -91,35 +89,6 @@ def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
     return _harness.time_call(
         name, lambda: {"recall@10": estimator.fit(ranks).expect("recall@10")}, repeats
     )
-
-
-def time_to_likelihood(tolerance: float, max_steps: int) -> list[tuple[Any, ...]]:
-    """Time podium's maximum, and the peer until its likelihood is close to it."""
-    from podium.sampled import maximum_likelihood
-
-    ranks = draw_ranks(3_706)
-    maximum_likelihood(ranks)
-    cpu, best = _cpu(lambda: maximum_likelihood(ranks))
-    table, shares = table_of(ranks)
-    start, n_steps = time.process_time(), 0
-    probabilities = np.full(table.shape[0], 1.0 / table.shape[0])
-    while n_steps < max_steps:
-        outcome_probabilities = probabilities @ table
-        if (
-            shares[shares > 0] @ np.log(outcome_probabilities[shares > 0])
-            >= best.log_likelihood - tolerance
-        ):
-            break
-        probabilities = probabilities * (table @ (shares / outcome_probabilities))
-        n_steps += 1
-    peer = time.process_time() - start
-    shortfall = best.log_likelihood - float(
-        shares[shares > 0] @ np.log((probabilities @ table)[shares > 0])
-    )
-    return [
-        ("podium maximum", cpu, best.n_steps, best.gap, 1.0),
-        ("numpy steps", peer, n_steps, shortfall, peer / cpu),
-    ]
 
 
 def time_repeats(n_items: int, n_samples: int) -> list[tuple[str, float]]:
@@ -254,15 +223,11 @@ def _cpu(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Compare values, then time steps, the maximum, a large catalogue, repeats and many sizes."""
+    """Compare values, then time steps, a large catalogue, repeats and many sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=3_706)
     parser.add_argument("--large", type=int, default=LARGE)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument(
-        "--short", type=float, default=1e-6, help="Largest shortfall of the mean log likelihood."
-    )
-    parser.add_argument("--most", type=int, default=30_000)
     parser.add_argument("--samples", type=int, default=100, help="Number of samples per estimator.")
     parser.add_argument("--users", type=int, default=1_000_000, help="Users of the bootstrap.")
     parser.add_argument("--sizes", type=int, default=743, help="Number of catalogue sizes.")
@@ -279,11 +244,6 @@ def main(argv: list[str] | None = None) -> None:
     os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
     check_equal()
     _compare(args.items, args.repeats, ("numpy", "numpy, table ready", *SETTINGS))
-    _harness.table(
-        f"Up to a likelihood {args.short:g} below the maximum: {args.items:,} items",
-        ("entry", "CPU s", "steps", "shortfall", "x podium"),
-        time_to_likelihood(args.short, args.most),
-    )
     _compare(args.large, 3, SETTINGS)
     _harness.table(
         f"{args.samples} repeats: {args.items:,} items",

@@ -136,6 +136,7 @@ WITHOUT_ALL = (
     *("podium.data.splits", "podium.data.splitting"),
     *("podium.data.columns", "podium.data.storage"),
     *("podium.testing.contracts", "podium.testing.oracles", "podium.testing.strategies"),
+    "podium.testing.pairs.formulas",
 )
 """The public modules that define their names themselves, so that they have no `__all__`."""
 

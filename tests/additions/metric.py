@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from podium.metrics import register
 from podium.ranking import Ranking
-from podium.testing.oracles import DEFINITIONS, Definition, Ranked
+from podium.testing.pairs.formulas import METRICS, List, Metric
 from podium.types import PerGroup
 
 
@@ -22,8 +20,8 @@ def dice(ranking: Ranking, *, k: int) -> PerGroup:
     return 2.0 * hits / (k + ranking.n_pos)
 
 
-def _dice(ranked: Ranked, *, k: int) -> Fraction:
-    return Fraction(2 * ranked.flags[:k].count(True), k + ranked.listing.n_pos)
+def _dice(ranked: List, *, k: int) -> float:
+    return 2 * sum(ranked.hits[:k]) / (k + ranked.n_pos)
 
 
-DEFINITIONS["dice"] = Definition(_dice)
+METRICS["dice"] = Metric(_dice, average="orders")

@@ -152,7 +152,7 @@ def _draws(rng: random.Random) -> _Call:
     targets = sparse.csr_array(np.eye(4, 8))
     arguments = {"targets": targets, "n_negatives": 3, "seed": 0, "replacement": True}
     if rng.random() < 0.5:
-        return sampled.draw_candidates, {**arguments, "popularity": 1 + _whole(rng, 4, 8)}
+        return sampled.draw_candidates, arguments
     return sampled.sample_ranks, {
         **arguments,
         "scores": _numbers(rng, 32).reshape(4, 8),
@@ -185,12 +185,10 @@ def _splits(rng: random.Random) -> _Call:
         (data.splits.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
         (splits.random, {"n_rows": N, "user": user, "test": 0.3, "seed": 0}),
         (data.normalize_by_query, {"X": X, "qid": user}),
-        (data.pool, {"relevance": relevance, "user": user, "item": item}),
         (data.pooled_relevance, {"relevance": relevance, "user": user, "item": item, "share": 0.5}),
         (data.to_frame, {"columns": {"user": user, "x": time}}),
         (data.read_interactions, {"source": {"user": user, "item": item, "value": relevance}}),
         (data.read_features, {"source": {"user": user, "relevance": relevance, "x": time}}),
-        (data.top_items, {"run": {"user": user, "item": np.arange(N), "score": time}, "k": 2}),
     ))  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from podium import losses, metrics, plugins, recommenders, sampled
 from podium.decide.explain import deviation
 from podium.evaluation import make_scorer
 from podium.groups import Groups
-from podium.testing import oracles
+from podium.testing.pairs import formulas
 
 ROOT = Path(__file__).parents[2]
 N_ITEMS = 60
@@ -35,7 +35,7 @@ def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled, deviation)
     kinds = [metrics.SHOWN, *(module.REGISTRY for module in modules)]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
-    definitions = dict(oracles.DEFINITIONS)
+    definitions = dict(formulas.METRICS)
     point = importlib.metadata.EntryPoint("additions", "tests.additions.all", plugins.GROUP)
     usual = importlib.metadata.entry_points  # for the groups of other packages
     monkeypatch.setattr(
@@ -53,8 +53,8 @@ def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         kind._entries.update(entries)
         kind.aliases.clear()
         kind.aliases.update(aliases)
-    oracles.DEFINITIONS.clear()
-    oracles.DEFINITIONS.update(definitions)
+    formulas.METRICS.clear()
+    formulas.METRICS.update(definitions)
 
 
 def problem() -> tuple[Any, Any, Any]:
@@ -172,7 +172,7 @@ def test_estimator_estimates_and_plans() -> None:
     result = sampled.evaluate(RANKS, ["ndcg@5", "rr"], estimator="stretched-1", n_bootstrap=5)
     assert result.as_json()["conventions"]["method"] == "stretched-1"
     text = "stretched-1(shift=0.5)"
-    plan = sampled.plan(N_ITEMS, 200, "recall@5", 0.3, method=text, ignore_bias=True, n_repeats=4)
+    plan = sampled.plan(N_ITEMS, 200, "recall@5", 0.3, method=text, n_repeats=4)
     assert plan.as_json()["conventions"]["method"] == text
 
 

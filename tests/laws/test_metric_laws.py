@@ -21,7 +21,8 @@ from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
 from podium.metrics import REGISTRY, Measure, Metric, parse
 from podium.ranking import Ranking
-from podium.testing import oracles
+from podium.testing.oracles import in_orders
+from podium.testing.pairs.formulas import List
 from podium.testing.strategies import Case, all_measures, cases
 from podium.types import PerGroup
 
@@ -329,7 +330,7 @@ def test_every_tie_rule_lies_between_worst_and_best(
 @given(case=cases(max_groups=1))
 def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Case) -> None:
     (listing,) = case.listings().values()
-    orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
+    orders = [_in_order(case, one) for one in in_orders(listing)]
     for measure in MEASURES[name]:
         if not measure.metric.holds("monotone", options(measure)):
             continue
@@ -349,7 +350,7 @@ def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Ca
 @given(case=cases(max_groups=1))
 def test_average_is_the_mean_over_all_orders_of_the_ties(name: str, case: Case) -> None:
     (listing,) = case.listings().values()
-    orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
+    orders = [_in_order(case, one) for one in in_orders(listing)]
     for measure in MEASURES[name]:
         average = value_or_unsettled(measure, case.ranking("average"))
         if average is not None:
@@ -357,9 +358,12 @@ def test_average_is_the_mean_over_all_orders_of_the_ties(name: str, case: Case) 
             np.testing.assert_allclose(average, mean, **CLOSE, err_msg=str(measure))
 
 
-def _in_order(case: Case, top: tuple[float, ...]) -> Ranking:
-    n = len(top)
-    return replace(case, scores=tuple(float(n - i) for i in range(n)), relevance=top).ranking()
+def _in_order(case: Case, one: List) -> Ranking:
+    columns = {
+        "scores": [e.score for e in one.entries],
+        "relevance": [e.grade for e in one.entries],
+    }
+    return replace(case, **columns).ranking()
 
 
 def test_average_of_pap_counts_half_a_pair_which_is_not_the_mean_over_orders() -> None:

@@ -45,13 +45,13 @@ def estimate(estimator: Estimator, ranks: SampledRanks, measure: str) -> float:
     except ArgumentError as error:
         if "only" not in str(error):
             raise
-        return estimator.estimate(ranks, "recall", read_measure(measure).k or N_ITEMS)
+        return estimator.estimate(ranks, f"recall@{read_measure(measure).k or N_ITEMS}")
 
 
 def exact(estimator: Estimator, ranks: list[int], measure: str) -> float:
     distribution = RankDistribution.of_ranks(ranks, N_ITEMS)
     if estimator.name == "recall-map" and not measure.startswith(("recall", "precision")):
-        return distribution.expect("recall", read_measure(measure).k or N_ITEMS)
+        return distribution.expect(f"recall@{read_measure(measure).k or N_ITEMS}")
     return distribution.expect(measure)
 
 
@@ -185,7 +185,7 @@ def test_growing_samples_have_the_chances_of_their_design() -> None:
     drawn = simulate_ranks(np.full(repeats, 4), N_ITEMS, (3, 6, 12), seed=1)
     probabilities = design.probabilities([4])[0]
     error = 4 * np.sqrt(probabilities * (1 - probabilities) / repeats) + 1e-12
-    assert (np.abs(drawn.counts / repeats - probabilities) < error).all()
+    assert (np.abs(drawn.designs[0][1] / repeats - probabilities) < error).all()
 
 
 @pytest.mark.parametrize("name", ["bv", "bv-prior", "mn", "mle"])

@@ -10,19 +10,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import Any
 
-from podium.testing.oracles import Listing, brute_force
+from podium.testing.oracles import brute_force, listing
 
 Order = tuple[int, ...]
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "ndcg": {"discount": "log2", "ideal": "best"},
-    "ap": {"norm": "n_pos"},
-    "precision": {"norm": "k"},
-    "pap": {"clip": True},
-}
-"""The options of the metrics whose changes are weights."""
+OPTIONS = {"ndcg": "ndcg(gain=GAIN)", "ap": "ap", "precision": "precision", "pap": "pap(clip=true)"}
+"""The measures whose changes are weights, without a cutoff."""
 
 
 def worst_orders(scores: Sequence[float], grades: Sequence[float]) -> Iterator[Order]:
@@ -40,13 +34,11 @@ def metric_of(
     """Return the metric of rows in an order, best first."""
     n = len(order)
     falling = tuple(float(n - place) for place in range(n))
-    listing = Listing(falling, tuple(grades[i] for i in order), n_items=n)
-    options: dict[str, Any] = OPTIONS[metric] | ({"gain": gain} if metric == "ndcg" else {})
-    # Without a cutoff, pap counts all pairs.
-    value = brute_force(
-        metric, listing, "worst", k=n if k is None and metric == "pap" else k, **options
-    )
-    return float(value or 0.0)
+    if k is None and metric in ("pap", "precision"):
+        k = n  # without a cutoff, all items count
+    text = OPTIONS[metric].replace("GAIN", gain) + ("" if k is None else f"@{k}")
+    value = brute_force(text, listing(falling, [grades[i] for i in order], n_items=n))
+    return 0.0 if math.isnan(value) else value
 
 
 def swapped(order: Order, i: int, j: int) -> Order:

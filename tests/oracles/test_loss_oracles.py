@@ -175,11 +175,10 @@ def test_orderings_are_the_nested_matrices() -> None:
 
 
 def test_surrogates_are_ordered() -> None:
-    """The relations that hold: risks, averages over more and more errors, and the orderings."""
+    """The relations that hold: averages over more and more errors, and the orderings."""
     slack = 1e-12
     for s, t, k in [*cases(4), *many(9)]:
         v = {name: value(name, s, t, k) for name in ORACLES}
-        assert loss_oracles.pap_risk(s, t, k) <= loss_oracles.pauc_risk(s, t, k)
         for chain in (
             ("pap-ramp", "pap-max"),
             ("pap-ramp", "pap-tight-struct"),

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import collections
-import math
+import contextlib
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.errors import ArgumentError, UnsettledError
-from podium.metrics import REGISTRY, Measure
-from podium.testing import oracles
-from podium.testing.oracles import Listing, brute_force
-from podium.testing.strategies import Case, all_measures, cases, variants
+from podium.errors import UnsettledError
+from podium.metrics import REGISTRY
+from podium.testing.oracles import brute_force, in_orders
+from podium.testing.pairs.formulas import METRICS, List
+from podium.testing.strategies import Case, all_measures, cases
 
 ALL = all_measures()
 MEASURES = {name: [m for m in ALL if m.metric is metric] for name, metric in REGISTRY.items()}
 
 
-def arguments(measure: Measure) -> dict[str, object]:
-    given_k = {} if measure.metric.cutoff == "none" else {"k": measure.k}
-    return {**measure.metric.options, **dict(measure.options), **given_k}
-
-
-def expected(measure: Measure, case: Case, ties: str) -> list[float] | None:
+def expected(text: str, case: Case, ties: str) -> list[float] | None:
     """Value of each group by brute force, or None where one is unsettled."""
-    values = []
-    for listing in case.listings().values():
-        try:
-            value = brute_force(measure.metric.name, listing, ties, **arguments(measure))
-        except UnsettledError:
-            return None
-        values.append(math.nan if value is None else float(value))
-    return values
+    try:
+        return [brute_force(text, one, ties) for one in case.listings().values()]
+    except UnsettledError:
+        return None
 
 
 def check(name: str, case: Case, ties: str) -> None:
     ranking = case.ranking(ties)
     for measure in MEASURES[name]:
-        expected_values = expected(measure, case, ties)
+        expected_values = expected(str(measure), case, ties)
         if expected_values is None:
             with pytest.raises(UnsettledError):
                 measure(ranking)
@@ -51,15 +42,10 @@ def check(name: str, case: Case, ties: str) -> None:
 
 
 def test_every_metric_has_a_definition() -> None:
-    missing = sorted(set(REGISTRY) - set(oracles.DEFINITIONS))
-    assert not missing, f"add to DEFINITIONS of podium.testing.oracles: {missing[0]!r}: Definition("
+    missing = sorted(set(REGISTRY) - set(METRICS))
+    assert not missing, f"add {missing[0]!r} to METRICS of podium.testing.pairs.formulas"
     for name, metric in REGISTRY.items():
-        assert oracles.DEFINITIONS[name].graded == metric.graded
-
-
-def test_unknown_metric_has_no_definition() -> None:
-    with pytest.raises(ArgumentError, match="nope has no brute-force definition"):
-        brute_force("nope", Listing((1.0,), (1.0,)))
+        assert METRICS[name].graded == metric.graded
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
@@ -77,33 +63,24 @@ def test_average_equals_brute_force(name: str, case: Case) -> None:
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 @given(case=cases(max_groups=2), seed=st.integers(0, 100))
 def test_random_ties_give_one_of_the_orders(name: str, case: Case, seed: int) -> None:
-    metric = REGISTRY[name]
-    for options in variants(metric):
-        call = dict(options) if metric.cutoff == "none" else {"k": 2, **options}
+    ranking = case.ranking("random", seed=seed)
+    for measure in MEASURES[name]:
+        if measure.k not in (None, 2):
+            continue
         try:
-            values = metric.function(case.ranking("random", seed=seed), **call)
+            values = measure(ranking)
         except UnsettledError:
             continue
-        for value, listing in zip(values, case.listings().values(), strict=True):
-            possible = _possible(name, listing, call)
+        for value, one in zip(values, case.listings().values(), strict=True):
+            possible = _possible(str(measure), one)
             assert any(np.isclose(value, p, rtol=1e-12, equal_nan=True) for p in possible)
 
 
-def _possible(name: str, listing: Listing, call: dict[str, object]) -> list[float]:
+def _possible(text: str, one: List) -> list[float]:
     result = []
-    for ranked in oracles.orders(listing, "average"):
-        in_order = Listing(
-            scores=tuple(range(len(ranked.top), 0, -1)),
-            relevance=ranked.top,
-            hidden=listing.hidden,
-            n_items=listing.n_items,
-            min_relevance=listing.min_relevance,
-        )
-        try:
-            value = brute_force(name, in_order, **call)
-        except UnsettledError:
-            continue
-        result.append(math.nan if value is None else float(value))
+    for in_order in in_orders(one):
+        with contextlib.suppress(UnsettledError):
+            result.append(brute_force(text, in_order))
     return result
 
 
@@ -128,20 +105,20 @@ def test_generated_lists_have_ties_empty_groups_and_both_classes() -> None:
     def collect(case: Case) -> None:
         seen["cases"] += 1
         listings = case.listings().values()
-        flags = [[x.positive(r) for r in x.relevance] for x in listings]
-        seen["ties"] += any(len(set(x.scores)) < len(x.scores) for x in listings)
+        flags = [x.hits for x in listings]
+        seen["ties"] += any(len({e.score for e in x.entries}) < len(x.entries) for x in listings)
         seen["ties of both classes"] += any(map(_tie_of_both, listings))
         seen["nothing positive"] += any(x.n_pos == 0 for x in listings)
         seen["only positives"] += any(all(f) for f in flags)
         seen["both classes"] += any(any(f) and not all(f) for f in flags)
-        seen["grades"] += any(len(set(x.relevance)) > 2 for x in listings)
+        seen["grades"] += any(len({e.grade for e in x.entries}) > 2 for x in listings)
         seen["several groups"] += len(flags) > 1
         seen["rows not grouped"] += len(flags) < sum(
             a != b for a, b in zip((None, *case.qid), case.qid, strict=False)
         )
         seen["string labels"] += isinstance(case.qid[0], str)
         seen["integer labels"] += isinstance(case.qid[0], int)
-        seen["unretrieved positives"] += any(x.hidden for x in listings)
+        seen["unretrieved positives"] += any(x.n_pos > sum(x.hits) for x in listings)
         seen["n_items known, list truncated"] += case.n_items is not None
         seen["n_items unknown"] += case.unretrieved is not None and case.n_items is None
 
@@ -152,6 +129,6 @@ def test_generated_lists_have_ties_empty_groups_and_both_classes() -> None:
     assert len(seen) == 14
 
 
-def _tie_of_both(x: Listing) -> bool:
-    rows = list(zip(x.scores, map(x.positive, x.relevance), strict=True))
+def _tie_of_both(x: List) -> bool:
+    rows = [(e.score, hit) for e, hit in zip(x.entries, x.hits, strict=True)]
     return any((s, not positive) in rows for s, positive in rows)

@@ -128,7 +128,7 @@ def test_bv_at_gamma_1_is_the_posterior_mean() -> None:
 def test_bv_distribution_is_equation_15() -> None:
     ranks = SampledRanks([1, 1, 2, 7], 9, 60)
     found = get("bv-ranks(gamma=0.1)").fit(ranks).probabilities
-    recalls = [BV(0.1).estimate(ranks, "recall", k) for k in range(1, 61)]
+    recalls = [BV(0.1).estimate(ranks, f"recall@{k}") for k in range(1, 61)]
     np.testing.assert_allclose(found, np.diff([0.0, *recalls]), atol=1e-13)
 
 
@@ -137,7 +137,7 @@ def test_bv_prior_and_mn_solve_their_equations() -> None:
     design, rng = Design(9, n_items), np.random.default_rng(1)
     ranks = SampledRanks(rng.integers(1, 11, n_users), 9, n_items)
     prior = rng.dirichlet(np.ones(n_items))
-    a, d, share = chances(design), np.diag(prior), ranks.counts / n_users
+    a, d, share = chances(design), np.diag(prior), ranks.designs[0][1] / n_users
     one = np.ones(n_items)
     by_bv = (1 - gamma) * a.T @ d @ a + gamma * np.diag(a.T @ d @ one)
     by_mn = a.T @ d @ a - a.T @ a / n_users + np.diag(a.T @ one) / n_users

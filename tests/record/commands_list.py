@@ -257,7 +257,7 @@ _ESTIMATE = (
     "estimate scores.csv --items 30 --no-replacement --method bv",
     *(
         f"estimate scores.csv --items 30 --no-replacement --method naive --ties {each} --no-bounds"
-        for each in ("worst", "best", "average", "random")
+        for each in ("worst", "best", "random")
     ),
     "estimate scores.csv --items 30 --scores --method cls --seen seen.csv",
     "estimate scores.csv --items 30 --method cls --seen past.csv",
@@ -274,7 +274,6 @@ _PLAN = (
     *(f"plan {_ASKED} --method cls --sizes 25,80 --format {each}" for each in _FORMATS),
     f"plan {_ASKED} --pilot ranks.csv --negatives 9 --method bv --sizes 25,80 --repeats 2",
     f"plan {_ASKED} --expect 0.2 -m recall@10 --method mle --sizes 25,50 --repeats 2",
-    f"plan {_ASKED} --ignore-bias --method naive",
     f"plan {_ASKED} --method naive --repeats 2",
     "plan --items 300 --users 200 --error 0.05 --sizes 20,40 --seed 3",
 )

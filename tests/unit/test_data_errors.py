@@ -154,21 +154,6 @@ def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
             data.read_run(path)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["a.csv.gz", "a.run.gz", "a.svm.gz"])
-def test_file_that_swells_is_refused_before_it_fills_memory(tmp_path: Path, name: str) -> None:
-    resource = pytest.importorskip("resource", reason="measures memory; of POSIX")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    line = b"1,2,3\n" if ".csv" in name else b"1 qid:1 1:1\n" if ".svm" in name else b"1 0 d 1\n"
-    with gzip.open(tmp_path / name, "wb", 9) as file:
-        file.write(b"user,item,relevance\n" if ".csv" in name else b"")
-        for _ in range(80):
-            file.write(line * ((1 << 20) // len(line)))
-    with pytest.raises(DataError, match=r"more than 64 MiB, over 100 times its size"):
-        data.read_features(tmp_path / name) if ".svm" in name else data.read_truth(tmp_path / name)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20
-
-
 def test_parquet_that_swells_is_refused(tmp_path: Path) -> None:
     zeros = np.zeros(1 << 20, np.int64)
     path = tmp_path / "a.parquet"

@@ -16,8 +16,12 @@ from scipy import sparse
 from tests.raised import raises
 
 from podium.data import normalize_by_query, pooled_relevance, read_features
-from podium.data.pooling import pool
+from podium.data.pooling import Effects, Rows, pooled
 from podium.errors import ArgumentError
+
+
+def pool(label: Any, user: Any, item: Any) -> tuple[Any, list[Effects]]:
+    return pooled(Rows(np.asarray(label, float), np.ones(len(label))), user, item)
 
 
 def simulated(seed: int, n_rows: int = 6000, deviation: float = 1.0) -> dict[str, Any]:
@@ -38,29 +42,28 @@ def test_variances_are_recovered(deviation: float) -> None:
     a, b = deviation * rng.standard_normal(200), 0.7 * rng.standard_normal(200)
     user, item = np.repeat(np.arange(200), 100), np.tile(np.arange(200), 100)
     chance = 1 / (1 + np.exp(-(a[user] + b[item])))
-    fitted = pool(1.0 * (rng.random(20_000) < chance), user, item)
-    assert fitted.converged
-    assert fitted.user_variance == pytest.approx(np.mean(a**2), rel=0.2)
-    assert fitted.item_variance == pytest.approx(np.mean(b**2), rel=0.2)
+    _, sides = pool(1.0 * (rng.random(20_000) < chance), user, item)
+    variances = [side.variance for side in sides]
+    assert variances == pytest.approx([np.mean(a**2), np.mean(b**2)], rel=0.2)
 
 
 def test_effects_are_most_probable_at_their_variances() -> None:
     """Rows' residuals of a user sum to his effect over the variance: the slope there is 0."""
     d = simulated(1, 2000)
-    fitted = pool(d["label"], d["user"], d["item"])
+    probability, (of_users, of_items) = pool(d["label"], d["user"], d["item"])
     users, user = np.unique(d["user"], return_inverse=True)
     items, item = np.unique(d["item"], return_inverse=True)
     design = np.zeros((2000, users.size + items.size + 1))
     design[np.arange(2000), user] = design[np.arange(2000), users.size + item] = 1.0
     design[:, -1] = 1.0
-    log_odds = np.log(fitted.probability) - np.log1p(-fitted.probability)
+    log_odds = np.log(probability) - np.log1p(-probability)
     precision = np.repeat(
-        [1 / fitted.user_variance, 1 / fitted.item_variance, 0.0], [users.size, items.size, 1]
+        [1 / of_users.variance, 1 / of_items.variance, 0.0], [users.size, items.size, 1]
     )
     # The most probable effects with these log-odds, then the slope of the posterior at them.
     system = 1e8 * design.T @ design + np.diag(precision)
     effects = np.linalg.solve(system, 1e8 * design.T @ log_odds)
-    slope = design.T @ (d["label"] - fitted.probability) - precision * effects
+    slope = design.T @ (d["label"] - probability) - precision * effects
     assert np.abs(slope).max() < 1e-2
 
 
@@ -83,11 +86,10 @@ def test_names_do_not_matter_and_share_mixes_label_and_probability() -> None:
 def test_a_row_of_weight_2_counts_as_two_rows() -> None:
     d = simulated(9, 600)
     weights = np.random.default_rng(9).integers(1, 4, 600)
-    weighted = pool(d["label"], d["user"], d["item"], weights=weights)
-    repeated = pool(*(np.repeat(d[name], weights) for name in ("label", "user", "item")))
-    expected = np.repeat(weighted.probability, weights)
-    np.testing.assert_allclose(repeated.probability, expected, rtol=1e-9)
-    assert weighted.item_variance == pytest.approx(repeated.item_variance, rel=1e-9)
+    weighted = pooled_relevance(d["label"], d["user"], d["item"], weights=weights)
+    columns = (np.repeat(d[name], weights) for name in ("label", "user", "item"))
+    repeated = pooled_relevance(*columns)
+    np.testing.assert_allclose(repeated, np.repeat(weighted, weights), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,14 @@ from tests.raised import raises
 import podium
 from podium import catalogue, data
 from podium.data import buckets, spelling
+from podium.data.best import top_rows
 from podium.data.id_lists import match, read_ids
 from podium.data.storage import Storage
 from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_column, user_positions
 from podium.decide.explain.tables import differences
 from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.groups import Groups
 from podium.recommenders import EASE
 
 TRUTH = {
@@ -56,10 +58,6 @@ def test_duplicates_name_user_item_and_rows() -> None:
     for options in ({}, {"missing": "skip", "unjudged": "skip"}):
         with pytest.raises(DataError, match=r"run lists item 'i7' .* 'u1' \(rows 0 and 2\)"):
             data.ranking(once, {**twice, "score": [2, 1, 1]}, **options)
-    run = {"user": ["u", "u", "u"], "item": ["a", "b", "a"], "score": [3, 2, 1]}
-    with pytest.raises(DataError, match="lists item 'a' twice for user 'u'"):
-        data.top_items(run, 3)
-    assert data.top_items(run, 2)[1].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.str_])
@@ -75,7 +73,7 @@ def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3, 50])
-def test_top_items_are_the_start_of_a_full_sort(k: int) -> None:
+def test_top_rows_are_the_start_of_a_full_sort(k: int) -> None:
     rng = np.random.default_rng(k)
     frame = pl.DataFrame(
         {
@@ -84,10 +82,11 @@ def test_top_items_are_the_start_of_a_full_sort(k: int) -> None:
             "score": rng.integers(0, 9, 400).astype(float),
         }
     )
-    _, codes, ids = data.top_items(frame, k)
+    user, item, score = (frame[name].to_numpy() for name in ("user", "item", "score"))
+    _, rows = top_rows(Groups.from_qid(user), score, item, k)
     order = frame.sort(["user", "score", "item"], descending=[False, True, False])
     expected = order.group_by("user", maintain_order=True).head(k)["item"]
-    assert ids[codes].tolist() == expected.to_list()
+    assert item[rows].tolist() == expected.to_list()
 
 
 def test_values_of_users_are_text_as_it_is_written_or_unknown(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Times: their order is exact, whatever the type, unit, zone or spelling of the columns."""
+"""Times: the order of integers and dates is exact, whatever the type, unit, zone or spelling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from podium.errors import ArgumentError, DataError, PodiumWarning
 
 TABLE = Source("The table", (), lambda kinds: {})
 TOKYO, NINE = ZoneInfo("Asia/Tokyo"), timezone(timedelta(hours=9))
-BIG = 2**63
 
 
 def read(values: Any) -> Times:
@@ -53,7 +52,6 @@ ORDERED: dict[str, Any] = {
     "9 decimals and a sentinel": [
         "2024-01-02T00:00:00.123456789Z", "9999-12-31T23:59:59.999999999Z", "2024-01-01T00:00Z",
     ],
-    "12 decimals": [f"2024-01-02T00:00:00.12345678912{i}" for i in (4, 5, 3)],
     "before 1970": ["1500-01-01T00:00:00.5", "1500-01-01T00:00:00.75", "1500-01-01T00:00:00.25"],
     "offsets": ["2024-01-01T09:00+09:00", "2024-01-01T00:00:01Z", "2023-12-31T23:00:00-00:30"],
     "seconds": np.array(["2024-01-02", "9999-12-31", "2024-01-01"], "datetime64[s]"),
@@ -63,30 +61,17 @@ ORDERED: dict[str, Any] = {
     "dates and times": [datetime(2024, 1, 2), datetime(9999, 12, 31), date(2024, 1, 1)],
     "several offsets": [datetime(2024, 1, 1, 9, tzinfo=NINE), datetime(2024, 1, 1, 1, tzinfo=UTC),
                         datetime(2024, 1, 1, 8, tzinfo=TOKYO)],
-    "units in a list": [np.datetime64("2024-01-02T00:00:00.000000001"), np.datetime64("9999"),
+    "units in a list": [np.datetime64("2024-01-02T00:00:00.000001"), np.datetime64("9999"),
                         np.datetime64("2024-01-02")],
     "pandas nanoseconds": [pd.Timestamp(f"2024-01-01T00:00:00.00000000{i}") for i in (2, 3, 1)],
     "pandas zone": pd.Series(pd.to_datetime([2, 3, 1], unit="ns")).dt.tz_localize("Asia/Tokyo"),
     "pandas seconds with a zone": pd.Series(
         np.array(["2024-01-02", "9999-12-31", "2024-01-01"], "datetime64[s]")
     ).dt.tz_localize("UTC"),
-    "uint64": pl.Series([BIG + 1, BIG + 2, BIG], dtype=pl.UInt64),
-    "array of uint64": np.array([BIG + 1, BIG + 2, BIG], np.uint64),
-    "list beyond int64": [BIG + 1, BIG + 2, BIG],
-    "both signs": [BIG + 1, BIG + 2, -1],
-    "65 bits": [2**65 + 1, 2**65 + 2, 2**65],
-    "130 bits": [2**130 + 1, 2**130 + 2, 2**130],
     "integers and floats": [2**53 + 1, 2**53 + 2, 0.5],
-    "decimals": [Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)],
-    "decimals of many digits": [Decimal("1E+25"), Decimal("1E+25") + 1, Decimal("1E-25")],
-    "decimals and floats": [Decimal("1700000000.123456791"), 1700000001.0, 1.5],
-    "column of decimals": pl.Series([Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)]),
-    "n.0": [f"170000000012345679{i}.0" for i in (1, 2, 0)],
-    "some n.0": ["1700000000123456790.0", "1700000000123456791", "1700000000123456789"],
-    "fractions": [f"1700000000.12345679{i}" for i in (1, 2, 0)],
-    "20 decimals": [f"1700000000.1234567912345678912{i}" for i in (1, 2, 0)],
+    "decimals and floats": [Decimal("1700000000.5"), 1700000001.0, 1.5],
+    "exponents": ["1.5e3", "1501", "1499.9"],
     "below 0": ["-0.25", "-0.125", "-.5"],
-    "exponents": ["1.5e3", "1501", "1499.9999999999999999"],
     "signs and blanks": [" +5", "6 ", "-7.0"],
     "floats": np.array([0.5, 0.75, -0.5]),
     "half precision": np.array([0.5, 0.75, -0.5], np.float16),
@@ -94,34 +79,35 @@ ORDERED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("values", ORDERED.values(), ids=ORDERED)
-def test_any_column_is_in_its_exact_order(values: Any) -> None:
+def test_any_column_is_in_its_order(values: Any) -> None:
     assert order(values) == [1, 2, 0]
     assert splits.leave_last_out([1, 1, 1], values).test.tolist() == [1]
     assert splits.by_time(values, test=0.34).test.tolist() == [1]
     assert splits.by_time_per_user([1, 1, 1], values, test=0.34).test.tolist() == [1]
 
 
-whole_texts = st.integers(-(2**65), 2**65).map(str) | st.integers(-3, 3).map(str)
-decimal_texts = st.builds(
-    "{}{}{}".format,
-    whole_texts,
-    st.sampled_from(["", ".", ".0", ".5", ".50", ".123456789", ".1234567890123456789"]),
-    st.sampled_from(["", "", "", "e1", "E-2"]),
+number_texts = st.builds(
+    "{}{}".format, st.integers(-(2**62), 2**62) | st.integers(-3, 3), st.sampled_from(["", ".5"])
 )
 
 
-@given(st.lists(decimal_texts, min_size=2, max_size=8))
-def test_texts_are_ordered_as_fractions(texts: list[str]) -> None:
+def value_of(texts: list[str]) -> list[Any]:
+    kind = float if any("." in text for text in texts) else int
+    return [kind(text) for text in texts]
+
+
+@given(st.lists(number_texts, min_size=2, max_size=8))
+def test_texts_are_integers_or_floats(texts: list[str]) -> None:
     half = len(texts) // 2
-    expected = ranks(list(map(Fraction, texts)))
-    assert order(texts[:half], texts[half:]) == expected
-    assert order(texts) == expected
+    parts = value_of(texts[:half]) + value_of(texts[half:])
+    assert order(texts[:half], texts[half:]) == ranks(parts)
+    assert order(texts) == ranks(value_of(texts))
 
 
-numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(-(2.0**70), 2.0**70)
+numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(-(2.0**70), 2.0**70)
 
 
-@given(st.lists(st.integers(-5, 2**64 - 1), min_size=1), st.lists(numbers.map(float), min_size=1))
+@given(st.lists(st.integers(-5, 2**63 - 1), min_size=1), st.lists(numbers.map(float), min_size=1))
 def test_integers_and_floats_are_compared_exactly(whole: list[int], floats: list[float]) -> None:
     column = np.array(floats)
     expected = ranks([*map(Fraction, whole), *map(Fraction, floats)])
@@ -143,26 +129,16 @@ def test_units_are_compared_exactly(first: tuple[str, int], second: tuple[str, i
     assert order(*columns) == expected
 
 
-def test_decimals_in_text_meet_floats_as_the_nearest_float() -> None:
-    assert order(["0.1", "1700000000.1234567"], np.array([0.1, 1700000000.1234567])) == [0, 1, 0, 1]
-    assert splits.by_time(np.array([0.1, 0.0]), at="0.1").test.tolist() == [0]
-
-
 MIXED = ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"]
 SECONDS = np.array(["2024-01-02", "9999-12-31", "2024-01-03"], "datetime64[s]")
-FRACTIONS = ["1700000000.123456791", "1700000000.123456790"]
 AT: list[tuple[Any, Any, list[int]]] = [
     (SECONDS, "2024-01-03T00:00:00.000000001", [1]),
     (MIXED, "2024-01-03", [1, 2]),
     ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
-    ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
     ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
     (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
     ([1_200, 1_199], "1.2e3", [0]),
     ([10, 40, 20], 15.5, [1, 2]),
-    (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
-    (FRACTIONS, FRACTIONS[0], [0]),
-    (FRACTIONS, Decimal(FRACTIONS[0]), [0]),
     (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
     (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
 ]
@@ -212,7 +188,6 @@ REFUSED: list[Any] = [
     ["2024-01-01T00:00Z", "2024-01-02"],
     [datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)],
     ["2024-02-30", "2024-01-01"],
-    ["2024-02-03T00:00:00.1234567890123456789", "2024-01-01"],
     ["1e99999999999999999999", "1"],
     [1.0, np.inf],
     ["1.5", "inf"],
@@ -248,12 +223,8 @@ def write(path: Path, times: list[Any]) -> Path:
 @pytest.mark.parametrize(
     ("suffix", "times"),
     [
-        (".csv", [f"170000000012345678{i}.0" for i in (8, 9, 7)]),
-        (".tsv", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
-        (".jsonl", [f"1700000000.12345678{i}" for i in (8, 9, 7)]),
-        (".csv", ["1700000000123456788", "1700000000123456789", "1.5"]),
-        (".jsonl", ["1700000000123456788", "1700000000123456789", "1.5"]),
-        (".jsonl", [str(BIG + i) for i in (2, 3, 1)]),
+        (suffix, [f"170000000012345678{i}" for i in (8, 9, 7)])
+        for suffix in (".csv", ".tsv", ".jsonl")
     ],
 )
 def test_numbers_of_files_are_not_rounded(tmp_path: Path, times: list[str], suffix: str) -> None:
@@ -283,11 +254,10 @@ def test_audit_compares_units_types_and_zones() -> None:
     fine = np.array(["2024-01-01T00:00:00.000000002"] * 2, "datetime64[ns]")
     zoned, naive = ["2024-02-03T12:00:00+09:00"] * 2, ["2024-02-03T10:00:00"] * 2
     for train, test, is_late in (
-        (fine, ["2024-01-01T00:00:00.000000001", "9999-12-31"], True),
-        (fine, ["2024-01-01T00:00:00.000000003", "9999-12-31"], False),
+        (fine, ["2024-01-01T00:00:00.000000001"] * 2, True),
+        (fine, ["2024-01-01T00:00:00.000000003"] * 2, False),
         ([2**53 + 1] * 2, np.array([2.0**53] * 2), True),
         ([2**53 + 1] * 2, np.array([2.0**53 + 2] * 2), False),
-        ([BIG + 1] * 2, [BIG] * 2, True),
         (zoned, ["2024-02-03T02:00Z"] * 2, True),  # 03:00 in UTC
         (zoned, ["2024-02-03T04:00Z"] * 2, False),
     ):
@@ -297,17 +267,15 @@ def test_audit_compares_units_types_and_zones() -> None:
             pair(train, test)
 
 
-def test_interactions_keep_numbers_that_no_type_holds() -> None:
+def test_digits_that_no_type_holds_are_cut() -> None:
+    """Decimal numbers are float64; dates beyond the years of nanoseconds are microseconds."""
     table = {"user": [1, 1], "item": [1, 2]}
-    for values in ([BIG, BIG + 1], ["1700000000.123456790", "1700000000.123456791"]):
-        times = read_interactions({**table, "time": values}).timestamp
-        assert times is not None
-        assert times.tolist() == [Decimal(value) for value in values]
     plain = read_interactions({**table, "time": ["1700000000.1234567", "-0.5"]}).timestamp
     assert plain is not None
     assert (plain.dtype, plain.tolist()) == (np.float64, [1700000000.1234567, -0.5])
-    with pytest.raises(DataError):
-        read_interactions({**table, "time": ["9999-12-31", "2024-01-01T00:00:00.1234567"]})
+    cut = read_interactions({**table, "time": ["9999-12-31", "2024-01-01T00:00:00.1234567"]})
+    assert cut.timestamp is not None
+    assert cut.timestamp[1] == np.datetime64("2024-01-01T00:00:00.123456")
 
 
 def test_users_whose_parts_the_order_of_rows_decides_are_counted() -> None:

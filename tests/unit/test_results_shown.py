@@ -352,7 +352,7 @@ def test_rank_distribution_shows_recall_with_its_bounds() -> None:
     assert shares == [estimate.cdf[int(k) - 1] for k in ks]
     (_, low), (_, high), middle = curves(estimate.plot(observed, confidence=0.9))
     at = ks.index(next(k for k in ks if k >= 10))
-    expected = sampled.identification_bounds(observed, "recall", int(ks[at]), confidence=0.9)
+    expected = sampled.identification_bounds(observed, f"recall@{int(ks[at])}", confidence=0.9)
     assert (low[at], high[at]) == tuple(expected)
     assert middle == (ks, shares)
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from podium.errors import PodiumWarning
 from podium.report import estimate_notes
-from podium.sampled import RankDistribution, SampledRanks, simulate_ranks
-from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
+from podium.sampled import SampledRanks, simulate_ranks
+from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.bounds.ball import ball_of_ranks
 from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves
 from podium.sampled.design import Design
@@ -75,16 +75,6 @@ def test_curves_are_sums_over_outcomes_at_every_rank(designs: list[Design]) -> N
         for design, curve in zip(designs, Curves(designs).sums(values), strict=True):
             error = np.abs(curve - design.probabilities() @ values).max()
             assert error <= MAX_RELATIVE_ERROR * np.abs(values).max()
-
-
-def test_bounds_narrow_with_users() -> None:
-    truth = RankDistribution(np.full(100, 0.01))
-    widths: list[float] = []
-    for n_users in (10, 1000, 100_000, None):
-        low, high = population_bounds(truth, "recall@10", n_negatives=20, n_users=n_users)
-        assert low <= 0.1 <= high
-        widths.append(high - low)
-    assert widths == sorted(set(widths), reverse=True)
 
 
 def test_bounds_of_one_user_are_all_values() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.raised import raises
 
-from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
+from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled import (
     BV,
     CLS,
@@ -17,11 +17,9 @@ from podium.sampled import (
     RankDistribution,
     SampledRanks,
     get,
-    likelihood_gap,
     parse,
     simulate_ranks,
 )
-from podium.sampled.estimators import mle as newton
 from podium.sampled.estimators.least_squares import MN, BVPrior
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 
@@ -86,7 +84,7 @@ def test_prior_of_a_larger_catalogue_is_cut_to_the_users_own() -> None:
 
 def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
     ranks = SampledRanks([1, 1, 2, 3], 4, 9)  # cutoffs 1, 3, 5, 7, 9
-    found = [RecallMap().estimate(ranks, "recall", k) for k in range(1, 10)]
+    found = [RecallMap().estimate(ranks, f"recall@{k}") for k in range(1, 10)]
     assert found == [2 / 4, 2.5 / 4, 3 / 4, 3.5 / 4, 1, 1, 1, 1, 1]
     assert RecallMap().estimate(ranks, "precision@3") == pytest.approx(3 / 4 / 3)
     assert RecallMap(a=1).estimate(ranks, "recall@1") == pytest.approx(2 / 4 / (9 / 5))
@@ -144,16 +142,6 @@ def test_simulated_full_sample_is_the_rank_itself() -> None:
 
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
-
-
-def test_likelihood_gap_is_infinite_where_an_observation_is_impossible() -> None:
-    assert likelihood_gap(ONE_EACH, RankDistribution([1.0, 0.0, 0.0])) == np.inf
-
-
-def test_mle_says_when_it_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newton, "_MOST_STEPS", 1)
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps at a gap of"):
-        MLE(n_steps=None).fit(SampledRanks([1, 1, 2, 6, 9], 10, 60))
 
 
 def test_wmle_is_the_likelihood_of_reweighted_users() -> None:

@@ -167,12 +167,10 @@ def test_too_few_users_are_told_how_many_it_takes() -> None:
     assert not fewer.everything.reaches
 
 
-def test_goal_can_leave_bias_out() -> None:
+def test_goal_includes_the_bias() -> None:
     plain = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25])
     assert not plain.designs[0].reaches
     assert plain.designs[0].std_error < 0.02 < plain.designs[0].bias
-    lax = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25], ignore_bias=True)
-    assert lax.designs[0].reaches
 
 
 def test_sizes_are_those_asked_for() -> None:

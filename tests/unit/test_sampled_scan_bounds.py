@@ -76,29 +76,6 @@ def test_draws_of_a_scan_may_stop_early() -> None:
     assert 0.0 < full.low < 390 / 400 - 10 / 400
 
 
-def _audited(n_audited: int, rng: np.random.Generator) -> tuple[ScannedRanks, float]:
-    listed = np.arange(1000) % K
-    unlisted = (np.arange(1000) % 9 == 0).astype(np.int64)
-    above_all = np.full(1000, -1)
-    chosen = rng.permutation(1000)[:n_audited]
-    above_all[chosen] = (listed + unlisted)[chosen]
-    zeros = np.zeros(1000, np.int64)
-    ranks = ScannedRanks(listed, zeros + 20, zeros, zeros, 321, k=K, above_all=above_all)
-    return ranks, float((listed + unlisted < K).mean())
-
-
-def test_audit_gives_bounds_without_draws() -> None:
-    rng, n_missed = np.random.default_rng(4), 0
-    for _ in range(60):
-        ranks, exact = _audited(300, rng)
-        low, high = _bounds(ranks, np.ones(K), 0.9)
-        assert 0.5 < low < exact <= high or low > exact
-        n_missed += low > exact
-    assert n_missed <= 9
-    ranks, exact = _audited(1000, rng)
-    assert _bounds(ranks, np.ones(K), 0.9) == pytest.approx((exact, exact))
-
-
 def test_targets_of_a_user_count_with_their_mean() -> None:
     listed, rng = np.arange(800) % K, np.random.default_rng(5)
     single = _drawn(listed, 0 * listed, 100, rng)

@@ -16,7 +16,7 @@ from podium.catalogue import target_ranks
 from podium.errors import DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare, evaluate, scan
 from podium.sampled.scanning import measured as open_targets
-from podium.sampled.scanning.measured import ErrorPart, combined
+from podium.sampled.scanning.measured import combined
 
 N_USERS, N_ITEMS, K = 300, 400, 5
 MEASURES = ["recall@5", "ndcg@5", "ap@3"]
@@ -244,49 +244,6 @@ def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: A
         compare({"a": good, "b": bad}, "recall@5")
 
 
-def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> None:
-    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
-    noise = np.random.default_rng(11).normal(size=scores.shape)
-    options: dict[str, Any] = {"k": K, "proxy": noise, "budget": 100, "list_share": 1.0}
-    errors: list[float] = []
-    z_scores: list[float] = []
-    for seed in range(15):
-        found = scan(scores, targets, **options, audit=0.6, seed=seed)
-        estimate = evaluate(found, "recall@5").estimates["recall@5"]
-        assert not estimate.biased
-        errors.append(estimate.mean - float(found.means_of_users(exact).mean()))
-        z_scores.append(errors[-1] / estimate.std_error)
-    assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(15)
-    assert np.abs(z_scores).max() < 3.5
-
-
-def test_audit_of_all_open_targets_is_exact(scores: Matrix, proxy: Matrix, targets: Any) -> None:
-    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
-
-    def scorer(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
-        assert (rows.dtype, items.dtype) == (np.int64, np.int64)
-        return scores[rows, items]
-
-    found = scan(scorer, targets, k=K, proxy=proxy, budget=400, audit=0.9)
-    assert (found.is_audited == found.is_open).all()
-    estimate = evaluate(found, "recall@5").estimates["recall@5"]
-    mean = found.means_of_users(exact).mean()
-    assert estimate.mean == pytest.approx(mean)
-    assert estimate.bounds == pytest.approx((mean, mean))
-
-
-def test_audit_without_misses_has_an_error() -> None:
-    """A few audited targets that the fit predicts well don't prove that it does for all."""
-    n = 400
-    zeros, above_all = np.zeros(n, np.int64), np.full(n, -1)
-    above_all[:4] = K - 1
-    counts = (zeros + K - 1, zeros + 9, zeros, zeros + 50)
-    audited = ScannedRanks(*counts, 1000, k=K, above_all=above_all)
-    found = evaluate(audited, "recall@5").estimates["recall@5"]
-    assert found.std_error > 0
-    assert found.mean - found.interval.low > 2.2 * found.std_error  # 8 degrees of freedom
-
-
 def _changed(ranks: ScannedRanks, **changes: Any) -> ScannedRanks:
     names = ("above_listed", "n_listed", "above_drawn", "n_drawn", "n_items", "k", "user")
     return ScannedRanks(**{**{name: getattr(ranks, name) for name in names}, **changes})
@@ -324,12 +281,12 @@ def test_penalties_of_long_lists_have_no_warning() -> None:
     assert 0 < found.bounds.low < found.mean < found.bounds.high
 
 
-def test_combined_errors_have_the_degrees_of_freedom_of_their_parts() -> None:
-    few, many = ErrorPart(4.0, 10), ErrorPart(4.0, 10)
-    assert combined([few]) == pytest.approx((2.0, 11))
-    assert combined([few, ErrorPart(0.0, 3)]) == pytest.approx((2.0, 11))
-    assert combined([few, many]) == pytest.approx((np.sqrt(8), 21))
-    assert combined([few, ErrorPart(5.0, np.inf)])[0] == pytest.approx(3.0)
-    assert combined([]) == (0.0, np.inf)
-    error, _ = combined([ErrorPart(np.nan, 0)])
+def test_known_parts_of_an_error_add_degrees_of_freedom() -> None:
+    effects = np.tile([-1.0, 1.0], 8)  # of variance 16 / 15
+    own = 1 / 15  # of their mean
+    assert combined(effects) == pytest.approx((np.sqrt(own), 16))
+    assert combined(effects, 0.0) == pytest.approx((np.sqrt(own), 16))
+    assert combined(effects, own, 2 * own) == pytest.approx((np.sqrt(4 * own), 16 * 15 + 1))
+    assert combined(np.zeros(5)) == (0.0, np.inf)
+    error, _ = combined(np.ones(1))
     assert np.isnan(error)

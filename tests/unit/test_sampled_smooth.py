@@ -382,7 +382,7 @@ def test_very_many_users_and_items_are_fitted(flat: float) -> None:
     assert all(mode.converged for mode in state.modes)
     for k in (1000, 10_000):
         truth = float(np.mean(exact <= k))
-        low, high = found.interval("recall", k)
+        low, high = found.interval(f"recall@{k}")
         assert low < truth < high
     assert found.expect("recall@10000") == pytest.approx(float(np.mean(exact <= 10_000)), rel=0.02)
     low, high = found.interval("recall@10")

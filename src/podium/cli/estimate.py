@@ -69,7 +69,7 @@ def estimate(
         Measure whole rankings, with all targets of a user, which share the user's sampled items. By
         default, each target is measured as if it were the only one.
     ties : RULE
-        Rank of a target among equal scores: worst, best, average or random. Default: worst.
+        Rank of a target among equal scores: worst, best or random. Default: worst.
     bounds
         Also show the range of all values that the observed ranks allow, whatever the method.
     level : P

@@ -25,7 +25,6 @@ def plan(
     users: Annotated[int, Sets("n_users")],
     error: float,
     measure: Annotated[str, typer.Option("--measure", "--metric", "-m")] = "ndcg@10",
-    ignore_bias: bool = False,
     method: Annotated[str, Sets("estimator")] = "auto",
     pilot: Annotated[Path | None, typer.Option(rich_help_panel=_EXPECTED)] = None,
     expect: Annotated[float | None, typer.Option(rich_help_panel=_EXPECTED)] = None,
@@ -52,8 +51,6 @@ def plan(
         standard error and bias, in units of the measure.
     measure : MEASURE
         Measure that is determined by the rank of the target.
-    ignore_bias
-        Apply --error to the standard error only, without bias.
     method : METHOD
         Method that podium estimate will use: auto (smooth), or another one such as mle or
         'bv(gamma=0.1)'.
@@ -78,7 +75,7 @@ def plan(
     from podium.cli._samples import read_numbers
 
     known = _read_pilot(pilot, samples, columns, measure, seed)
-    options: dict[str, Any] = {"ignore_bias": ignore_bias, "method": method, "expect": expect}
+    options: dict[str, Any] = {"method": method, "expect": expect}
     options |= {"replacement": not samples.no_replacement, "n_repeats": repeats, "seed": seed}
     options |= {"sizes": read_numbers(sizes, "--sizes", "50,100,200"), "pilot": known}
     if repeats is not None and pilot is None:

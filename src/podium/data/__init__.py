@@ -30,13 +30,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium.data import splits
     from podium.data.appending import to_frame, write_parts, write_table
-    from podium.data.best import top_items
     from podium.data.build import ranking
     from podium.data.features import Features, read_features, stream_features
     from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
-    from podium.data.pooling import Pooling, pool, pooled_relevance
+    from podium.data.pooling import pooled_relevance
     from podium.data.retail import load_onlineretail
     from podium.data.runs import Run, Truth, read_run, read_truth
     from podium.data.storage import Storage
@@ -44,13 +43,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "appending": ("to_frame", "write_parts", "write_table"),
-    "best": ("top_items",),
     "build": ("ranking",),
     "features": ("Features", "read_features", "stream_features"),
     "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
-    "pooling": ("Pooling", "pool", "pooled_relevance"),
+    "pooling": ("pooled_relevance",),
     "retail": ("load_onlineretail",),
     "runs": ("Run", "Truth", "read_run", "read_truth"),
     "storage": ("Storage",),
@@ -62,13 +60,11 @@ __all__ = [
     "Features",
     "Interactions",
     "ItemTable",
-    "Pooling",
     "Run",
     "Storage",
     "Truth",
     "load_onlineretail",
     "normalize_by_query",
-    "pool",
     "pool_unjudged",
     "pooled_relevance",
     "ranking",
@@ -80,7 +76,6 @@ __all__ = [
     "splits",
     "stream_features",
     "to_frame",
-    "top_items",
     "write_parts",
     "write_table",
 ]

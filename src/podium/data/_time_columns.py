@@ -1,11 +1,10 @@
-"""Columns of times of any type as values, rests and a zone, without rounding."""
+"""Columns of times of any type as values and a zone."""
 
 from __future__ import annotations
 
 import re
 import sys
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -13,20 +12,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.convert import finite, no_null
-from podium.data.source import POLARS, Column, Source, as_column
+from podium.data.source import POLARS, Column, Source, as_column, is_missing
 from podium.errors import DataError
 
-_INT64 = np.iinfo(np.int64)
-_MOST_DAYS = _INT64.max // 86_400  # days whose seconds are in int64
 _UNITS = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}  # the unit that replaces others
 
-Parts: TypeAlias = "tuple[NDArray[Any], NDArray[np.int64] | None, str | None]"
-"""Values, what they lack in units of 1e-18, and the zone. Both parts of a number have its sign."""
+Parts: TypeAlias = "tuple[NDArray[Any], str | None]"
+"""Values, and the zone."""
 
 SEVERAL = "several zones"
-DIGITS = 18  # of a fraction in an int64
 _NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
-_PLAIN = r"^(?P<sign>[-+]?)(?P<whole>[0-9]*)\.?(?P<part>[0-9]*)$"
 _OFFSET = r"[Zz]|[-+][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?"
 _ISO = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ](?P<hour>[0-9]{2})"
@@ -35,8 +30,8 @@ _ISO = (
 )
 _YEAR = re.compile(r"\d{4}(-\d\d)?")
 _FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
-_LONGEST = 60  # digits of a number that is written without its exponent
-_UNITS_OF_TEXT = {6: "us", 9: "ns"}  # the unit of times with up to so many digits of a second
+_MICRO, _NANO = 6, 9  # digits of a second
+_IN_NANOSECONDS = (2**63 - 1) // 10**_NANO - 1  # seconds since 1970 that nanoseconds can represent
 
 
 def of_texts(texts: pl.Series, name: str, source: Source) -> Parts:
@@ -49,65 +44,25 @@ def of_texts(texts: pl.Series, name: str, source: Source) -> Parts:
     """
     POLARS.enter()
     stripped = texts.str.strip_chars()
-    whole = _integers(stripped)
-    if whole is not None:
-        return whole, None, None
     is_number = stripped.str.contains(_NUMBER)
     if is_number.all():
-        return *_decimals(stripped, name, source), None
+        return _numbers(stripped, name, source), None
     if is_number.sum() * 2 >= len(texts):
         raise _odd(texts, is_number, name, source)
     return _moments(texts, stripped, name, source)
 
 
-def _integers(texts: pl.Series) -> NDArray[Any] | None:
-    """Return the texts as int64 or uint64, or None if they are not such integers."""
-    for kind in (pl.Int64, pl.UInt64):
-        numbers = texts.cast(kind, strict=False)
-        if not numbers.null_count():
-            return numbers.rechunk().to_numpy()
-    return None
-
-
-def _decimals(
-    texts: pl.Series, name: str, source: Source
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return integers and fractions, or Decimals if the numbers have too many digits."""
-    if texts.str.contains("[eE]").any():
-        texts = _without_exponents(texts, name, source)
-    fields = texts.str.extract_groups(_PLAIN).struct.unnest()
-    part = fields["part"].str.strip_chars_end("0")
-    digits = (fields["sign"] + fields["whole"] + (fields["whole"] == "").replace_strict(
-        {True: "0", False: ""}, return_dtype=pl.String))  # fmt: skip
-    whole = digits.cast(pl.Int64, strict=False)
-    if whole.null_count() or (part.str.len_bytes() > DIGITS).any():
-        if not (part != "").any() and (wide := _integers(digits)) is not None:
-            return wide, None
-        return np.array([Decimal(text) for text in texts], dtype=object), None
-    rest = part.str.pad_end(DIGITS, "0").cast(pl.Int64).to_numpy()
-    rest = np.where((fields["sign"] == "-").to_numpy(), -rest, rest)
-    return whole.to_numpy(), rest if rest.any() else None
-
-
-def _without_exponents(texts: pl.Series, name: str, source: Source) -> pl.Series:
-    """Return the texts of the same numbers without exponents, if these are short."""
-    plain: dict[str, str] = {}
-    for text in texts.unique():
-        try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("inf")
-        if not number.is_finite() or abs(number.adjusted()) > _LONGEST:
-            row = int((texts == text).arg_max() or 0)
-            raise DataError(
-                f"{source.name}: {name} must hold times, got {text!r} at {source.place_of(row)}. "
-                "Convert the column."
-            )
-        plain[text] = format(number, "f")
-    return texts.replace_strict(plain, return_dtype=pl.String)
+def _numbers(series: pl.Series, name: str, source: Source) -> NDArray[Any]:
+    """Return integers as int64 if it holds all of them, and other numbers as float64."""
+    if not series.dtype.is_float():
+        whole = series.cast(pl.Int64, strict=False)
+        if not whole.null_count():
+            return whole.rechunk().to_numpy()
+    return finite(series.cast(pl.Float64).rechunk().to_numpy(), name, None, source)
 
 
 def _moments(texts: pl.Series, stripped: pl.Series, name: str, source: Source) -> Parts:
+    """Read dates and times in microseconds, or in nanoseconds if they have more digits."""
     fields = stripped.str.extract_groups(_ISO).struct.unnest()
     days = fields["date"].str.to_date("%Y-%m-%d", strict=False)
     clock = [
@@ -116,29 +71,18 @@ def _moments(texts: pl.Series, stripped: pl.Series, name: str, source: Source) -
     is_time = days.is_not_null().to_numpy().copy()
     for values, end in zip(clock, (24, 60, 60), strict=True):
         is_time &= values < end
-    part = fields["part"].fill_null("").str.strip_chars_end("0")
-    is_time &= (part.str.len_bytes() <= DIGITS).to_numpy()
     if not is_time.all():
         raise _odd(texts, pl.Series(is_time), name, source)
     offset, zone = _offsets(texts, fields["zone"], name, source)
     hour, minute, second = clock
     day = days.to_physical().cast(pl.Int64).to_numpy()
     seconds = ((day * 24 + hour) * 60 + minute) * 60 + second - offset
-    n_digits = int(part.str.len_bytes().max() or 0)  # pyright: ignore[reportArgumentType]
-    rest = part.str.pad_end(DIGITS, "0").cast(pl.Int64).to_numpy()
-    return *_in_unit(seconds, rest, n_digits), zone
-
-
-def _in_unit(
-    seconds: NDArray[np.int64], rest: NDArray[np.int64], n_digits: int
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return times in microseconds or nanoseconds if these hold them, else seconds and the rest."""
-    for digits, unit in _UNITS_OF_TEXT.items():
-        limit = (2**63 - 1) // 10**digits - 1
-        if n_digits <= digits and -limit <= seconds.min() and seconds.max() <= limit:
-            whole = seconds * 10**digits + rest // 10 ** (DIGITS - digits)
-            return whole.view(f"datetime64[{unit}]"), None
-    return seconds.view("datetime64[s]"), rest
+    part = fields["part"].fill_null("").str.strip_chars_end("0")
+    fits = seconds.min() >= -_IN_NANOSECONDS and seconds.max() <= _IN_NANOSECONDS
+    has_more = bool((part.str.len_bytes() > _MICRO).any())
+    digits, unit = (_NANO, "ns") if fits and has_more else (_MICRO, "us")
+    rest = part.str.slice(0, digits).str.pad_end(digits, "0").cast(pl.Int64).to_numpy()
+    return (seconds * 10**digits + rest).view(f"datetime64[{unit}]"), zone
 
 
 def _offsets(
@@ -225,16 +169,28 @@ def _odd(texts: pl.Series, is_usual: pl.Series, name: str, source: Source) -> Da
 def of_column(values: Any, name: str, source: Source) -> Parts:
     """Read a column of times; see `podium.data.times.read_times`."""
     column = time_column(values, name, source)
-    _refuse_missing(column, name, source)
-    if isinstance(column, np.ndarray) and column.dtype.kind not in "UST":
-        return _of_array(column, name, source)
-    return _of_series(pl.Series(column), name, source)
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        no_null(pl.Series(np.isnat(column)).replace(True, None), name, source)
+        return _in_known_unit(column, name, source), None
+    series = pl.Series(column)
+    no_null(series, name, source)
+    kind = series.dtype
+    if isinstance(kind, pl.Categorical | pl.Enum | pl.Decimal | pl.String):
+        return of_texts(series.cast(pl.String), name, source)
+    if isinstance(kind, pl.Date | pl.Datetime):
+        unit = kind.time_unit if isinstance(kind, pl.Datetime) else "D"
+        moments = series.to_physical().cast(pl.Int64).rechunk().to_numpy()
+        zone = kind.time_zone if isinstance(kind, pl.Datetime) else None
+        return moments.view(f"datetime64[{unit}]"), zone
+    if kind.is_numeric():
+        return _numbers(series, name, source), None
+    raise _wrong_kind(str(kind), name, source)
 
 
 def time_column(values: Any, name: str, source: Source) -> Column:
-    """Return a column of times as a Series or array, without rounding.
+    """Return a column of times as a Series or array.
 
-    Lists of dates and times, and lists of numbers that float64 would round, become texts.
+    Dates and times of any unit are not rounded; those in a list become texts.
     """
     pandas = cast("Any", sys.modules.get("pandas"))
     if (
@@ -252,92 +208,23 @@ def time_column(values: Any, name: str, source: Source) -> Column:
         if array.ndim != 1 or array.dtype != object:
             return as_column(values, name, source)
     value_list: list[Any] = list(cast("Any", values))
-    known = [None if _is_missing(value) else value for value in value_list]
+    known = [None if is_missing(v) or str(v) == "NaT" else v for v in value_list]
     given = [value for value in known if value is not None]
     if given and all(isinstance(value, date | np.datetime64) for value in given):
         return pl.Series(name, [None if v is None else iso(v) for v in known], pl.String)
-    if not _is_one_type(given):
-        return pl.Series(name, [None if v is None else str(v) for v in known], pl.String)
     return as_column(values, name, source)
 
 
-def _is_one_type(values: list[Any]) -> bool:
-    """Return whether int64 or float64 holds the values, or they are no numbers."""
-    if not all(isinstance(value, int | float | Decimal | np.number) for value in values):
-        return True
-    if all(isinstance(value, float | np.floating) for value in values):
-        return True
-    is_whole = all(isinstance(value, int | np.integer) for value in values)
-    return is_whole and all(_INT64.min <= value <= _INT64.max for value in values)
-
-
-def whole(array: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return the values as int64, or None if it does not hold them."""
-    if not array.size or array.dtype == np.int64:
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "f" and (array != np.trunc(array)).any():
-        return None
-    is_within = int(array.min()) >= _INT64.min and int(array.max()) <= _INT64.max
-    return array.astype(np.int64) if is_within else None
-
-
-def _of_array(array: NDArray[Any], name: str, source: Source) -> Parts:
-    kind = array.dtype.kind
-    if kind == "M":
-        return _in_known_unit(array, name, source), None, None
-    if kind == "f":
-        values = array.astype(np.float64)
-        if (values != array).any():
-            raise DataError(
-                f"{source.name}: {name} must hold times that float64 can represent, got "
-                f"{array.dtype}. Convert the column."
-            )
-        return values, None, None
-    if kind in "iu":
-        return _narrow(array), None, None
-    raise _wrong_kind(array.dtype.name, name, source)
-
-
-def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers as int64 if it holds them."""
-    narrow = whole(array)
-    return array if narrow is None else narrow
-
-
 def _in_known_unit(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
-    unit, count = np.datetime_data(array.dtype)
-    wanted = _UNITS.get(unit, unit)
-    days = array.astype("datetime64[D]").view(np.int64) if wanted == "D" else np.zeros(1, np.int64)
-    is_in_range = max(-int(days.min(initial=0)), int(days.max(initial=0))) <= _MOST_DAYS
-    if unit == wanted and count == 1 and is_in_range:
-        return np.ascontiguousarray(array, f"datetime64[{unit}]")
-    values = array.astype(f"datetime64[{wanted}]")
-    if not is_in_range or (values.astype(array.dtype) != array).any():
+    """Return times in days, seconds or a part of a second."""
+    unit, _ = np.datetime_data(array.dtype)
+    values = array.astype(f"datetime64[{_UNITS.get(unit, unit)}]")
+    if (values.astype(array.dtype) != array).any():
         raise DataError(
             f"{source.name}: {name} has times of {array.dtype} that can't be represented in "
-            f"datetime64[{wanted}]. Convert the column."
+            f"{values.dtype}. Convert the column."
         )
     return values
-
-
-def _of_series(series: pl.Series, name: str, source: Source) -> Parts:
-    kind = series.dtype
-    if isinstance(kind, pl.Categorical | pl.Enum | pl.Decimal):
-        series = series.cast(pl.String)
-    if series.dtype == pl.String:
-        return of_texts(series, name, source)
-    if isinstance(kind, pl.Date | pl.Datetime):
-        unit = kind.time_unit if isinstance(kind, pl.Datetime) else "D"
-        values = series.to_physical().cast(pl.Int64).rechunk().to_numpy()
-        zone = kind.time_zone if isinstance(kind, pl.Datetime) else None
-        return values.view(f"datetime64[{unit}]"), None, zone
-    if isinstance(kind, pl.Int128 | pl.UInt128):
-        return of_texts(series.cast(pl.String), name, source)
-    if kind.is_integer():
-        return _narrow(series.rechunk().to_numpy()), None, None
-    if kind.is_float():
-        return series.cast(pl.Float64).rechunk().to_numpy(), None, None
-    raise _wrong_kind(str(kind), name, source)
 
 
 def _wrong_kind(kind: str, name: str, source: Source) -> DataError:
@@ -347,19 +234,3 @@ def _wrong_kind(kind: str, name: str, source: Source) -> DataError:
         f"{source.name}: {name} must hold numbers or dates and times, got "
         f"{words.get(kind, kind)}. Convert the column."
     )
-
-
-def _refuse_missing(column: Column, name: str, source: Source) -> None:
-    if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
-        column = pl.Series(np.isnat(column)).replace(True, None)
-    series = pl.Series(column)
-    no_null(series, name, source)
-    if series.dtype.is_float():
-        finite(series.cast(pl.Float64).to_numpy(), name, None, source)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    # nan and NaT differ from themselves
-    return isinstance(value, float | np.floating | Decimal | np.datetime64) and value != value

@@ -5,12 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import lzma
 import re
-import struct
-import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,14 +27,14 @@ _USUAL_SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 
 # On some damaged files Polars panics; a PanicException is not a PolarsError.
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# The errors of gzip, zip and Arrow about damage, encryption and unknown formats.
+# The errors of Arrow about damage, encryption and unknown formats.
 DAMAGED = (
     ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError,
-    ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
+    ValueError, *BROKEN,
 )  # fmt: skip
 
-_MAX_RATIO = 100  # the largest accepted ratio of unpacked to packed size; tables have 3 to 50
-_FREE_BYTES = 1 << 26  # unpacked bytes that are always accepted; in memory, eight times as many
+_MAX_RATIO = 100  # bytes of a parquet file's values per byte of the file; tables have 3 to 50
+_FREE_BYTES = 1 << 29  # bytes of values that are always accepted
 _FIRST = 100  # lines that are examined to recognise lists
 _SVMLIGHT = re.compile(r"\S+\s+(qid:|\d+:\S)")
 _GZIP = b"\x1f\x8b"
@@ -91,16 +88,16 @@ class File:
         """Open the unpacked content."""
         place = self.path if self.stream is None else io.BytesIO(self.stream)
         if self.is_packed:
-            return unpacked(lambda: cast("IO[bytes]", gzip.open(place)), self, self.n_bytes)
+            return cast("IO[bytes]", gzip.open(place))
         return place.open("rb") if isinstance(place, Path) else place
 
     @contextmanager
     def reading(self) -> Generator[IO[bytes]]:
-        """Open the unpacked content; an error of the system becomes a DataError."""
+        """Open the unpacked content; an error of the system or of gzip becomes a DataError."""
         try:
             with self.open() as file:
                 yield file
-        except OSError as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise broken(self, error) from error
 
     def for_arrow(self) -> Any:
@@ -221,61 +218,6 @@ def is_folder(path: Path, noun: str) -> DataError:
     )
 
 
-def unpacked(opening: Callable[[], IO[bytes]], name: object, n_packed: int) -> IO[bytes]:
-    """Open a packed stream; reading raises a DataError if it is damaged or unpacks to too much.
-
-    Parameters
-    ----------
-    opening : function without arguments
-        The function that opens the unpacking stream.
-    name : File, path or str
-        The name of the file in messages.
-    n_packed : int
-        The packed size in bytes.
-    """
-    with _unpacking(name):
-        return io.BufferedReader(_Unpacked(opening(), name, n_packed), 1 << 17)
-
-
-@contextmanager
-def _unpacking(name: object) -> Generator[None]:
-    try:
-        yield
-    except DataError:
-        raise
-    except DAMAGED as error:
-        raise broken(name, error) from error
-
-
-class _Unpacked(io.RawIOBase):
-    """A stream that limits the number of its bytes and converts errors to DataErrors."""
-
-    def __init__(self, stream: IO[bytes], name: object, n_packed: int) -> None:
-        super().__init__()
-        self._stream, self._name, self._n_read = stream, name, 0
-        self._limit = max(_FREE_BYTES, _MAX_RATIO * n_packed)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        with _unpacking(self._name):
-            part = self._stream.read(len(buffer))
-        self._n_read += len(part)
-        if self._n_read > self._limit:
-            raise DataError(
-                f"{self._name} unpacks to more than {self._limit >> 20} MiB, over {_MAX_RATIO} "
-                "times its size, which is typical of files made to fill the memory. If the file "
-                "is valid, unpack it and pass the unpacked file."
-            )
-        buffer[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
 def broken(file: object, error: Exception) -> DataError:
     """Return the error for a file that can't be read completely."""
     reason = error_line(error)
@@ -295,7 +237,7 @@ def open_arrow_stream(file: File) -> Source:
 
 def refuse_swollen(file: File, n_values: int) -> None:
     """Raise if a small file declares more values than fit in memory."""
-    if 8 * n_values > max(8 * _FREE_BYTES, _MAX_RATIO * file.n_bytes):
+    if 8 * n_values > max(_FREE_BYTES, _MAX_RATIO * file.n_bytes):
         raise DataError(
             f"{file} declares {n_values} values in {file.n_bytes} bytes, which is typical "
             "of files made to fill the memory. If the file is valid, save it as CSV."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import polars as pl
 
@@ -122,8 +121,10 @@ def open_lists(file: File) -> Source:
         rows = _rows_of_lists(file)
         return {name: rows[name] for name in kinds}
 
-    places = Places(partial(_line_of_list, file))
-    return Source(str(file), ("user", "item"), fetch, places)
+    def line_of(row: int) -> int:
+        return _rows_of_lists(file)["line"][row]
+
+    return Source(str(file), ("user", "item"), fetch, Places(line_of))
 
 
 def _rows_of_lists(file: File) -> pl.DataFrame:
@@ -137,10 +138,6 @@ def _rows_of_lists(file: File) -> pl.DataFrame:
             "user: the user and the user's items, separated by blanks."
         )
     return frame
-
-
-def _line_of_list(file: File, row: int) -> int:
-    return _rows_of_lists(file)["line"][row]
 
 
 def refuse_columns(columns: Sequence[str] | None, reason: str) -> None:

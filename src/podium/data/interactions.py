@@ -47,8 +47,7 @@ class Interactions:
     value : float64, (n_rows,), or None
         A rating, a count or a similar value.
     timestamp : (n_rows,), or None
-        The time of the event: int64, float64 or datetime64 (UTC, if the times have a zone). Numbers
-        that these do not hold are uint64, or an object array of Decimals.
+        The time of the event: int64, float64 or datetime64 (UTC, if the times have a zone).
     name : str
         The name of the table in messages.
     value_name : str
@@ -383,7 +382,7 @@ def _read(table: Source, roles: Sequence[Role]) -> Interactions:
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
     times, whole = columns.times(), columns.whole()
-    timestamp = None if times is None else times.array()
+    timestamp = None if times is None else times.values
     return Interactions(users, items, values, timestamp, table.name, value_name, whole)
 
 

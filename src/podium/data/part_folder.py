@@ -58,7 +58,8 @@ class PartFolder:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self._remove_if_empty()
+            if not any(self._place.glob("part-*.parquet")):  # no part is finished
+                shutil.rmtree(self._place, ignore_errors=True)
             return
         with writing(self._target):
             (self._place / _JOB).unlink()
@@ -71,11 +72,6 @@ class PartFolder:
     def write(self, number: int, columns: Mapping[str, Any]) -> None:
         """Write a part, completely or not at all."""
         write_table(columns, self._part(number))
-
-    def _remove_if_empty(self) -> None:
-        """Remove the folder beside the target if no part is finished, after an error."""
-        if not any(self._place.glob("part-*.parquet")):
-            shutil.rmtree(self._place, ignore_errors=True)
 
     def _part(self, number: int) -> Path:
         return self._place / f"part-{number:05}.parquet"

@@ -45,7 +45,8 @@ def pooled_relevance(
         The weight of the probability in the target, in [0, 1]. With 0 the targets are the labels,
         0.0 and 1.0.
     weights : (n_rows,), optional
-        The weights of the rows, as for `pool`.
+        The weights of the rows, >= 0. A row of weight 2 counts as two rows, and one of weight 0
+        has a probability, but no influence.
 
     Returns
     -------
@@ -65,86 +66,11 @@ def pooled_relevance(
     include validation or test rows, their labels leak into training, and measures on them are
     biased.
 
-    The probability is that of `pool`.
+    The probability is ``sigmoid(mean + user effect + item effect)``. The effects have normal
+    priors around 0, with one variance for users and one for items, which are estimated from the
+    same rows. The effect of an item with many rows is determined by its rows; the effect of an item
+    with one row stays near 0.
 
-    References
-    ----------
-    gelman2006, chapters 12 and 14.
-
-    Examples
-    --------
-    >>> targets = pooled_relevance([1, 0, 1, 0], [1, 1, 2, 2], ["a", "b", "a", "b"], share=0.5)
-    >>> targets[0] == targets[2] > 0.5 > targets[1] == targets[3]
-    np.True_
-    """
-    share = _check.number(share, "share", low=0.0, high=1.0)
-    rows = _rows(relevance, min_relevance, weights)
-    return (1.0 - share) * rows.label + share * _pooling(rows, user, item).probability
-
-
-@dataclass(frozen=True, eq=False)
-class Pooling:
-    """A fitted model of users and items, the result of `pool`.
-
-    Attributes
-    ----------
-    probability : float64, (n_rows,)
-        The probability that a row is positive, in (0, 1).
-    user_variance, item_variance : float
-        The variances of the effects, in squared log-odds. The smallest value is 1e-6, which means
-        no effect.
-    n_iter : int
-        The number of sweeps over the rows.
-    converged : bool
-        Whether the changes of the last sweep were below the tolerance.
-    """
-
-    probability: PerRow
-    user_variance: float
-    item_variance: float
-    n_iter: int
-    converged: bool
-
-
-def pool(
-    relevance: ArrayLike,
-    user: ArrayLike,
-    item: ArrayLike,
-    *,
-    min_relevance: float = 1.0,
-    weights: ArrayLike | None = None,
-) -> Pooling:
-    """Fit ``P(positive) = sigmoid(mean + user effect + item effect)`` by partial pooling.
-
-    The effects have normal priors around 0, with one variance for users and one for items. Both
-    variances are estimated from the same rows. The effect of an item with many rows is determined
-    by its rows; the effect of an item with one row stays near 0.
-
-    Parameters
-    ----------
-    relevance : (n_rows,)
-        Grades >= 0.
-    user, item : (n_rows,)
-        Integer or string ids, in any order.
-    min_relevance : float
-        The smallest relevance of a positive row.
-    weights : (n_rows,), optional
-        The weights of the rows, >= 0. A row of weight 2 counts as two rows, and one of weight 0
-        has a probability, but no influence.
-
-    Returns
-    -------
-    Pooling
-        The fitted probabilities and variances.
-
-    Raises
-    ------
-    ArgumentError
-        If lengths differ, a weight is negative, all rows of a weight above 0 are of one class, or
-        ids are neither integers nor strings.
-
-    Notes
-    -----
     The method is empirical Bayes. It uses a normal (Laplace) approximation of each effect around
     its most probable value, with the other effects fixed, and the variances at the fixed point of
     expectation-maximisation. The variances are somewhat too small if users and items have few rows.
@@ -157,15 +83,20 @@ def pool(
 
     Examples
     --------
-    >>> fitted = pool([1, 0, 1, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
-    >>> fitted.converged, fitted.user_variance < fitted.item_variance
-    (True, True)
+    >>> targets = pooled_relevance([1, 0, 1, 0], [1, 1, 2, 2], ["a", "b", "a", "b"], share=0.5)
+    >>> targets[0] == targets[2] > 0.5 > targets[1] == targets[3]
+    np.True_
     """
-    return _pooling(_rows(relevance, min_relevance, weights), user, item)
+    share = _check.number(share, "share", low=0.0, high=1.0)
+    low = _check.positive(min_relevance, "min_relevance")
+    label = (_check.relevance(relevance) >= low).astype(np.float64)
+    weight = np.ones(label.size) if weights is None else _check.weights(weights, label.size)
+    rows = Rows(label, weight)
+    return (1.0 - share) * rows.label + share * pooled(rows, user, item)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Rows:
     """The labels of rows, 0.0 or 1.0, and their weights."""
 
     label: PerRow
@@ -181,7 +112,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Effects:
+class Effects:
     """The effects of users or of items: the effect of each row, the values and their variance."""
 
     of_row: RowIndex
@@ -189,9 +120,10 @@ class _Effects:
     variance: float = 1.0
 
     def sums(self, by_row: PerRow) -> NDArray[np.float64]:
+        """Return the sum of a column over the rows of each effect."""
         return np.asarray(np.bincount(self.of_row, by_row, self.values.size), np.float64)
 
-    def moved(self, rows: _Rows, chance: PerRow) -> _Effects:
+    def moved(self, rows: Rows, chance: PerRow) -> Effects:
         """Take one Newton step for each effect separately.
 
         The step is shortened to log(1 + step). The second derivative changes by at most a factor
@@ -201,7 +133,7 @@ class _Effects:
         step = slope / (self.sums(rows.information(chance)) + 1.0 / self.variance)
         return replace(self, values=self.values - np.sign(step) * np.log1p(np.abs(step)))
 
-    def reestimated(self, rows: _Rows, chance: PerRow) -> _Effects:
+    def reestimated(self, rows: Rows, chance: PerRow) -> Effects:
         """Set the variance to the sum of squares divided by the effective number of effects.
 
         At the fixed point this is the mean expected square of an effect, as in
@@ -214,23 +146,22 @@ class _Effects:
         return replace(self, variance=max(variance, _LEAST))
 
 
-def _pooling(rows: _Rows, user: ArrayLike, item: ArrayLike) -> Pooling:
+def pooled(rows: Rows, user: ArrayLike, item: ArrayLike) -> tuple[PerRow, list[Effects]]:
+    """Return the probability of each row, and the effects of users and of items."""
     codes = {name: _codes(values, name) for name, values in (("user", user), ("item", item))}
     _check.equal_length(relevance=rows.label, **codes)
     share = _share_of_positives(rows)
     mean = float(np.log(share) - np.log1p(-share))
-    sides = [_Effects(code, np.zeros(int(code.max()) + 1)) for code in codes.values()]
-    n_iter, change = 0, np.inf
-    while change > _TOL and n_iter < _MAX_ITER:
+    sides = [Effects(code, np.zeros(int(code.max()) + 1)) for code in codes.values()]
+    for _ in range(_MAX_ITER):
         old_sides, old_mean = sides, mean
         mean, sides = _sweep(rows, mean, sides)
-        change = max(abs(mean - old_mean), *map(_change, old_sides, sides))
-        n_iter += 1
-    chance = _chance(mean, sides)
-    return Pooling(chance, sides[0].variance, sides[1].variance, n_iter, change <= _TOL)
+        if max(abs(mean - old_mean), *map(_change, old_sides, sides)) <= _TOL:
+            break
+    return _chance(mean, sides), sides
 
 
-def _sweep(rows: _Rows, mean: float, sides: list[_Effects]) -> tuple[float, list[_Effects]]:
+def _sweep(rows: Rows, mean: float, sides: list[Effects]) -> tuple[float, list[Effects]]:
     """Update the mean and the effects of both sides once, then both variances."""
     chance = _chance(mean, sides)
     step = float(rows.excess(chance).sum() / rows.information(chance).sum())
@@ -246,28 +177,21 @@ def _sweep(rows: _Rows, mean: float, sides: list[_Effects]) -> tuple[float, list
     return mean, [side.reestimated(rows, chance) for side in sides]
 
 
-def _chance(mean: float, sides: list[_Effects]) -> PerRow:
+def _chance(mean: float, sides: list[Effects]) -> PerRow:
     odds = np.full(sides[0].of_row.size, mean)
     for side in sides:
         odds += side.values[side.of_row]
     return 1.0 / (1.0 + np.exp(-odds))
 
 
-def _change(before: _Effects, after: _Effects) -> float:
+def _change(before: Effects, after: Effects) -> float:
     return max(
         float(np.abs(after.values - before.values).max()),
         float(np.abs(np.sqrt(after.variance) - np.sqrt(before.variance))),
     )
 
 
-def _rows(relevance: ArrayLike, min_relevance: float, weights: ArrayLike | None) -> _Rows:
-    low = _check.positive(min_relevance, "min_relevance")
-    label = (_check.relevance(relevance) >= low).astype(np.float64)
-    n_rows = label.size
-    return _Rows(label, np.ones(n_rows) if weights is None else _check.weights(weights, n_rows))
-
-
-def _share_of_positives(rows: _Rows) -> float:
+def _share_of_positives(rows: Rows) -> float:
     n_rows = np.count_nonzero(rows.weight)
     share = float(np.average(rows.label, weights=rows.weight)) if n_rows else 0.0
     if not 0.0 < share < 1.0:

@@ -183,7 +183,7 @@ def as_column(values: Any, name: str, source: Source) -> Column:
 
 
 def _series(values: list[Any], name: str, source: Source) -> pl.Series:
-    with_nulls = [None if _is_missing(value) else value for value in values]
+    with_nulls = [None if is_missing(value) else value for value in values]
     kinds = set(map(type, with_nulls)) - {type(None)}
     try:
         series = pl.Series(name, with_nulls, strict=False)
@@ -212,6 +212,6 @@ def _times(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
     return times
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Return whether a value is None or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -58,7 +58,7 @@ def by_time(
     Parameters
     ----------
     timestamp : (n_rows,)
-        Numbers, or dates and times. They are compared exactly, whatever their type or unit.
+        Numbers, or dates and times, of any type or unit. Integers and dates are compared exactly.
     test, valid : float, optional
         The shares of rows, in [0, 1), 0.2 and 0 by default. Rows of equal time are in the same
         part. A part can therefore be larger than its share.

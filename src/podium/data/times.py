@@ -1,23 +1,24 @@
-"""Times of events in their exact order, from any column; every comparison of times is made here.
+"""Times of events in their order, from any column; every comparison of times is made here.
 
-A column is never converted to a unit or type that can't hold its values. Columns of different types
-are compared by their ranks among the values of all columns.
+Integers and dates are never converted to a unit or type that can't represent their values. Columns
+of different types are compared by their ranks among the values of all columns.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
-from numbers import Integral, Real
-from typing import Any, cast
+from decimal import Decimal
+from itertools import chain
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._time_columns import DIGITS, SEVERAL, iso, of_column, offset_by_clock, whole
-from podium.data.source import POLARS, Source
+from podium.data._time_columns import SEVERAL, iso, of_column, offset_by_clock
+from podium.data.source import Source
 from podium.errors import ArgumentError, DataError, arg
 
 _INT64 = np.iinfo(np.int64)
@@ -35,11 +36,7 @@ class Times:
     Attributes
     ----------
     values : (n_rows,)
-        int64, uint64 or float64; Python integers or Decimals beyond them; or datetime64, which is
-        UTC if the times have a zone.
-    rest : int64, (n_rows,), or None
-        The part of the numbers that `values` can't hold, in units of 1e-18. It has the sign of the
-        number; for seconds it is >= 0.
+        int64 or float64; or datetime64, which is UTC if the times have a zone.
     zone : str or None
         The zone of dates and times: a name, an offset, or "several zones"; None without a zone.
     owner : str
@@ -47,7 +44,6 @@ class Times:
     """
 
     values: NDArray[Any]
-    rest: NDArray[np.int64] | None = None
     zone: str | None = None
     owner: str = "the split"
 
@@ -61,38 +57,11 @@ class Times:
 
     def rows(self, index: Any) -> Times:
         """Return some of the rows."""
-        rest = None if self.rest is None else self.rest[index]
-        return replace(self, values=self.values[index], rest=rest)
+        return replace(self, values=self.values[index])
 
     def label(self, row: int) -> str:
         """Return the time of a row as text."""
-        value = str(self.values[row])
-        if self.rest is not None:
-            sign = "-" if self.rest[row] < 0 and not value.startswith("-") else ""
-            value = f"{sign}{value}.{abs(int(self.rest[row])):018}".rstrip("0").rstrip(".")
-        return value if self.zone is None else f"{value}Z"
-
-    def array(self) -> NDArray[Any]:
-        """Return an array with these values.
-
-        Its type is int64, float64 or datetime64 if it holds the values, or else uint64 or object.
-
-        Raises
-        ------
-        DataError
-            If no unit of datetime64 holds all values.
-        """
-        if self.rest is None:
-            return self.values
-        if self.is_moment:
-            raise DataError(
-                f"The times of {_owner(self)} have parts of a second and lie outside of the years "
-                "that datetime64 holds with these parts. Round the times to microseconds."
-            )
-        floats = _floats(self)
-        if np.unique(floats).size == np.unique(keys_of(self)[0]).size:
-            return floats
-        return _objects(self)
+        return str(self.values[row]) if self.zone is None else f"{self.values[row]}Z"
 
     def medians_with(self, other: Times) -> tuple[float, float] | None:
         """Return the median of both columns if they are numbers, or None."""
@@ -119,15 +88,16 @@ class Times:
             clock of these times is not known.
         """
         if not self.is_moment:
-            number = _number(at)
-            if number is None:
+            is_number = not isinstance(at, bool) and isinstance(at, str | Decimal | Real)
+            number = _one(str(at), name) if is_number else None
+            if number is None or number.is_moment:
                 raise ArgumentError(
                     f"{arg[name]} must be a number, as the timestamps are, got {at!r}."
                 )
-            return replace(number, owner=name)
+            return number
         text = iso(at)
-        moment = None if text is None else _from_text(text, name)
-        if text is None or moment is None:
+        moment = None if text is None else _one(text, name)
+        if text is None or moment is None or not moment.is_moment:
             raise ArgumentError(
                 f"{arg[name]} must be a date or time such as '2011-10-01', got {at!r}."
             )
@@ -147,13 +117,8 @@ class Times:
                     else f"{arg[name]} must be one time in the zone {self.zone} of the timestamps, "
                     f"but {at!r} is none or two there. Add an offset from UTC such as '+01:00'."
                 )
-            seconds, rest = _seconds(moment)
-            moment = replace(
-                moment,
-                values=(seconds - offset).view("datetime64[s]"),
-                rest=rest if rest.any() else None,
-                zone=self.zone,
-            )
+            in_utc = moment.values - np.timedelta64(offset, "s")
+            moment = replace(moment, values=in_utc, zone=self.zone)
         return moment
 
 
@@ -181,8 +146,7 @@ def read_times(values: Any, name: str, source: Source) -> Times:
     >>> table = Source("The table")
     >>> read_times(["2024-01-02", "9999-12-31"], "time", table).label(1)
     '9999-12-31T00:00:00.000000'
-    >>> times = read_times(["1700000000123456791.0", "1700000000123456790.0"], "time", table)
-    >>> times.values.tolist()
+    >>> read_times(["1700000000123456791", "1700000000123456790"], "time", table).values.tolist()
     [1700000000123456791, 1700000000123456790]
     """
     if isinstance(values, Times):
@@ -193,8 +157,7 @@ def read_times(values: Any, name: str, source: Source) -> Times:
 def keys_of(*columns: Times) -> tuple[NDArray[Any], ...]:
     """Return arrays of one type that order the times of all columns.
 
-    These are the values if one type holds those of all columns, or else their dense ranks.
-    A decimal number that was read from text is compared with float64 values as the nearest float64.
+    These are the values if one type can represent those of all columns, or else their dense ranks.
 
     Raises
     ------
@@ -203,11 +166,14 @@ def keys_of(*columns: Times) -> tuple[NDArray[Any], ...]:
     """
     for column in columns[1:]:
         _refuse_other_kind(columns[0], column)
+    arrays = [column.values for column in columns]
     if columns[0].is_moment:
-        return _in_one_unit(columns) or _ranks([_seconds(column) for column in columns])
-    if any(column.values.dtype.kind == "f" for column in columns):
-        columns = tuple(c if c.rest is None else Times(_floats(c), owner=c.owner) for c in columns)
-    return _in_one_type(columns) or _number_ranks(columns)
+        return _in_one_unit(arrays)
+    if len({array.dtype for array in arrays}) == 1:
+        return tuple(arrays)
+    if all(_is_float(array) for array in arrays):
+        return tuple(array.astype(np.float64) for array in arrays)
+    return _ranks([array.tolist() for array in arrays])
 
 
 def _refuse_other_kind(first: Times, second: Times) -> None:
@@ -230,18 +196,14 @@ def _owner(times: Times) -> str:
     return re.sub("^The ", "the ", times.owner)
 
 
-def _in_one_unit(columns: tuple[Times, ...]) -> tuple[NDArray[Any], ...] | None:
-    """Return the values in the finest unit of all columns, or None if it can't hold them."""
-    units = [np.datetime_data(column.values.dtype)[0] for column in columns]
-    per_day = max(_PER_DAY[unit] for unit in units)
-    result: list[NDArray[Any]] = []
-    for column, unit in zip(columns, units, strict=True):
-        values = column.values.view(np.int64)
-        factor = per_day // _PER_DAY[unit]
-        if column.rest is not None or not _fits(values, factor):
-            return None
-        result.append(values * factor if factor > 1 else values)
-    return tuple(result)
+def _in_one_unit(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """Return moments as integers in the finest unit of all columns, or their ranks."""
+    per_day = [_PER_DAY[np.datetime_data(array.dtype)[0]] for array in arrays]
+    factors = [max(per_day) // n for n in per_day]
+    pairs = list(zip([array.view(np.int64) for array in arrays], factors, strict=True))
+    if all(_fits(values, factor) for values, factor in pairs):
+        return tuple(values * factor if factor > 1 else values for values, factor in pairs)
+    return _ranks([[value * factor for value in values.tolist()] for values, factor in pairs])
 
 
 def _fits(values: NDArray[np.int64], factor: int) -> bool:
@@ -249,119 +211,20 @@ def _fits(values: NDArray[np.int64], factor: int) -> bool:
     return all(_INT64.min <= value * factor <= _INT64.max for value in extremes)
 
 
-def _seconds(column: Times) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return whole seconds, and the rest in units of 1e-18 seconds."""
-    unit = np.datetime_data(column.values.dtype)[0]
-    values = column.values.view(np.int64)
-    if unit == "D":
-        return values * _DAY, np.zeros_like(values)
-    per_second = _PER_DAY[unit] // _DAY
-    seconds, part = np.divmod(values, per_second)
-    rest = part * (10**DIGITS // per_second)
-    return seconds, rest if column.rest is None else column.rest
+def _is_float(array: NDArray[Any]) -> bool:
+    """Return whether float64 can represent the values."""
+    return array.dtype.kind == "f" or max(-int(array.min()), int(array.max())) <= _EXACT
 
 
-def _in_one_type(columns: tuple[Times, ...]) -> tuple[NDArray[Any], ...] | None:
-    if any(c.rest is not None or c.values.dtype == object for c in columns):
-        return None
-    arrays = [column.values for column in columns]
-    if len({array.dtype for array in arrays}) == 1:
-        return tuple(arrays)
-    for convert in (whole, _rounded):
-        converted = [convert(array) for array in arrays]
-        if all(array is not None for array in converted):
-            return tuple(cast("list[NDArray[Any]]", converted))
-    return None
+def _ranks(columns: list[list[Any]]) -> tuple[NDArray[Any], ...]:
+    """Return the dense ranks of Python numbers, which are compared exactly, among all columns."""
+    ordered = {value: rank for rank, value in enumerate(sorted({*chain.from_iterable(columns)}))}
+    return tuple(np.array([ordered[value] for value in column]) for column in columns)
 
 
-def _rounded(array: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return the values as float64, or None if it would round them."""
-    is_exact = array.dtype.kind == "f" or max(-int(array.min()), int(array.max())) <= _EXACT
-    return array.astype(np.float64) if is_exact else None
-
-
-def _number_ranks(columns: tuple[Times, ...]) -> tuple[NDArray[Any], ...]:
-    pairs = [_pair(column) for column in columns]
-    if all(pair is not None for pair in pairs):
-        return _ranks(cast("Any", pairs))
-    joined = np.concatenate([_objects(column) for column in columns])
-    ranks = np.unique(joined, return_inverse=True)[1].reshape(-1)
-    return _divided(ranks, [len(column) for column in columns])
-
-
-def _pair(column: Times) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return integers and the exact rest, or None beyond int64; both have the number's sign."""
-    if column.values.dtype == object:
-        return None
-    is_float = column.values.dtype.kind == "f"
-    integers = whole(np.trunc(column.values) if is_float else column.values)
-    if integers is None:
-        return None
-    if is_float:
-        return integers, column.values - np.trunc(column.values)
-    return integers, np.zeros_like(integers) if column.rest is None else column.rest
-
-
-def _ranks(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], ...]:
-    """Return the dense ranks of pairs among those of all columns."""
-    whole, rest = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    order = np.lexsort((rest, whole))
-    whole, rest = whole[order], rest[order]
-    ranks = np.empty(order.size, np.int64)
-    ranks[order] = np.cumsum(
-        np.append(False, (whole[1:] != whole[:-1]) | (rest[1:] != rest[:-1]))[: order.size]
-    )
-    return _divided(ranks, [len(pair[0]) for pair in pairs])
-
-
-def _divided(values: NDArray[Any], sizes: list[int]) -> tuple[NDArray[Any], ...]:
-    return tuple(np.split(values, np.cumsum(sizes)[:-1]))
-
-
-def _objects(column: Times) -> NDArray[Any]:
-    """Return Python numbers, which Python compares exactly."""
-    values = column.values.tolist()
-    if column.rest is not None:
-        with localcontext(prec=60):
-            values = [
-                Decimal(whole) + Decimal(rest).scaleb(-DIGITS)
-                for whole, rest in zip(values, column.rest.tolist(), strict=True)
-            ]
-    result = np.empty(len(values), object)
-    result[:] = values
-    return result
-
-
-def _floats(column: Times) -> NDArray[np.float64]:
-    """Return the float64 value that is nearest to each number."""
-    POLARS.enter()
-    rest = np.zeros(len(column), np.int64) if column.rest is None else column.rest
-    sign = pl.Series(np.where((column.values < 0) | (rest < 0), "-", ""))
-    whole = pl.Series(column.values).cast(pl.String).str.strip_prefix("-")
-    part = pl.Series(np.abs(rest)).cast(pl.String).str.zfill(DIGITS)
-    return (sign + whole + "." + part).cast(pl.Float64).to_numpy()
-
-
-def _from_text(text: str, name: str) -> Times | None:
-    """Return one date or time, or None if the text is none."""
+def _one(text: str, name: str) -> Times | None:
+    """Return one number, date or time, or None if the text is none."""
     try:
-        times = read_times(pl.Series([text]), name, _ARGUMENT)
+        return replace(read_times(pl.Series([text]), name, _ARGUMENT), owner=name)
     except DataError:
         return None
-    return replace(times, owner=name) if times.is_moment else None
-
-
-def _number(at: Any) -> Times | None:
-    """Return one finite number, or None for anything else."""
-    if isinstance(at, bool | np.bool_):
-        return None
-    if isinstance(at, str | Decimal | Integral):
-        try:
-            times = read_times(pl.Series([str(at)]), "at", _ARGUMENT)
-        except DataError:
-            return None
-        return None if times.is_moment else times
-    if not isinstance(at, Real):
-        return None
-    value = float(at)
-    return Times(np.array([value])) if np.isfinite(value) and value == at else None

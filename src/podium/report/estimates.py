@@ -186,7 +186,7 @@ class RankDistributionRenderer:
         bounds: dict[int, tuple[float, float]] = {}
         if ranks is not None:
             for k in cutoffs_of_ranks(self.distribution.n_items):
-                bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
+                bounds[k] = identification_bounds(ranks, f"recall@{k}", confidence=confidence)
         figure = _rank_shares(self.distribution.cdf.tolist(), bounds)
         return figures.plot(figure, **options)
 

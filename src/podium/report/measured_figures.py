@@ -173,15 +173,11 @@ def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
     others = [name for name in result["measures"] if name != measure]
     if not others:
         return None
-    other = next((name for name in others if _is_of_items_shown(name)), others[0])
+    other = next((n for n in others if _metric(n)[0].partition("(")[0] in SHOWN), others[0])
     x, y = (result["measures"][name]["means"] for name in (other, measure))
     points = [_point(run, x[run], y[run]) for run in runs_in_figures(result, measure)]
     axes = {"title": f"{measure} and {other}", "x_label": other, "y_label": measure}
     return {"kind": "trade_off_plot", **axes, "points": points}
-
-
-def _is_of_items_shown(measure: str) -> bool:
-    return _metric(measure)[0].partition("(")[0] in SHOWN
 
 
 def _point(run: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:

@@ -64,18 +64,16 @@ class PlanRenderer(Renderer[Plan]):
 
 def _errors(plan: Mapping[str, Any]) -> Figure:
     """Return the error of each design of a Plan's JSON form against its cost."""
-    field = "std_error" if plan["conventions"]["ignore_bias"] else "error"
     families: dict[str, list[tuple[float, float]]] = {}
     for design in plan["designs"]:
-        families.setdefault(_family(design), []).append((design["n_scored"], design[field]))
+        families.setdefault(_family(design), []).append((design["n_scored"], design["error"]))
     series = [
         {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
         for label, points in families.items()
     ]
-    label = f"{field.replace('std_', 'standard ')} in {plan['measure']}"
     return lines(
         f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
-        ("items scored per user", label),
+        ("items scored per user", f"error in {plan['measure']}"),
         series,
         log_x=True,
         log_y=min(error for points in families.values() for _, error in points) > 0,
@@ -174,19 +172,12 @@ def _nearer_than_all(plan: Plan) -> Iterator[str]:
 
 
 def _compared_error(plan: Plan) -> Iterator[str]:
-    """Yield which error was compared with the goal, and the result of the other choice."""
-    if plan.conventions["ignore_bias"]:
-        yield "Compared with the goal: the standard error only, without the bias."
-        return
-    yield "Compared with the goal: the root mean square error of standard error and bias together"
-    yield f"({_bias_note(plan)}--ignore-bias compares the standard error only)."
-
-
-def _bias_note(plan: Plan) -> str:
+    """Yield which error was compared with the goal, and the design that its bias rules out."""
+    text = "Compared with the goal: the root mean square error of standard error and bias together"
     design = next((design for design in plan.designs if design.std_error <= plan.goal), None)
-    if design is None or design is plan.best:
-        return ""
-    return f"a sample of {design.text} has a small enough standard error, but too much bias; "
+    if design is not None and design is not plan.best:
+        text += f" (a sample of {design.text} has a small enough standard error, but too much bias)"
+    yield f"{text}."
 
 
 def _choice(kind: str, design: PlannedDesign | None) -> str:

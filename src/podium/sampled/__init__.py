@@ -15,14 +15,14 @@ with all targets of each user.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.sampled.bounds import identification_bounds, population_bounds
+from podium.sampled.bounds import identification_bounds
 from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
 from podium.sampled.estimators.least_squares import BV, CLS
 from podium.sampled.estimators.mes import MES
-from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
+from podium.sampled.estimators.mle import MLE, WMLE
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import compare, evaluate
 from podium.sampled.planning import Plan, plan
@@ -67,11 +67,8 @@ __all__ = [
     "evaluate",
     "get",
     "identification_bounds",
-    "likelihood_gap",
-    "maximum_likelihood",
     "parse",
     "plan",
-    "population_bounds",
     "read",
     "read_seen",
     "register",

@@ -5,8 +5,6 @@ user and the item, and not on the order or the number of targets. The items that
 a target (the target itself, and items hidden for its user) are passed as `gaps`: the items in
 increasing order, minus their positions. The number of gaps that are at most i is then the number to
 add to i for the i-th remaining item.
-
-Numbers of items above a target are doubled, so that half a tie is an integer and sums are exact.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import AVERAGE, BEST, WORST, kernel, mix, tie_key
+from podium._kernels import BEST, WORST, kernel, mix, tie_key
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: SplitMix64's increment
 _TO_UNIT = 2.0**-53
@@ -35,16 +33,11 @@ class Targets(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """The way candidates are drawn.
-
-    If `cumulative` is not empty, an item's probability is proportional to its step in it. Items are
-    then drawn from the whole catalogue, and drawn again if they are not candidates.
-    """
+    """The way candidates are drawn."""
 
     bits: Any
     n_items: int
     replacement: bool
-    cumulative: Any
 
 
 class CandidateLists(NamedTuple):
@@ -108,20 +101,7 @@ def _unit(stream, turn):
 
 
 @kernel
-def _is_gap(item, gaps, n_gaps):
-    """Return whether an item is excluded, by bisection: gaps[p] + p is the p-th such item."""
-    low, high = 0, n_gaps
-    while low < high:
-        place = (low + high) // 2
-        if gaps[place] + place < item:
-            low = place + 1
-        else:
-            high = place
-    return low < n_gaps and gaps[low] + low == item
-
-
-@kernel
-def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
+def _next(stream, turn, gaps, n_gaps, n_items, marks, mark):
     """Draw the next item; return it and the stream's turn.
 
     Without replacement, `marks` is not empty and has the value `mark` for the items that were
@@ -130,18 +110,10 @@ def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
     """
     while True:
         turn += 1
-        unit = _unit(stream, turn)
-        if cumulative.size:
-            # The inverse of the distribution function. The search leaves out the last step, so that
-            # a product that rounds up to the total still gives an item.
-            item = _count_up_to(cumulative, cumulative.size - 1, unit * cumulative[-1])
-            if _is_gap(item, gaps, n_gaps):
-                continue
-        else:
-            # A position among the remaining items, limited against rounding, and then the item at
-            # that position.
-            place = min(np.int64(unit * (n_items - n_gaps)), n_items - n_gaps - 1)
-            item = place + _count_up_to(gaps, n_gaps, place)
+        # A position among the remaining items, limited against rounding, and then the item at that
+        # position.
+        place = min(np.int64(_unit(stream, turn) * (n_items - n_gaps)), n_items - n_gaps - 1)
+        item = place + _count_up_to(gaps, n_gaps, place)
         if marks.size:
             if marks[item] == mark:
                 continue
@@ -161,7 +133,7 @@ def draw_items(draws, targets, hidden, n_negatives, out):
 
     Without replacement, a target that has fewer candidates gets all of them, followed by -1.
     """
-    bits, n_items, replacement, cumulative = draws
+    bits, n_items, replacement = draws
     keys, rows, target_items, streams = targets
     hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
@@ -173,7 +145,7 @@ def draw_items(draws, targets, hidden, n_negatives, out):
         turn = 0
         n_drawn = n_negatives if replacement else min(n_negatives, n_items - n_gaps)
         for c in range(n_drawn):
-            item, turn = _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, t)
+            item, turn = _next(stream, turn, gaps, n_gaps, n_items, marks, t)
             out[t, c] = item
         out[t, n_drawn:] = _NONE
 
@@ -191,28 +163,26 @@ def _score(left, right, row, item):
 
 @kernel
 def _compare(score, target_score, item, target, rule, tie_stream):
-    """Return twice the contribution of a candidate to the target's rank; half a tie gives 1."""
+    """Return whether a candidate is above the target, as 1 or 0."""
     if score > target_score:
-        return 2
+        return 1
     if score < target_score or rule == BEST:
         return 0
     if rule == WORST:
-        return 2
-    if rule == AVERAGE:
         return 1
-    return 2 * (tie_key(rule, 0.0, item, tie_stream) > tie_key(rule, 0.0, target, tie_stream))
+    return int(tie_key(rule, 0.0, item, tie_stream) > tie_key(rule, 0.0, target, tie_stream))
 
 
 @kernel
-def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes):
-    """Draw candidates; write the doubled number above each target and the number drawn.
+def rank_drawn(scores, draws, tie, targets, hidden, stages, n_above, sizes):
+    """Draw candidates; write the number above each target and the number drawn.
 
     A target's sample grows from one of the increasing `stages` to the next while the target comes
     first in it (li2023). Returns the (row, item) of the first score that is not finite, or
     (-1, -1).
     """
     left, right = scores
-    bits, n_items, replacement, cumulative = draws
+    bits, n_items, replacement = draws
     keys, rows, target_items, streams = targets
     hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
@@ -230,7 +200,7 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
         turn = above = n_drawn = 0
         for s in range(stages.size):
             while n_drawn < stages[s]:
-                item, turn = _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, t)
+                item, turn = _next(stream, turn, gaps, n_gaps, n_items, marks, t)
                 score = _score(left, right, row, item)
                 if not np.isfinite(score):
                     return row, item
@@ -238,14 +208,14 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
                 n_drawn += 1
             if above > 0:
                 break
-        doubled_above[t] = above
+        n_above[t] = above
         sizes[t] = n_drawn
     return _NONE, _NONE
 
 
 @kernel
-def rank_listed(scores, tie, targets, first_row, target_numbers, candidates, doubled_above):
-    """Write the doubled number of given candidates above some of the targets, as `rank_drawn` does.
+def rank_listed(scores, tie, targets, first_row, target_numbers, candidates, n_above):
+    """Write the number of given candidates above some of the targets, as `rank_drawn` does.
 
     `target_numbers` contains the targets whose users have their rows here. Rows are counted from
     `first_row`.
@@ -266,22 +236,8 @@ def rank_listed(scores, tie, targets, first_row, target_numbers, candidates, dou
             if not np.isfinite(score):
                 return row, items[c]
             above += _compare(score, target_score, items[c], target, tie.rule, tie_stream)
-        doubled_above[t] = above
+        n_above[t] = above
     return _NONE, _NONE
-
-
-@kernel
-def thin(bits, targets, candidates, weights, lowest_weight, is_kept):
-    """Write which candidates are kept, each with the probability least / weight.
-
-    Items that were drawn in proportion to their weights are then all equally likely.
-    """
-    keys, _, target_items, _ = targets
-    offsets, items = candidates
-    for t in range(target_items.size):
-        stream = _stream(bits, keys[t], target_items[t])
-        for c in range(offsets[t], offsets[t + 1]):
-            is_kept[c] = _unit(stream, c - offsets[t]) * weights[items[c]] < lowest_weight
 
 
 @kernel

@@ -12,13 +12,13 @@ from podium import _check
 from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks, columns_at, one_size
-from podium.sampled.sampling import THIN, draw_bits, from_doubled, rank_blocks, read_plan, tie_rule
+from podium.sampled.sampling import draw_bits, rank_blocks, read_plan, tie_rule
 from podium.types import Labels, Offsets, Ties
 
 _CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
@@ -44,8 +44,6 @@ class Candidates:
         The number of items that the candidates were drawn from, including the target.
     replacement : bool
         Whether an item could be drawn twice.
-    popularity : float64, (n_items,), or None
-        The weights that items were drawn in proportion to; None for equal probabilities.
     history : int64, (n,), or None
         The number of the user's own items that could be candidates; see `SampledRanks`.
     """
@@ -57,7 +55,6 @@ class Candidates:
     items: Ints
     n_items: int | Ints
     replacement: bool = True
-    popularity: Floats | None = None
     history: Ints | None = None
 
     @property
@@ -90,19 +87,7 @@ class Candidates:
         Returns
         -------
         SampledRanks
-
-        Raises
-        ------
-        ArgumentError
-            If the candidates were drawn by popularity; see `uniform`.
         """
-        if self.popularity is not None:
-            raise ArgumentError(
-                "Candidates drawn by popularity cannot be ranked: ranks among popular items do not "
-                "determine ranks among all items, and no estimator can correct them. Call "
-                "uniform() first, which keeps a uniform part of the candidates, or draw without "
-                "popularity."
-            )
         source = read(scores)
         (n_users, n_items), last_row = source.shape, int(self.row.max())
         last_item = max(int(self.target.max()), int(self.items.max()))
@@ -111,64 +96,24 @@ class Candidates:
                 f"scores must have a row for each user and a column for each item, got "
                 f"{n_users} x {n_items}, but candidates have row {last_row} and item {last_item}."
             )
-        doubled_above = np.empty(self.target.size, np.int64)
-        tie_order = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
+        above = np.empty(self.target.size, np.int64)
+        tie_order = _kernels.Tie(tie_rule(ties), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
         targets, lists = self._targets, _kernels.CandidateLists(self.offsets, self.items)
 
         def rank(block: _kernels.Scores, start: int, stop: int) -> tuple[int, int]:
             of_users = order[slice(*np.searchsorted(self.row[order], [start, stop]))]
-            return _kernels.rank_listed(
-                block, tie_order, targets, start, of_users, lists, doubled_above
-            )
+            return _kernels.rank_listed(block, tie_order, targets, start, of_users, lists, above)
 
         rank_blocks(scores, source, rank)
-        return from_doubled(
-            doubled_above,
-            n_negatives=self.n_negatives,
-            n_items=self.n_items,
+        return SampledRanks(
+            above + 1,
+            self.n_negatives,
+            self.n_items,
             replacement=self.replacement,
             user=self.user,
             history=self.history,
         )
-
-    def uniform(self, seed: int = 0) -> Candidates:
-        """Thin candidates drawn by popularity to candidates with equal probabilities.
-
-        Each candidate is kept with a probability inversely proportional to its popularity, so
-        that all items are equally likely among the kept ones. The number of kept candidates
-        differs between targets but is independent of the scores. Targets without any candidate
-        left are dropped, which introduces no bias.
-
-        Returns
-        -------
-        Candidates
-
-        Raises
-        ------
-        ArgumentError
-            If an item has popularity 0 and could therefore never be drawn.
-
-        Notes
-        -----
-        The kept share is the smallest popularity divided by the mean. It is close to 0 for counts
-        of interactions, and large for popularities that differ by a factor of two.
-        """
-        if self.popularity is None:
-            return self
-        lowest = float(self.popularity.min())
-        if lowest <= 0:
-            raise ArgumentError(
-                f"popularity is 0 for {int((self.popularity == 0).sum())} items, first item "
-                f"{int(np.argmin(self.popularity))}. They are never drawn, so that the number of "
-                "them above the target is unknown. Draw with a popularity above 0."
-            )
-        is_kept = np.empty(self.items.size, np.bool_)
-        candidates = _kernels.CandidateLists(self.offsets, self.items)
-        _kernels.thin(
-            draw_bits(seed, THIN), self._targets, candidates, self.popularity, lowest, is_kept
-        )
-        return replace(self.without(~is_kept), popularity=None)
 
     @property
     def _targets(self) -> _kernels.Targets:
@@ -191,7 +136,6 @@ def draw_candidates(
     n_negatives: int,
     *,
     replacement: bool = True,
-    popularity: ArrayLike | None = None,
     exclude: Any = None,
     overlap: Overlap = "error",
     other_targets: str = "keep",
@@ -207,9 +151,6 @@ def draw_candidates(
         The parameters of `sample_ranks`, which draws the same items but does not keep them.
     n_negatives : int
         The number of items drawn beside each target.
-    popularity : float64, (n_items,), optional
-        The weights that items are drawn in proportion to; by default they are equal. It requires
-        replacement. Ranks among such candidates cannot be corrected; see `Candidates.uniform`.
 
     Returns
     -------
@@ -233,19 +174,10 @@ def draw_candidates(
     n_drawn = _check.cutoff(n_negatives, name="n_negatives")
     plan.require_candidates(n_drawn)
     replacement = _check.flag(replacement, "replacement")
-    if popularity is not None and not replacement:
-        raise ArgumentError(
-            f"popularity needs {arg.replacement(True)}. Without {arg.replacement}, the "
-            "probabilities of items change with every draw, and candidates could not be made "
-            "uniform."
-        )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
-    draws = _kernels.Draws(
-        draw_bits(seed), plan.catalogue_size, replacement, plan.cumulative(popularity)
-    )
+    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement)
     targets_of_users = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets, plan.targets)
     _kernels.draw_items(draws, targets_of_users, plan.hidden, n_drawn, items)
-    weights = None if popularity is None else _check.weights(popularity, plan.catalogue_size)
     return Candidates(
         plan.user,
         plan.rows,
@@ -254,7 +186,6 @@ def draw_candidates(
         items.ravel(),
         one_size(plan.n_items),
         replacement,
-        weights,
         plan.n_own_items(history),
     )
 

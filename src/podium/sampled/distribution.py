@@ -30,18 +30,14 @@ _VALUE_TOLERANCE = 0.02  # `Smooth` rounds sizes of catalogues by as much
 _NEGATIVE = -1e-12  # lower values are negative probabilities, and not rounding errors
 
 
-def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
-    """Read a measure that ranks alone determine, from its text, or its name and k.
+def read_measure(measure: str | Measure) -> Measure:
+    """Read a measure that ranks alone determine.
 
     Raises
     ------
     ArgumentError
-        If the measure is unknown, if it needs more than ranks, or if k is given twice.
+        If the measure is unknown, or if it needs more than ranks.
     """
-    if k is not None:
-        if "@" in str(measure):
-            raise ArgumentError(f"k is given twice: in {str(measure)!r} and as {k}. Keep one.")
-        measure = f"{measure}@{_check.cutoff(k)}"
     name, at_sign, cutoff = str(measure).strip().partition("@")
     if name.strip() == RANK_AUC:
         return Measure(RANK_AUC, parse(f"recall{at_sign}{cutoff}").k)
@@ -120,7 +116,7 @@ class RankDistribution:
     Examples
     --------
     >>> found = RankDistribution([0.5, 0.25, 0.0, 0.25])
-    >>> found.expect("recall@2"), found.expect("ap", 10)
+    >>> found.expect("recall@2"), found.expect("ap@10")
     (0.75, 0.6875)
     """
 
@@ -191,18 +187,15 @@ class RankDistribution:
         """The probability of a rank of at most r, for r = 1 .. n_items; recall@r: (n_items,)."""
         return np.cumsum(self.probabilities)
 
-    def expect(self, metric: str | Measure, k: int | None = None) -> float:
+    def expect(self, measure: str | Measure) -> float:
         """Return the mean of a measure over users whose target's rank has this distribution.
 
         Parameters
         ----------
-        metric : str or Measure
-            A measure such as ``ndcg@10``, or a name together with k. Supported are recall,
-            precision, hit_rate, ndcg, dcg, ap, rr, rbp, r_precision, auc, pap and pauc, with
-            their options, and rank_auc, the weight (n_items - rank) / (n_items - 1) down to the
-            cutoff.
-        k : int, optional
-            The cutoff in items, if the text has none.
+        measure : str or Measure
+            A measure such as ``ndcg@10``. Supported are recall, precision, hit_rate, ndcg, dcg,
+            ap, rr, rbp, r_precision, auc, pap and pauc, with their options, and rank_auc, the
+            weight (n_items - rank) / (n_items - 1) down to the cutoff.
 
         Returns
         -------
@@ -223,7 +216,7 @@ class RankDistribution:
         ----------
         jin2021, equation 14.
         """
-        measure = read_measure(metric, k)
+        measure = read_measure(measure)
         weights = rank_weights(measure, self.n_items)
         if self.fewest_items < self.n_items:
             smallest = rank_weights(measure, self.fewest_items)

@@ -138,17 +138,11 @@ def evaluate(
     Users have the same weight in the fit of the shared parameters, as in the mean. If users have
     several targets, these depend on each other, and the standard error comes from the sum of the
     effects of each user's targets.
-    With an audit, the mean is corrected by the mean error of the values of audited targets, whose
-    exact values are known. It is then unbiased, whatever the proxy and the distribution, except
-    that a mean beyond the bounds is moved to the bound, which makes its error smaller. The error
-    of the correction replaces that of the parameters. Its variance is a weighted mean of that of
-    the audited targets and that of the fitted distribution, which counts as five targets: a small
-    audit often has no target with an error, and its own variance would then be too small.
     The bounds contain the exact mean of these users, whatever the distribution of unscored items.
     At the upper bound, no unscored item is above an open target. The lower bound follows from the
-    random items and the audit, and may fail by the chance of the draws, with a probability of at
-    most (1 - level) / 2; see `podium.sampled.scanning.measured`. Without random items and without
-    an audit, all unscored items are above open targets at the lower bound.
+    random items, and may fail by the chance of the draws, with a probability of at most
+    (1 - level) / 2; see `podium.sampled.scanning.measured`. Without random items, all unscored
+    items are above open targets at the lower bound.
 
     Examples
     --------

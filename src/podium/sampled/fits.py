@@ -150,8 +150,8 @@ class MeanOfUsers:
         the choice of users. From resamples: their means, times the root of their number.
     interval : Interval
         The interval at the level; nan for means that need resamples.
-    other, freedom : float
-        The variance of the mean that the effects do not contain, and its degrees of freedom.
+    other : float
+        The variance of the mean that the effects do not contain.
     prior_decides : bool
     bounds : Bounds or None
         The bounds at the level of the interval.
@@ -164,7 +164,6 @@ class MeanOfUsers:
     effects: Floats
     interval: Interval = NOWHERE
     other: float = 0.0
-    freedom: float = np.inf
     prior_decides: bool = False
     bounds: Bounds | None = None
     largest: float = np.inf

@@ -53,21 +53,6 @@ class Likelihood:
             first += observed.size
         return all_chances
 
-    def slope(self, outcome_chances: Floats) -> Floats:
-        """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
-
-        The value of a rank is the sum of share * chance / outcome_chance over the observed
-        outcomes, where chance is that of the outcome at this rank. Its mean under the
-        distribution is 1. At the maximum of the likelihood, it is 1 at each rank with mass and at
-        most 1 elsewhere.
-
-        Parameters
-        ----------
-        outcome_chances : float64, (n_seen,)
-            The chance of each observed outcome under the distribution.
-        """
-        return self.expected(self.shares / outcome_chances)
-
     def expected(self, values: Floats) -> Floats:
         """Return the sum of chances times the values of observed outcomes: float64, (n_items,)."""
         total, first_outcome = np.zeros(self.n_items), 0
@@ -90,6 +75,12 @@ class Likelihood:
     def is_exact(self) -> bool:
         """Whether the samples are the whole catalogue, so that the ranks are exact."""
         return all(design.is_whole for design, _ in self.parts)
+
+    @property
+    def known(self) -> Floats:
+        """The distribution of exact ranks: float64, (n_items,)."""
+        all_ranks = np.concatenate([outcomes for _, outcomes in self.parts])
+        return np.bincount(all_ranks, self.shares, self.n_items).astype(np.float64)
 
 
 def _chances(design: Design, outcomes: Ints, ranks: Floats) -> Floats:
@@ -129,27 +120,10 @@ def likelihood(ranks: SampledRanks, weight: Floats | None = None) -> Likelihood:
     return Likelihood(tuple(parts), all_shares / all_shares.sum(), ranks.most_items)
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The result of a number of steps.
+def em(likelihood: Likelihood, n_steps: int) -> Floats:
+    """Return the probabilities after a number of EM steps from the uniform distribution.
 
-    Attributes
-    ----------
-    probabilities : float64, (n_items,)
-    log_likelihood : float64, (n_steps,)
-        The mean over users before each step. It never decreases.
-    defect : float
-        The difference of the probabilities' sum from 1, before they were divided by that sum. It
-        is 0 if each sum over ranks was exact.
-    """
-
-    probabilities: Floats
-    log_likelihood: Floats
-    defect: float
-
-
-def em(likelihood: Likelihood, n_steps: int) -> Steps:
-    """Make a number of EM steps from the uniform distribution.
+    If the ranks are exact, their distribution is returned.
 
     Notes
     -----
@@ -162,30 +136,29 @@ def em(likelihood: Likelihood, n_steps: int) -> Steps:
     ----------
     jin2021, equation 21.
     """
+    if likelihood.is_exact:
+        return likelihood.known
     n_factors = max(n_steps, _MIN_FACTORS)
     while True:
-        result = _on_grid(likelihood, n_steps, likelihood.grid(n_factors))
-        if result.defect <= _SUM_TOLERANCE or likelihood.grid(n_factors).has_all_ranks:
-            return result
+        nodes = likelihood.grid(n_factors)
+        probabilities = _on_grid(likelihood, n_steps, nodes)
+        total = float(probabilities.sum())
+        if abs(total - 1.0) <= _SUM_TOLERANCE or nodes.has_all_ranks:
+            return probabilities / total
         n_factors *= _REFINEMENT
 
 
-def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
+def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Floats:
     chances = likelihood.chances(grid.ranks)
     transposed = np.ascontiguousarray(chances.T)
     mass = grid.weights / grid.n_items
     initial_mass = mass.copy()
-    log_likelihood = np.empty(n_steps)
-    for step in range(n_steps):
-        # Equation 21: the chance of each outcome under the distribution (18), its part of the log
-        # likelihood (19), and the new mass. A transposed copy of the chances exists so that both
-        # products read their matrix row by row.
+    for _ in range(n_steps):
+        # Equation 21: the chance of each outcome under the distribution (18), and the new mass. A
+        # transposed copy of the chances exists so that both products read their matrix row by row.
         outcome_chances = transposed @ mass
-        log_likelihood[step] = likelihood.shares @ np.log(outcome_chances)
         mass *= chances @ (likelihood.shares / outcome_chances)
-    probabilities = _at_all_ranks(likelihood, n_steps, grid, mass / initial_mass)
-    total = float(probabilities.sum())
-    return Steps(probabilities / total, log_likelihood, abs(total - 1.0))
+    return _at_all_ranks(likelihood, n_steps, grid, mass / initial_mass)
 
 
 def _at_all_ranks(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floats) -> Floats:

@@ -172,13 +172,11 @@ class Observation:
     Attributes
     ----------
     n_scored : int or int64, (n,)
-        The number of scored items of each target, without an audit.
+        The number of scored items of each target.
     targets : SampledRanks or ScannedRanks
         The observations of targets, as if each were the only one of its user.
     is_shared : bool
         Whether whole rankings are observed, so that a measure is a sum over a user's targets.
-    is_audited : bool, (n,), or False
-        Whether each target was ranked among all items by an audit.
     """
 
     user: Any
@@ -190,7 +188,6 @@ class Observation:
     n_scored: Any
     targets: Any
     is_shared: ClassVar[bool] = False
-    is_audited: Any = False
 
     @property
     def n_rows(self) -> int:
@@ -345,9 +342,6 @@ class SampledRanks(Observation):
     row_weights : float64, (n,), optional
         The weight of each rank, at least 0, if users do not have the same weight. Rows of weight 0
         are left out.
-    half_ranks : bool
-        Whether targets have two rows, for the ranks on either side of their own, which may lie
-        between them. This is so with ties="average".
 
     Raises
     ------
@@ -366,10 +360,11 @@ class SampledRanks(Observation):
 
     Examples
     --------
-    >>> ranks = SampledRanks([1, 3, 1], 4, 100)
-    >>> ranks.counts.tolist()
+    >>> ((design, counts),) = SampledRanks([1, 3, 1], 4, 100).designs
+    >>> counts.tolist()
     [2.0, 0.0, 1.0, 0.0, 0.0]
-    >>> SampledRanks([1, 3, 1], 4, 100, user=["a", "a", "b"]).counts.tolist()
+    >>> ((design, counts),) = SampledRanks([1, 3, 1], 4, 100, user=["a", "a", "b"]).designs
+    >>> counts.tolist()
     [1.5, 0.0, 0.5, 0.0, 0.0]
     """
 
@@ -381,7 +376,6 @@ class SampledRanks(Observation):
     stages: tuple[int, ...] = ()
     history: Ints | None = None
     row_weights: Floats | None = None
-    half_ranks: bool = False
 
     item = None  # models are compared by users
 
@@ -396,7 +390,6 @@ class SampledRanks(Observation):
         stages: Any = None,
         history: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
-        half_ranks: bool = False,
     ) -> None:
         observed = integers(ranks, "ranks")
         if not observed.size:
@@ -408,7 +401,6 @@ class SampledRanks(Observation):
             replacement=_check.flag(replacement, "replacement"),
             user=None if user is None else labels(user, "user", observed.size),
             stages=read_stages(stages),
-            half_ranks=_check.flag(half_ranks, "half_ranks"),
         )
         own = None if history is None else integers(history, "history", observed.size, low=0)
         vars(self).update(history=own, row_weights=weights(row_weights, observed.size))
@@ -447,45 +439,19 @@ class SampledRanks(Observation):
         shares = np.bincount(self.owner, self.weights, self.n_users)
         return 1.0 / float(shares @ shares)
 
-    @property
-    def counts(self) -> Floats:
-        """The number of users with each outcome of a common design: float64, (n_negatives + 1,).
-
-        A user with m targets counts 1 / m for each of them, so that the sum is n_users. If the
-        sample size is fixed, outcome r - 1 is rank r.
-
-        Raises
-        ------
-        ArgumentError
-            If the samples have several designs; see `designs`.
-        """
-        return self._single_design()[1]
-
-    @property
-    def design(self) -> Design:
-        """The common design of all samples.
-
-        Raises
-        ------
-        ArgumentError
-            If the samples have several designs; see `designs`.
-        """
-        return self._single_design()[0]
-
     @cached_property
     def designs(self) -> tuple[tuple[Design, Floats], ...]:
-        """Each design with the number of users per outcome, as in `counts`."""
+        """Each design with the number of users per outcome: float64, (design.n_outcomes,).
+
+        A user with m targets counts 1 / m for each of them, so that all sums together are n_users.
+        If the sample size is fixed, outcome r - 1 is rank r.
+        """
         designs: list[tuple[Design, Floats]] = []
         for design, rows in self.design_rows:
             users = self.weights[rows] * self.n_users
             counts = np.bincount(self.outcomes[rows], users, design.n_outcomes)
             designs.append((design, counts.astype(np.float64)))
         return tuple(designs)
-
-    @property
-    def sizes_text(self) -> str:
-        """The sizes of samples and catalogues as text, such as "n_negatives 4 .. 9"."""
-        return f"n_negatives {span(self.n_negatives)}, n_items {span(self.n_items)}"
 
     @cached_property
     def outcomes(self) -> Ints:
@@ -518,15 +484,6 @@ class SampledRanks(Observation):
         weights = np.bincount(self.owner, self.weights)
         users = np.arange(self.n_rows) if self.user is None else np.unique(self.user)
         return [(f"{arg.n_items}", sizes, users), ("row_weights", weights, users)]
-
-    def _single_design(self) -> tuple[Design, Floats]:
-        first, *others = self.designs
-        if others:
-            raise ArgumentError(
-                f"ranks come from {len(self.designs)} designs ({self.sizes_text}), which have no "
-                "common counts. Use the attribute `designs`."
-            )
-        return first
 
     def _refuse_impossible(self) -> None:
         sizes, n_items = (np.broadcast_to(n, self.n_rows) for n in (self.n_negatives, self.n_items))
@@ -596,9 +553,6 @@ class ScannedRanks(Observation):
         The number of items that are ranked, including the target.
     k : int
         The largest cutoff of measures.
-    above_all : int, (n,), optional
-        The number of all items above the targets of an audit, and -1 for other targets. An audit
-        ranks randomly chosen open targets among all items.
     user : (n,), optional
         The user of each target, integers or strings. All users have the same weight, and so do the
         targets of one user. By default, each target is a separate user.
@@ -611,8 +565,7 @@ class ScannedRanks(Observation):
     ------
     ArgumentError
         If columns differ in length, if more items are above a target than were scored, or if more
-        items were scored than the catalogue has. If an audit has targets that are not open, or
-        fewer than two.
+        items were scored than the catalogue has.
 
     Notes
     -----
@@ -633,7 +586,6 @@ class ScannedRanks(Observation):
     n_drawn: Ints
     n_items: Ints
     k: int
-    above_all: Ints
     user: NDArray[Any]
     row_weights: Floats | None
     item: NDArray[Any] | None
@@ -649,7 +601,6 @@ class ScannedRanks(Observation):
         n_items: ArrayLike,
         *,
         k: int,
-        above_all: ArrayLike | None = None,
         user: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
         item: ArrayLike | None = None,
@@ -660,19 +611,16 @@ class ScannedRanks(Observation):
             raise ArgumentError("above_listed must hold at least one target, got none.")
         counts["n_items"] = n_items
         counts = {n: c if np.ndim(c) else np.broadcast_to(c, n_rows) for n, c in counts.items()}
-        audited = np.full(n_rows, -1) if above_all is None else above_all
         vars(self).update(
             {name: integers(values, name, n_rows, low=0) for name, values in counts.items()},
             user=np.arange(n_rows) if user is None else labels(user, "user", n_rows),
             k=_check.cutoff(k),
             row_weights=weights(row_weights, n_rows),
             item=None if item is None else labels(item, "item", n_rows),
-            above_all=integers(audited, "above_all", n_rows),
         )
         self.refuse(self.above_listed > self.n_listed, "above_listed must be at most n_listed.")
         self.refuse(self.above_drawn > self.n_drawn, "above_drawn must be at most n_drawn.")
         self.refuse(self.n_rest < 0, "At most n_items - 1 items can be listed or drawn.")
-        self._refuse_audit()
 
     def __repr__(self) -> str:
         return (
@@ -697,13 +645,8 @@ class ScannedRanks(Observation):
 
     @property
     def n_scored(self) -> Ints:
-        """The number of scored items of each target, without an audit: int64, (n,)."""
+        """The number of scored items of each target: int64, (n,)."""
         return self.n_listed + self.n_drawn
-
-    @property
-    def is_audited(self) -> Mask:
-        """Whether each target was ranked among all items by an audit: bool, (n,)."""
-        return self.above_all >= 0
 
     @property
     def n_rest(self) -> Ints:
@@ -714,11 +657,6 @@ class ScannedRanks(Observation):
     def is_open(self) -> Mask:
         """Whether unscored items can change a measure at k: bool, (n,)."""
         return (self.above < self.k) & (self.n_rest > 0)
-
-    @property
-    def has_deep_lists(self) -> bool:
-        """Whether enough items are listed to extrapolate from the open targets."""
-        return bool(self.n_listed.max() >= LEAST_DEPTH * self.k)
 
     @property
     def is_fitted(self) -> Mask:
@@ -752,9 +690,9 @@ class ScannedRanks(Observation):
         self.warn_of_random_list(name)
 
     def warn_of_random_list(self, name: str = "") -> None:
-        """Warn if listed items are hardly better than random ones, unless there is an audit."""
+        """Warn if listed items are hardly better than random ones."""
         is_used = self.is_fitted & (self.n_listed > 0)
-        if self.is_audited.any() or self.above_drawn[is_used].sum() < _FEW_ABOVE:
+        if self.above_drawn[is_used].sum() < _FEW_ABOVE:
             return
         listed = float((self.above_listed[is_used] / self.n_listed[is_used]).mean())
         drawn = float((self.above_drawn[is_used] / self.n_drawn[is_used]).mean())
@@ -763,18 +701,9 @@ class ScannedRanks(Observation):
             warn(
                 f"Of the items that the proxy lists{model}, {listed:.2%} are above an open target, "
                 f"and of the random items {drawn:.2%}. The list is hardly better than a random "
-                "one, with which estimates can be biased. Use a better proxy, an audit, or random "
-                "candidates without a proxy."
+                "one, with which estimates can be biased. Use a better proxy, or random candidates "
+                "without a proxy."
             )
-
-    def _refuse_audit(self) -> None:
-        """Raise unless an audit has two open targets or more, with numbers that are possible."""
-        is_possible = (self.above <= self.above_all) & (self.above_all <= self.above + self.n_rest)
-        wrong = self.is_audited & ~(self.is_open & is_possible)
-        self.refuse(wrong, "above_all must be -1, or the number of all items above an open target.")
-        n_audited = int(self.is_audited.sum())
-        if n_audited and n_audited < min(2, int(self.is_open.sum())):
-            raise ArgumentError(f"above_all must hold two targets or more, got {n_audited}.")
 
 
 class Counts(NamedTuple):

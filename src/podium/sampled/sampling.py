@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import TIES, label_keys, random_bits
+from podium._ties import label_keys, random_bits
 from podium.catalogue.lists import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.sampled import _kernels
-from podium.sampled.design import Design, Floats, Ints, read_stages
+from podium.sampled.design import Design, Ints, read_stages
 from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
 from podium.types import Labels, Ties
 
-DRAW, THIN = 2, 3  # purpose numbers in a seed; random ties of the catalogue use 1
-_LEAST_SHARE = 1e-6  # the smallest share of the popularity that a user's candidates must have
+_DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
+_TIES: tuple[Ties, ...] = ("worst", "best", "id", "random")  # a sampled rank is a whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,25 +67,6 @@ class DrawPlan:
                 f"{_check.label(self.user[first])} with {self.n_items[first]} items. Draw fewer, "
                 "or rank all items: podium.catalogue.target_ranks."
             )
-
-    def cumulative(self, popularity: ArrayLike | None) -> Floats:
-        """Return the running sum of the items' popularity; an empty array for uniform draws."""
-        if popularity is None:
-            return np.empty(0)
-        weights = _check.weights(popularity, self.catalogue_size, name="popularity")
-        owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
-        hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)[self.rows]
-        n_own = self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
-        total = weights.sum()
-        available = total - (hidden + weights[self.targets] * (n_own > 0))
-        if not (available > _LEAST_SHARE * total).all():
-            first = int(np.argmin(available))
-            raise ArgumentError(
-                "popularity leaves no item to draw for user "
-                f"{_check.label(self.user[first])}: nearly all of it belongs to the target and to "
-                "excluded items. Add a constant to popularity, or exclude fewer items."
-            )
-        return np.cumsum(weights)
 
     def n_own_items(self, history: Any) -> Ints | None:
         """Return the number of the user's own items among each target's candidates: (n_targets,).
@@ -143,9 +124,9 @@ def read_plan(
     )
 
 
-def draw_bits(seed: int, purpose: int = DRAW) -> np.uint64:
-    """Return the 64 random bits for drawing candidates, or for selecting some of them."""
-    return np.random.SeedSequence([_check.seed(seed), purpose]).generate_state(1, np.uint64)[0]
+def draw_bits(seed: int) -> np.uint64:
+    """Return the 64 random bits for drawing candidates."""
+    return np.random.SeedSequence([_check.seed(seed), _DRAW]).generate_state(1, np.uint64)[0]
 
 
 def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
@@ -192,12 +173,11 @@ def sample_ranks(
         The treatment of targets that are in exclude.
     other_targets : {"keep", "exclude"}
         Whether the other targets of a user are candidates.
-    ties : {"worst", "best", "average", "id", "random"}
+    ties : {"worst", "best", "id", "random"}
         The order of equal scores, as in `podium.catalogue.target_ranks`. Without `users`, it gives
-        the same order under "random" with the same seed. With "average", a target whose average
-        rank ends in one half counts one half at each of the two neighbouring ranks. Other targets
-        of the user are candidates like any other: under "worst", two equal targets are both above
-        each other, while `target_ranks` gives them different ranks.
+        the same order under "random" with the same seed. Other targets of the user are candidates
+        like any other: under "worst", two equal targets are both above each other, while
+        `target_ranks` gives them different ranks.
     users : (n_users,), optional
         The labels of the rows, integers or strings; by default row numbers.
     history : scipy.sparse matrix, (n_users, n_items), optional
@@ -210,7 +190,7 @@ def sample_ranks(
     Returns
     -------
     SampledRanks
-        One rank per target; with ``ties="average"``, two for a target between two ranks.
+        One rank per target.
 
     Raises
     ------
@@ -241,17 +221,16 @@ def sample_ranks(
     )
     own_counts = plan.n_own_items(history)
     stages = _stages(n_negatives)
-    doubled_above, sizes = rank_targets(
+    above, sizes = rank_targets(
         scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
     )
-    grows = bool(stages[:-1])
-    return from_doubled(
-        doubled_above,
-        n_negatives=sizes,
-        stages=stages if grows else None,
-        n_items=plan.n_items,
+    return SampledRanks(
+        above + 1,
+        sizes,
+        plan.n_items,
         replacement=replacement,
         user=plan.user,
+        stages=stages if len(stages) > 1 else None,
         history=own_counts,
     )
 
@@ -266,7 +245,7 @@ def rank_targets(
     ties: Ties,
     seed: int,
 ) -> tuple[Ints, Ints]:
-    """Draw candidates; return the doubled number above each target, and the number drawn.
+    """Draw candidates; return the number above each target, and the number drawn.
 
     Parameters
     ----------
@@ -285,10 +264,10 @@ def rank_targets(
             f"targets must have the shape of scores, users x items = {source.shape}, got {shape}."
         )
     plan.require_candidates(stages[-1])
-    tie_order = _kernels.Tie(tie_rule(ties, growing=len(stages) > 1), random_bits(seed))
+    tie_order = _kernels.Tie(tie_rule(ties), random_bits(seed))
     replacement = _check.flag(replacement, "replacement")
-    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement, np.empty(0))
-    doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
+    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement)
+    above, sizes = np.empty((2, plan.targets.size), np.int64)
 
     def rank(block: _kernels.Scores, start: int, stop: int) -> tuple[int, int]:
         part = slice(*np.searchsorted(plan.rows, [start, stop]))
@@ -300,12 +279,12 @@ def rank_targets(
             _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part], streams[part]),
             plan.hidden.block(start, stop),
             np.asarray(stages),
-            doubled_above[part],
+            above[part],
             sizes[part],
         )
 
     rank_blocks(scores, source, rank)
-    return doubled_above, sizes
+    return above, sizes
 
 
 def simulate_ranks(
@@ -414,29 +393,6 @@ def rank_blocks(
             refuse_score(start + row, item, np.inf if right.size else left[row, item])
 
 
-def tie_rule(ties: Ties, *, growing: bool) -> int:
+def tie_rule(ties: Ties) -> int:
     """Return the number of a tie rule."""
-    rule = RULES[_check.choice(ties, "ties", TIES)]
-    if growing and ties == "average":
-        raise ArgumentError(
-            f"{arg.ties('average')} is undefined for samples that grow while the target comes "
-            "first, because it does not decide whether a tied target is first. Use 'worst', "
-            "'best', 'random' or 'id'."
-        )
-    return rule
-
-
-def from_doubled(doubled_above: Ints, **columns: Any) -> SampledRanks:
-    """Return ranks from doubled numbers of items above each target.
-
-    An odd number stands for half a rank, which counts one half at each neighbouring rank. `columns`
-    are the other parameters of `SampledRanks`.
-    """
-    above = doubled_above // 2
-    has_halves = bool((doubled_above % 2).any())
-    if has_halves:
-        above = np.concatenate([above, (doubled_above + 1) // 2])
-        for name, column in columns.items():
-            if name != "stages" and np.ndim(column):
-                columns[name] = np.concatenate([column, column])
-    return SampledRanks(above + 1, **columns, half_ranks=has_halves)
+    return RULES[_check.choice(ties, "ties", _TIES)]

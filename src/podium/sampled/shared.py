@@ -170,8 +170,7 @@ class SharedRanks(Observation):
         Raises
         ------
         ArgumentError
-            If there are no users, if samples grow, if ranks have weights, or if targets have two
-            rows (ties="average").
+            If there are no users, if samples grow, or if ranks have weights.
         """
         if ranks.user is None:
             raise ArgumentError(
@@ -180,12 +179,11 @@ class SharedRanks(Observation):
         for name, is_given in (
             (f"{arg.stages}", bool(ranks.stages)),
             ("row_weights", ranks.row_weights is not None),
-            (f"{arg.ties('average')}", ranks.half_ranks),
         ):
             if is_given:
                 raise ArgumentError(
-                    f"{name} is only for separate samples. Targets that share a sample have whole "
-                    "ranks, and their users have the same weight and one sample each. Leave it out."
+                    f"{name} is only for separate samples. Users whose targets share a sample have "
+                    "the same weight and one sample each. Leave it out."
                 )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
@@ -410,7 +408,7 @@ def sample_shared(
         The parameters of `sample_ranks`. Targets of the user are not drawn.
     n_negatives : int
         The number of items drawn for each user.
-    ties : {"worst", "best", "id", "random"}
+    ties
         The order of equal scores, as in `sample_ranks`.
 
     Returns
@@ -430,20 +428,15 @@ def sample_shared(
     SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
     """
     size = _check.cutoff(n_negatives, name="n_negatives")
-    if ties == "average":
-        raise ArgumentError(
-            f"{arg.ties('average')} is undefined for targets that share a sample, because it gives "
-            "ranks between two items. Use 'worst', 'best', 'random' or 'id'."
-        )
     plan = read_plan(
         targets, exclude=exclude, overlap=overlap, other_targets="exclude", users=users
     )
     streams = np.zeros_like(plan.targets)
-    doubled_above, _ = rank_targets(
+    above, _ = rank_targets(
         scores, plan, streams, (size,), replacement=replacement, ties=ties, seed=seed
     )
     return SharedRanks(
-        doubled_above // 2,
+        above,
         size,
         plan.n_items + np.bincount(plan.rows)[plan.rows] - 1,
         user=plan.user,

@@ -39,30 +39,8 @@ def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> floa
     return n_errors(top, worst) / (len(top) * len(worst))
 
 
-def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
-    """Return the share of errors between all positives and the top negatives; ties are errors.
-
-    This is the risk of the partial AUC for false positive rates up to k / len(negatives).
-    """
-    worst = sorted(negatives, reverse=True)[:k]
-    return n_errors(positives, worst) / (len(positives) * len(worst))
-
-
-def ndcg_risk(positives: Sequence[Any], negatives: Sequence[Any]) -> float:
-    """Return 1 - NDCG of the whole list; a tied negative ranks above a positive."""
-    top = sorted(positives, reverse=True)
-    ranks = [place + sum(t >= s for t in negatives) for place, s in enumerate(top)]
-    dcg, ideal = (sum(1.0 / math.log2(rank + 2) for rank in r) for r in (ranks, range(len(top))))
-    return 1.0 - dcg / ideal
-
-
-RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], Any], float]] = {
-    "pap": pap_risk,
-    "pauc": pauc_risk,
-    "auc": lambda positives, negatives, _: pauc_risk(positives, negatives, len(negatives)),
-    "ndcg": lambda positives, negatives, _: ndcg_risk(positives, negatives),
-}
-"""The risks that a loss may declare in `upper_bounds`, by name."""
+RISKS = {"pap": "pap(clip=true)@{k}", "pauc": "pauc(clip=true)@{k}", "auc": "auc", "ndcg": "ndcg"}
+"""The measures whose loss, 1 minus the value, a loss may declare in `upper_bounds`, by name."""
 
 
 def ramp(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from podium.metrics import REGISTRY, Measure, Metric, parse
 from podium.metrics.measures import choices
 from podium.ranking import Ranking
-from podium.testing.oracles import Listing
+from podium.testing.oracles import listing
+from podium.testing.pairs.formulas import List
 from podium.types import LowGrades, Ties
 
 SCORES = (-1.5, 0.0, 0.25, 2.0)
@@ -64,18 +65,18 @@ class Case:
             seed=seed,
         )
 
-    def listings(self) -> dict[Any, Listing]:
+    def listings(self) -> dict[Any, List]:
         """Return the list of each group, by rising label."""
         return {label: self._listing(label) for label in sorted(set(self.qid))}
 
-    def _listing(self, label: Any) -> Listing:
+    def _listing(self, label: Any) -> List:
         rows = [i for i, q in enumerate(self.qid) if q == label]
         n_listed = len(rows) if self.unretrieved is None else None
-        return Listing(
-            scores=tuple(self.scores[i] for i in rows),
-            relevance=tuple(self._counted(self.relevance[i]) for i in rows),
-            item=tuple(self.item[i] for i in rows),
-            hidden=tuple(self._counted(r) for r, q in self.unretrieved or () if q == label),
+        return listing(
+            [self.scores[i] for i in rows],
+            [self._counted(self.relevance[i]) for i in rows],
+            [self.item[i] for i in rows],
+            hidden=[self._counted(r) for r, q in self.unretrieved or () if q == label],
             n_items=n_listed if self.n_items is None else self.n_items,
             min_relevance=self.min_relevance,
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.data import Interactions
-from podium.data.files import DAMAGED, File, broken, unpacked
+from podium.data.files import File, broken
 from podium.errors import DataError
 from podium_studies.study import DataFile, DataSet, Recipe
 
@@ -26,6 +27,7 @@ Matrix: TypeAlias = "sparse.csr_array[Any]"
 """The users and the items of pairs, (n_pairs,) each."""
 
 _MOVIELENS = DataSet("", "MovieLens", "https://grouplens.org/datasets/movielens/", "")
+_DAMAGED = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)  # archives
 _BLOCK = 2**16  # users per draw of held-out items; fixed, because the draws depend on it
 _RATINGS = {"100k": ("u.data", b"\t"), "1m": ("ratings.dat", b"::")}
 
@@ -36,7 +38,7 @@ class Member:
 
     name: str
     path: str
-    open: Callable[[], IO[bytes]]
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class Context(NamedTuple):
@@ -105,19 +107,27 @@ def members(path: str | Path, title: str, url: str) -> list[Member]:
     if place.suffix.lower() == ".zip":
         try:
             archive = zipfile.ZipFile(place)
-        except DAMAGED as error:
+        except _DAMAGED as error:
             raise broken(place, error) from error
         return [_zipped(archive, info) for info in archive.infolist() if not info.is_dir()]
     base = place if place.is_dir() else place.parent
     files = [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place]
     names = {file: file.relative_to(base).as_posix() for file in files}
-    return [Member(str(file), name, File(file).open) for file, name in names.items()]
+    return [Member(str(file), name, File(file).reading) for file, name in names.items()]
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     name = f"{archive.filename}/{info.filename}"
-    opening = partial(unpacked, partial(archive.open, info), name, info.compress_size)
-    return Member(name, info.filename, opening)
+
+    @contextmanager
+    def reading() -> Generator[IO[bytes]]:
+        try:
+            with archive.open(info) as stream:
+                yield stream
+        except _DAMAGED as error:
+            raise broken(name, error) from error
+
+    return Member(name, info.filename, reading)
 
 
 def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:

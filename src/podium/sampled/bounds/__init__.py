@@ -7,14 +7,12 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.optimize import linprog
 
 from podium import _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, arg, warn
+from podium.errors import arg, warn
 from podium.metrics import Measure
-from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares, distance_of_shares
+from podium.sampled.bounds.ball import ball_of_ranks, distance_of_shares
 from podium.sampled.bounds.search import StartRanks, Worth, extremes
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
@@ -24,86 +22,7 @@ from podium.sampled.distribution import (
     require_defined,
 )
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import peaks, spaced_ranks
-
-_PRICE = 10.0  # of a missed moment; it keeps programmes feasible and their bounds valid
-_ROUNDS = 30  # in which ranks are added
-_EXCESS_TOLERANCE = 1e-7  # the tolerance, in the measure, of the polynomial's excess at a rank
-_BLOCK = 2**14  # ranks
-
-
-def least_with_moments(probabilities: Floats, worth: Floats, degree: int, start: Ints) -> float:
-    """Return a lower bound on a measure over all distributions with the same moments.
-
-    Parameters
-    ----------
-    probabilities, worth : float64, (n_items,)
-        A distribution of ranks, and the value of each rank.
-    degree : int
-        The degree up to which moments are equal, which is n_negatives.
-    start : int64, (n,)
-        The ranks at the start of the search.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    The bound comes from a linear programme over a few ranks. The moments are means of Chebyshev
-    polynomials, which lose no digits. The prices of the programme define a polynomial that should
-    lie below the worth. Ranks at which it does not are added, and the remaining excess is
-    subtracted from the bound. The bound therefore holds for all ranks and for any prices.
-    """
-    n_items = worth.size
-    means = _means(probabilities, degree)
-    ranks, low = start, float(worth.min())
-    for _ in range(_ROUNDS):
-        features = _polynomials(ranks, n_items, degree)
-        slack = np.eye(degree + 1)[:, 1:]  # none for the sum of the masses, which holds exactly
-        system = np.concatenate([features, slack, -slack], axis=1)
-        cost = np.concatenate([worth[ranks - 1], np.full(2 * degree, _PRICE)])
-        solution = linprog(cost, A_eq=system, b_eq=means, bounds=(0, None), method="highs-ds")
-        if solution.status != 0:  # the solver failed
-            break
-        prices = np.asarray(solution.eqlin.marginals, np.float64)
-        excess = _series(prices, n_items) - worth
-        largest_excess = float(excess.max())
-        low = max(low, float(prices @ means) - largest_excess)
-        if largest_excess <= _EXCESS_TOLERANCE:
-            break
-        tops = peaks(excess)
-        ranks = np.union1d(ranks, tops[excess[tops] > 0] + 1)
-    return low
-
-
-def _means(probabilities: Floats, degree: int) -> Floats:
-    sums = np.zeros(degree + 1)
-    support = np.flatnonzero(probabilities)
-    for start in range(0, support.size, _BLOCK):
-        block = support[start : start + _BLOCK]
-        sums += _polynomials(block + 1, probabilities.size, degree) @ probabilities[block]
-    return sums
-
-
-def _scaled_ranks(ranks: Ints, n_items: int) -> Floats:
-    return (2.0 * ranks.astype(np.float64) - n_items - 1.0) / (n_items - 1.0)
-
-
-def _polynomials(ranks: Ints, n_items: int, degree: int) -> Floats:
-    table = chebyshev.chebvander(_scaled_ranks(ranks, n_items), degree)
-    return np.array(table.T, dtype=np.float64, order="C")
-
-
-def _series(prices: Floats, n_items: int) -> Floats:
-    """Return the sum of prices times polynomials at every rank: (n_items,)."""
-    values = np.empty(n_items)
-    for start in range(0, n_items, _BLOCK):
-        stop = min(start + _BLOCK, n_items)
-        scaled_ranks = _scaled_ranks(np.arange(start + 1, stop + 1), n_items)
-        values[start:stop] = chebyshev.chebval(scaled_ranks, prices)
-    return values
-
+from podium.sampled.sums import spaced_ranks
 
 _DENSE = 16  # ranks per standard deviation of a sampled rank at the start of a search
 _DENSEST = 1024  # for larger samples, the start is as dense as for this size
@@ -130,7 +49,7 @@ class Bounds(NamedTuple):
 
 
 def identification_bounds(
-    ranks: SampledRanks, measure: str | Measure, k: int | None = None, *, confidence: float = 0.95
+    ranks: SampledRanks, measure: str | Measure, *, confidence: float = 0.95
 ) -> Bounds:
     """Return bounds on a measure from all distributions of ranks that fit the observations.
 
@@ -144,9 +63,7 @@ def identification_bounds(
     ranks : SampledRanks
         The observed ranks. All users have the same weight.
     measure : str or Measure
-        A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
-    k : int, optional
-        The cutoff in items, if the text has none.
+        A measure such as ``ndcg@10``, see `RankDistribution.expect`.
     confidence : float
         The smallest probability, above 0 and below 1, that the bounds contain the measure of the
         distribution that the users' ranks come from. It holds for all measures jointly.
@@ -185,7 +102,7 @@ def identification_bounds(
     >>> low < 0.5 < high < 0.7
     True
     """
-    parsed = read_measure(measure, k)
+    parsed = read_measure(measure)
     level = _check.open_fraction(confidence, "confidence")
     known = _KNOWN.setdefault(ranks, {})
     if (parsed, level) not in known:
@@ -251,87 +168,6 @@ def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: f
         return rank_values
 
     return _range(ranks, measure, worth, level)[0].high
-
-
-def population_bounds(
-    distribution: RankDistribution,
-    measure: str | Measure,
-    k: int | None = None,
-    *,
-    n_negatives: int,
-    n_users: int | None = None,
-    confidence: float = 0.95,
-) -> Bounds:
-    """Return bounds on a measure from all distributions with the same samples as a given one.
-
-    Parameters
-    ----------
-    distribution : RankDistribution
-        A proper distribution, without negative probabilities.
-    measure, k
-        The measure, as in `identification_bounds`.
-    n_negatives : int
-        The number of sampled items beside the target, below n_items. They are drawn with
-        replacement.
-    n_users : int, optional
-        The number of observed users. The default is infinitely many, so that only the sample size
-        limits what is known about the measure.
-    confidence : float
-        The confidence, as in `identification_bounds`. It has no effect without n_users.
-
-    Returns
-    -------
-    Bounds
-        With n_users, the bounds for observed shares equal to their expectations.
-
-    Raises
-    ------
-    ArgumentError
-        If the distribution has negative probabilities, or if the measure is undefined in its
-        catalogue.
-
-    Notes
-    -----
-    With and without replacement, the probabilities of the sampled ranks are polynomials of degree
-    n_negatives in the rank. Infinitely many users therefore determine that many moments of the
-    rank, and nothing else. The bounds are the smallest and the largest measure for these moments.
-    They are computed by linear programmes whose prices are checked at every rank. High moments have
-    little effect on the shares of users: for a power law over 3,706 items and 99 negatives, the
-    bounds of recall@10 are twice as wide with 1e10 users as with infinitely many.
-    Cost: about ten linear programmes with n_negatives + 1 equations and a few hundred ranks, a
-    second for 99 negatives.
-
-    Examples
-    --------
-    >>> half = RankDistribution.of_ranks([1, 50], 100)
-    >>> low, high = population_bounds(half, "recall@10", n_negatives=19)
-    >>> round(low, 2), round(high, 2)
-    (0.5, 0.5)
-    >>> low, high = population_bounds(half, "recall@10", n_negatives=19, n_users=1000)
-    >>> round(low, 2), round(high, 2)
-    (0.44, 0.56)
-    """
-    parsed = read_measure(measure, k)
-    n_items = distribution.n_items
-    level = _check.open_fraction(confidence, "confidence")
-    users = _check.cutoff(n_users, name="n_users", required=False)
-    design = Design(n_negatives, n_items)
-    if not distribution.proper:
-        raise ArgumentError(
-            "distribution has negative probabilities, which no users' ranks can have. Use a proper "
-            "distribution, such as that of mle."
-        )
-    masses = np.maximum(distribution.probabilities, 0.0)
-    worth, start_ranks = _worth(parsed, n_items), _start_ranks(parsed)
-    if users is None:
-        values, start = worth(n_items), start_ranks(design)
-        low = least_with_moments(masses, values, design.n_negatives, start)
-        high = -least_with_moments(masses, -values, design.n_negatives, start)
-        return Bounds(max(low, float(values.min())), min(high, float(values.max())))
-    shares = sum(masses[places] @ chances for places, chances in design.blocks())
-    with one_blas_thread:
-        ball = ball_of_shares(np.asarray(shares), ((design, 1.0),), masses, users, level)
-        return Bounds(*extremes(ball, worth, start_ranks)[:2])
 
 
 def _are_nearly_whole(ranks: SampledRanks) -> bool:

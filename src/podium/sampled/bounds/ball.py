@@ -64,11 +64,11 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     hold for any choice of functions.
     """
     pooled = ranks if len(ranks.designs) == 1 else replace(ranks, n_items=ranks.most_items)
-    fitted = em(likelihood(pooled), _EM_STEPS).probabilities
+    fitted = em(likelihood(pooled), _EM_STEPS)
     designs = tuple((d, float(counts.sum()) / ranks.n_users) for d, counts in pooled.designs)
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
     n_users = max(int(ranks.n_effective + _ROUNDING), 1)
-    common = ball_of_shares(observed, designs, fitted, n_users, confidence)
+    common = _of_shares(observed, designs, fitted, n_users, confidence)
     if pooled is ranks:
         return common
     scaled = _rescaled(common, observed)
@@ -101,7 +101,7 @@ def _rescaled(ball: Ball, observed: Floats) -> Ball:
     return replace(ball, parts=parts, means=ball.means @ scale)
 
 
-def ball_of_shares(
+def _of_shares(
     observed: Floats,
     designs: tuple[tuple[Design, float], ...],
     fitted: Floats,

@@ -11,7 +11,7 @@ from podium.metrics import Measure
 from podium.registry import Values
 from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import RankDistribution, read_measure
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, span
 
 if TYPE_CHECKING:
     from podium.sampled.estimators.smooth import SmoothFit
@@ -94,7 +94,7 @@ class Estimator(ABC):
             "Call estimate(ranks, measure)."
         )
 
-    def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:
+    def estimate(self, ranks: SampledRanks, measure: str | Measure) -> float:
         """Estimate the mean of a measure over users, for the ranking of all items.
 
         Parameters
@@ -102,9 +102,7 @@ class Estimator(ABC):
         ranks : SampledRanks
             The observed ranks. All users have the same weight.
         measure : str or Measure
-            A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
-        k : int, optional
-            The cutoff in items, if the text has none.
+            A measure such as ``ndcg@10``, see `RankDistribution.expect`.
 
         Returns
         -------
@@ -117,8 +115,8 @@ class Estimator(ABC):
             samples.
         """
         if self.error_from == "posterior":
-            return self.posterior(ranks).expect(measure, k)
-        return self.fit(ranks).expect(measure, k)
+            return self.posterior(ranks).expect(measure)
+        return self.fit(ranks).expect(measure)
 
     def posterior(self, ranks: SampledRanks) -> SmoothFit:
         """Estimate the distribution of the target's rank with its uncertainty.
@@ -143,7 +141,8 @@ class Estimator(ABC):
         if not self.mixes_sizes and len(ranks.designs) > 1:
             raise ArgumentError(
                 f"{self.name} needs samples of one size from catalogues of one size, got "
-                f"{ranks.sizes_text}. Use the method bv or mle."
+                f"n_negatives {span(ranks.n_negatives)}, n_items {span(ranks.n_items)}. Use the "
+                "method bv or mle."
             )
         return ranks
 
@@ -157,9 +156,9 @@ class LinearEstimator(Estimator):
         """Return the value of each outcome of a design: float64, (n_outcomes,)."""
         raise NotImplementedError
 
-    def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:
+    def estimate(self, ranks: SampledRanks, measure: str | Measure) -> float:
         """Estimate the mean of a measure over users; see `Estimator.estimate`."""
-        parsed = read_measure(measure, k)
+        parsed = read_measure(measure)
         parts = self.check(ranks).designs
         total = sum(float(counts @ self.values(design, parsed)) for design, counts in parts)
         return total / ranks.n_users

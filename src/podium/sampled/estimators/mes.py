@@ -66,28 +66,11 @@ class MES(Estimator):
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
-        solution = flattest(likelihood(self.check(ranks)), self.eta)
-        return RankDistribution(solution.probabilities, fewest_items=ranks.fewest_items)
+        probabilities = flattest(likelihood(self.check(ranks)), self.eta)
+        return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
 
 
-@dataclass(frozen=True, eq=False)
-class Flattest:
-    """The solution.
-
-    Attributes
-    ----------
-    probabilities : float64, (n_items,)
-    gap : float
-        The duality gap: the largest possible excess of the objective over its minimum.
-    n_steps : int
-    """
-
-    probabilities: Floats
-    gap: float
-    n_steps: int
-
-
-def flattest(likelihood: Likelihood, eta: float) -> Flattest:
+def flattest(likelihood: Likelihood, eta: float) -> Floats:
     """Minimise n_outcomes times the squared error, minus eta times the entropy.
 
     Parameters
@@ -98,7 +81,8 @@ def flattest(likelihood: Likelihood, eta: float) -> Flattest:
 
     Returns
     -------
-    Flattest
+    float64, (n_items,)
+        The probability of each rank.
 
     Notes
     -----
@@ -106,17 +90,16 @@ def flattest(likelihood: Likelihood, eta: float) -> Flattest:
     exp(-(A l) / eta), which is a smooth function of the rank. Its sums are computed on a grid,
     which is refined until the sum over it equals the sum over all ranks.
     """
-    n_factors, n_steps, forces = _FACTORS, 0, np.zeros(likelihood.shares.size)
+    n_factors, forces = _FACTORS, np.zeros(likelihood.shares.size)
     while True:
         grid = likelihood.grid(n_factors)
         dual = _Dual(likelihood, eta, grid)
-        forces, n_new_steps = _newton(dual, forces)
-        n_steps += n_new_steps
+        forces = _newton(dual, forces)
         logs = -likelihood.expected(forces) / eta
         top = float(logs.max())
         total = top + np.log(np.exp(logs - top).sum())
         if grid.has_all_ranks or abs(total - dual.log_total(forces)) <= _SUM_TOLERANCE:
-            return Flattest(np.exp(logs - total), dual.gap(forces), n_steps)
+            return np.exp(logs - total)
         n_factors *= _REFINEMENT
 
 
@@ -158,16 +141,6 @@ class _Dual:
         conjugate = forces @ (forces / (4.0 * self.stiffness) + self.target)
         return -self.eta * self.log_total(forces) - float(conjugate)
 
-    def gap(self, forces: Floats) -> float:
-        """Return the primal objective minus the dual objective."""
-        masses = self.masses(forces)
-        errors = masses @ self.chances - self.target
-        is_positive = masses > 0
-        entropy = -float(
-            masses[is_positive] @ (np.log(masses[is_positive]) - self.log_weights[is_positive])
-        )
-        return float(self.stiffness @ errors**2) - self.eta * entropy - self.value(forces)
-
     def newton_step(self, forces: Floats) -> tuple[Floats, float]:
         """Return the step to the maximum of the quadratic model, and twice its gain."""
         masses = self.masses(forces)
@@ -183,12 +156,12 @@ class _Dual:
         return step, float(step @ gradient)
 
 
-def _newton(dual: _Dual, forces: Floats) -> tuple[Floats, int]:
+def _newton(dual: _Dual, forces: Floats) -> Floats:
     value = dual.value(forces)
-    for n_steps in range(_MOST_STEPS):
+    for _ in range(_MOST_STEPS):
         step, expected_gain = dual.newton_step(forces)
         if expected_gain <= _GAP:
-            return forces, n_steps
+            return forces
         # The step is halved until it gains a share of the expected gain (Armijo's rule).
         length = 1.0
         new_value = dual.value(forces + step)
@@ -196,4 +169,4 @@ def _newton(dual: _Dual, forces: Floats) -> tuple[Floats, int]:
             length /= 2.0
             new_value = dual.value(forces + length * step)
         forces, value = forces + length * step, new_value
-    return forces, _MOST_STEPS
+    return forces

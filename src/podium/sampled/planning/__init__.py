@@ -53,7 +53,7 @@ class _Simulation:
     def __init__(self, pilot: ScannedRanks, rng: np.random.Generator) -> None:
         times = -(-_LEAST_USERS // pilot.n_users)  # copies of the pilot's users
         users = pilot.owner + pilot.n_users * np.arange(times)[:, None]
-        names = [field.name for field in fields(pilot) if field.name not in ("above_all", "user")]
+        names = [field.name for field in fields(pilot) if field.name != "user"]
         columns = columns_at(pilot, names, np.tile(np.arange(pilot.n_rows), times))
         ranks = ScannedRanks(**columns, user=users.ravel())
         alpha, beta = OpenTargets.fit(pilot).shapes(ranks.above_listed)
@@ -143,7 +143,6 @@ def plan(
     *,
     pilot: SampledRanks | ScannedRanks | Sequence[ScannedRanks] | None = None,
     expect: float | None = None,
-    ignore_bias: bool = False,
     method: str | Estimator = "auto",
     replacement: bool = True,
     sizes: Iterable[int] | None = None,
@@ -153,9 +152,9 @@ def plan(
 ) -> Plan:
     """Find the number of items to score for a given error, by samples or with the help of a proxy.
 
-    The root mean square error of the estimate must be at most the goal. With ignore_bias, this
-    applies to the standard error instead. Samples have a fixed size or a growing one. A pilot that
-    is a scan, or has strata, gives plans for `scan` or `draw_strata`.
+    The root mean square error of the estimate must be at most the goal. Samples have a fixed size
+    or a growing one. A pilot that is a scan, or has strata, gives plans for `scan` or
+    `draw_strata`.
 
     Parameters
     ----------
@@ -177,8 +176,6 @@ def plan(
         other options but `seed` then have no effect, and are refused.
     expect : float, optional
         The expected value of the measure, if there is no pilot.
-    ignore_bias : bool
-        Whether only the standard error must be within the goal.
     method : str or Estimator
         The estimator of the planned evaluation; see `get`.
     replacement : bool
@@ -274,7 +271,6 @@ def plan(
         raise ArgumentError(f"{arg.measure} must be one measure. Plan for each one.")
     require_defined([parsed], n_items)
     n_planned, goal = _check.cutoff(n_users, name="n_users"), _check.positive(error, "error")
-    ignore_bias = _check.flag(ignore_bias, "ignore_bias")
     replacement, seed = _check.flag(replacement, "replacement"), _check.seed(seed)
     n_draws = _check.count(N_REPEATS if n_repeats is None else n_repeats, "n_repeats", low=2)
     pilots = _read_pilots(pilot, n_items)
@@ -283,7 +279,6 @@ def plan(
         "replacement": replacement,
         "expected_from": "value" if pilot is None else PILOT,
         "n_pilot_users": None if pilot is None else sum(ranks.n_users for ranks in pilots),
-        "ignore_bias": ignore_bias,
         "bias_is": None,  # how biases of a pilot's draws are combined
         "n_repeats": n_draws,
         "seed": seed,
@@ -292,7 +287,6 @@ def plan(
     if isinstance(pilots[0], ScannedRanks):
         for name, is_given in (
             ("expect", expect is not None),
-            ("ignore_bias", ignore_bias),
             ("method", method != "auto"),
             ("replacement", not replacement),
             ("sizes", sizes is not None),
@@ -303,8 +297,8 @@ def plan(
                     f"{arg[name]} has no effect with scans or strata. Leave it out."
                 )
         value, designs = _scan_designs(pilots, parsed, n_planned, goal, seed)
-        of_scans = {"method": f"scan(k={min(ranks.k for ranks in pilots)})", "ignore_bias": True}
-        conventions |= {**of_scans, "replacement": False, "n_repeats": _N_SCANS}
+        conventions["method"] = f"scan(k={min(ranks.k for ranks in pilots)})"
+        conventions |= {"replacement": False, "n_repeats": _N_SCANS}
         return Plan(str(parsed), goal, value, *about, designs, conventions)
     families = ladders(sizes, n_items, grows=estimator.grows)
     largest = max((family.sizes[-1] for family in families if family.sizes), default=1)
@@ -326,7 +320,6 @@ def plan(
             planned,
             families,
             goal,
-            ignore_bias=ignore_bias,
             replacement=replacement,
             all_sizes=sizes is not None,
             progress=progress,

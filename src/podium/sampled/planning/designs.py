@@ -93,7 +93,6 @@ def search(
     families: Sequence[Family],
     goal: float,
     *,
-    ignore_bias: bool,
     replacement: bool,
     all_sizes: bool,
     progress: Progress | None,
@@ -105,8 +104,6 @@ def search(
     planned : PlannedEstimate
     families : sequence of Family
     goal : float
-    ignore_bias : bool
-        Whether only the standard error must be within the goal.
     replacement : bool
     all_sizes : bool
         Whether to evaluate all sizes, even after the goal is reached.
@@ -115,13 +112,10 @@ def search(
     report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
     n_planned = sum(len(family.sizes) + 1 for family in families)
 
-    def compared(outlook: Outlook | PlannedDesign) -> float:
-        return outlook.std_error if ignore_bias else outlook.error
-
     def evaluated(
         kind: Kind, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
     ) -> PlannedDesign:
-        worst = max(outlooks.values(), key=compared)
+        worst = max(outlooks.values(), key=lambda outlook: outlook.error)
         n_scored = max(outlook.n_scored for outlook in outlooks.values())
         return PlannedDesign(
             kind,
@@ -133,7 +127,7 @@ def search(
             worst.bias,
             worst.error,
             {name: outlook.error for name, outlook in outlooks.items()},
-            reaches=compared(worst) <= goal,
+            reaches=worst.error <= goal,
         )
 
     def error_of(stages: tuple[int, ...]) -> float:
@@ -141,7 +135,7 @@ def search(
         kind: Kind = "growing" if design.grows else "fixed"
         designs[stages] = evaluated(kind, stages, planned.outlooks(design))
         report(len(designs), max(n_planned, len(designs) + 1), designs[stages].text)
-        return compared(designs[stages])
+        return designs[stages].error
 
     all_items = evaluated("all", (planned.n_items - 1,), planned.outlooks_of_all_items())
     for family in families:

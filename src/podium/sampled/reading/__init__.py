@@ -97,9 +97,8 @@ class SampleReader:
         scores and without ranks has scores, with strata if it has such a column, and any other
         table has ranks. A table also has scores if it has the column that `columns` names for
         scores, targets or strata.
-    ties : {"worst", "best", "average", "random"}, optional
-        The order of equal scores; by default "worst". With "average", a target whose rank is
-        between two items counts half at either rank. Strata support "worst" and "best". Only for
+    ties : {"worst", "best", "random"}, optional
+        The order of equal scores; by default "worst". Strata support "worst" and "best". Only for
         scores.
     seed : int
         The seed of ties="random".
@@ -174,12 +173,11 @@ class SampleReader:
         for given, is_given in (
             (arg.negatives(), self.negatives is not None),
             (arg["columns", "history"], "history" in self.columns),
-            (arg.ties("average"), self.ties == "average"),
         ):
             if self.shared and is_given:
                 raise ArgumentError(
                     f"{arg.shared(True)} cannot be combined with {given}. Targets that share a "
-                    "sample have common candidates, whole ranks and no history. Leave one out."
+                    "sample have common candidates and no history. Leave one out."
                 )
 
     def read(self, source: Any) -> Observations:

@@ -25,7 +25,6 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, SampledRanks, columns_at, size_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
 from podium.sampled.reading.seen import DROP, catalogue_size
-from podium.sampled.sampling import from_doubled
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
     from podium.sampled.reading.seen import Seen
 
-Tie = Literal["worst", "best", "average", "random"]
+Tie = Literal["worst", "best", "random"]
 TIES: tuple[Tie, ...] = get_args(Tie)
 
 STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
@@ -42,10 +41,7 @@ STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random
 _MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
 _LEAST_MISSES = 20  # with fewer, a list of the model's own would hardly miss targets either
 _MISS_RATIO = 0.25  # misses of a proxy that was not trained on the targets are more frequent
-_POPULAR = (
-    "Ranks among items that were drawn by popularity cannot be corrected. Draw uniformly, or see "
-    "Candidates.uniform."
-)
+_POPULAR = "Ranks among items that were drawn by popularity cannot be corrected. Draw uniformly."
 _ALL_ALIKE = "The estimates assume that all items outside the list have the same chance."
 _LEAVE_OUT = "Leave seen items out of both strata"
 
@@ -180,16 +176,16 @@ class ScoredRows:
         ties, sizes = reader.ties or "worst", self.n_candidates[self.owner]
         rule = _check.choice(ties, "ties", TIES)
         above, equal = counts_above(self.codes, self.score, self.is_target, ~self.is_target)
-        doubled = 2 * above + {"worst": 2, "best": 0, "average": 1, "random": 0}[rule] * equal
+        above += equal * (rule == "worst")
         if rule == "random":
             units = np.empty(equal.size)
             keys = label_keys(self.user), label_keys(self.target)
             _kernels.units(random_bits(reader.seed), *keys, units)
-            doubled += 2 * np.minimum((units * (equal + 1)).astype(np.int64), equal)
-        return from_doubled(
-            doubled,
-            n_negatives=sizes,
-            n_items=self.n_items,
+            above += np.minimum((units * (equal + 1)).astype(np.int64), equal)
+        return SampledRanks(
+            above + 1,
+            sizes,
+            self.n_items,
             replacement=reader.replacement,
             user=self.user,
             history=self.history,

@@ -9,7 +9,7 @@ Draws are a uniform sample of the unlisted items, so that the number of drawn it
 target is beta-binomial. The rule that stops the draws depends on drawn items only, and does not
 change the likelihood.
 
-*Bounds* on the mean of users' exact values come from the random items of a scan or from an audit.
+*Bounds* on the mean of users' exact values come from the random items of a scan.
 The value of an open target is largest if none of its unscored items are above it. The difference
 between this value and the exact one is the target's *loss*. Let c listed items of a target be above
 it, and B of its other items, of which n are drawn: the number b of drawn items above the target is
@@ -32,11 +32,11 @@ that of n, which in a scan follows from the number of open targets.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from podium.sampled.distribution import rank_weights, values_of
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.naive import Naive
 from podium.sampled.fits import Fit, IntervalOf, MeanOfUsers, covering
-from podium.sampled.ranks import Observation, Part, ScannedRanks, Shape
+from podium.sampled.ranks import LEAST_DEPTH, Observation, Part, ScannedRanks, Shape
 
 NAIVE = Naive.name
 
@@ -241,35 +241,10 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     def mean(above: Ints) -> float:
         return float(ranks.means_of_users(values_of(weights, above)).mean())
 
-    known = np.where(ranks.is_audited, ranks.above_all, ranks.above)
-    low = mean(np.where(ranks.is_audited, ranks.above_all, ranks.above + ranks.n_rest))
-    if not ranks.is_open.any() or not weights.size:
-        return Bounds(low, mean(known))
-    log_odds = -log(1.0 - level)
-    if ranks.is_audited.any():  # either bound may fail
-        log_odds += log(2.0)
-        low = max(low, mean(ranks.above) - _audited_loss(ranks, weights, log_odds))
-    low = max(low, mean(ranks.above) - _drawn_loss(ranks, weights, fit, log_odds))
-    return Bounds(low, mean(known))
-
-
-def _audited_loss(ranks: ScannedRanks, weights: Floats, log_odds: float) -> float:
-    """Return an upper bound on the mean loss, by Chernoff's inequality for the audited targets."""
-    from scipy.special import rel_entr
-
-    scanned = values_of(weights, ranks.above)
-    exact = values_of(weights, ranks.above_all.clip(0))
-    largest = float((ranks.weights * scanned)[ranks.is_open].max())
-    if not largest:
-        return 0.0
-    losses = (ranks.weights * (scanned - exact))[ranks.is_audited]
-    share = float(losses.mean()) / largest
-    low, high = share, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        divergence = rel_entr(share, middle) + rel_entr(1.0 - share, 1.0 - middle)
-        low, high = (middle, high) if losses.size * divergence < log_odds else (low, middle)
-    return high * largest * int(ranks.is_open.sum())
+    low, high = mean(ranks.above + ranks.n_rest), mean(ranks.above)
+    if ranks.is_open.any() and weights.size:
+        low = max(low, high - _drawn_loss(ranks, weights, fit, -log(1.0 - level)))
+    return Bounds(low, high)
 
 
 def _drawn_loss(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, log_odds: float) -> float:
@@ -393,33 +368,27 @@ class Cases:
 
 
 _LEVEL = 0.95  # of the bounds of means, for intervals of any level
-_PRIOR = 5  # audited targets that the variance of the fitted distribution counts for
 
 
-class ErrorPart(NamedTuple):
-    """A part of the error of a mean: its variance, and the degrees of freedom of the variance."""
-
-    variance: float
-    freedom: float
-
-
-def spread(values: Floats) -> ErrorPart:
-    """Return the part of the error that the variation between users causes."""
-    return ErrorPart(std_error(values) ** 2, values.size - 1)
-
-
-def combined(parts: Iterable[ErrorPart]) -> tuple[float, float]:
+def combined(effects: Floats, *others: float) -> tuple[float, float]:
     """Return the standard error, and the number of users that gives its t interval.
+
+    Parameters
+    ----------
+    effects : float64, (n_users,)
+        The effects of users, whose variation causes a part of the error.
+    *others : float
+        The variances of the other parts, which are known.
 
     Notes
     -----
     The degrees of freedom are those of Welch and Satterthwaite.
     """
-    known = [part for part in parts if part.variance != 0.0]
-    variance = sum(part.variance for part in known)
+    own = std_error(effects) ** 2
+    variance = sum(others, own)
     if not variance > 0.0:  # no error, or nan for a single user
-        return float(np.sqrt(variance)), 1.0 if known else np.inf
-    uncertainty = sum(part.variance**2 / part.freedom for part in known)
+        return float(np.sqrt(variance)), np.inf if variance == 0.0 else 1.0
+    uncertainty = own**2 / (effects.size - 1)
     return float(np.sqrt(variance)), variance**2 / uncertainty + 1.0 if uncertainty else np.inf
 
 
@@ -434,7 +403,7 @@ class ScanFit(Fit):
     omits_assumptions: ClassVar[bool] = True
 
     def __init__(self, ranks: Observation, *, is_naive: bool) -> None:
-        is_biased = not (ranks.is_exact or np.any(ranks.is_audited))
+        is_biased = not ranks.is_exact
         self.targets = cast("ScannedRanks", ranks.targets)
         own = "strata" if ranks.is_shared else f"scan(k={self.targets.k})"
         method = NAIVE if is_naive else own
@@ -459,8 +428,7 @@ class ScanFit(Fit):
         """Estimate one measure; see `Fit.mean`."""
         observed, n = self.observed, self.n_users
         values, influences = np.zeros((2, n))
-        correction, other, largest = 0.0, ErrorPart(0.0, np.inf), 0.0
-        is_audited = bool(np.any(observed.is_audited))
+        other, largest = 0.0, 0.0
         # The covariance holds for independent targets. Those of a user depend on each other, so
         # that their effects are summed.
         is_single = not observed.is_shared and n == observed.n_rows
@@ -474,34 +442,32 @@ class ScanFit(Fit):
                     gradient += share * fit.gradient(ranks, weights)
                 np.add.at(values, observed.owner[shape.rows], shape.sizes * of_targets)
                 largest += share * float(weights.max(initial=0.0))
-                if is_audited:
-                    correction, other = _correction(ranks, weights, of_targets, fit)
-            if is_single and not is_audited:
-                other = ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
-            elif not is_audited:
+            if is_single:
+                other = float(gradient @ fit.covariance @ gradient)
+            else:
                 of_rows = fit.influences(part.ranks, n * gradient)
                 np.add.at(influences, observed.owner[part.rows], of_rows)
         values = observed.about_mean(values)
         ends = self.bounds(measure, self._confidence(_LEVEL))
-        mean = min(max(float(values.mean()) + correction, ends.low), ends.high)
+        mean = min(max(float(values.mean()), ends.low), ends.high)
         # Short lists don't settle most targets that rank far below the first k.
-        is_unknown = not (observed.is_shared or self.targets.has_deep_lists or observed.is_exact)
-        is_larger = other.variance + spread(influences).variance > spread(values).variance
-        prior_decides = not is_audited and (is_unknown or is_larger)
+        are_deep = self.targets.n_listed.max() >= LEAST_DEPTH * self.targets.k
+        is_unknown = not (observed.is_shared or are_deep or observed.is_exact)
+        is_larger = other + std_error(influences) ** 2 > std_error(values) ** 2
+        prior_decides = is_unknown or is_larger
         effects = values + influences
-        error, size = combined((spread(effects), other))
+        error, size = combined(effects, other)
         interval = inside(t_interval(mean, error, size, level), (0.0, largest))
         limits = None
         if bounds or prior_decides:  # the exact mean can be anywhere between them
             limits = self.bounds(measure, self._confidence(level))
             interval = covering(interval, limits) if prior_decides else interval
         shown = limits if bounds else None
-        return MeanOfUsers(mean, error, effects, interval, *other, prior_decides, shown, largest)
+        return MeanOfUsers(mean, error, effects, interval, other, prior_decides, shown, largest)
 
     def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
         """Return the error of a difference; see `Fit.error_of_difference`."""
-        others = (ErrorPart(mean.other, mean.freedom) for mean in (a, b))
-        return combined((spread(b.effects - a.effects), *others))
+        return combined(b.effects - a.effects, a.other, b.other)
 
     def limits(self, bounds: Bounds | None, largest: float) -> tuple[float, float]:
         """Return where intervals of differences end; see `Fit.limits`."""
@@ -521,19 +487,3 @@ class ScanFit(Fit):
         if part.key not in self._fits:
             self._fits[part.key] = OpenTargets.fit(part.ranks)
         return self._fits[part.key]
-
-
-def _correction(
-    ranks: ScannedRanks, weights: Floats, values: Floats, fit: OpenTargets
-) -> tuple[float, ErrorPart]:
-    """Return the mean error of the values of audited targets, and the error of this mean."""
-    variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
-    audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
-    exact = values_of(weights, ranks.above_all[audited])
-    scales = n_open * ranks.weights
-    errors = scales[audited] * (exact - values[audited])
-    freedom = audited.size - 1
-    expected = float((scales**2 * variances)[ranks.is_open].mean())
-    variance = _PRIOR * expected + freedom * float(errors.var(ddof=1 if freedom else 0))
-    variance *= (1 - audited.size / n_open) / audited.size / (_PRIOR + freedom)
-    return float(errors.mean()), ErrorPart(variance, _PRIOR + freedom)

@@ -194,7 +194,7 @@ def draw_rest(
     rows, items = plan.rows[targets], plan.targets[targets]
     drawn = np.empty((targets.size, n), np.int64)
     _kernels.draw_items(
-        _kernels.Draws(draw_bits(seed), plan.catalogue_size, False, np.empty(0)),
+        _kernels.Draws(draw_bits(seed), plan.catalogue_size, False),
         _kernels.Targets(plan.keys[rows], np.arange(targets.size), items, items),
         hidden,
         n,

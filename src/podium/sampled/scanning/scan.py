@@ -18,10 +18,9 @@ from podium.catalogue.source import Factors, ScoreFunction, Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
-from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import LEAST_DEPTH, Counts, ScannedRanks
-from podium.sampled.sampling import DrawPlan, draw_bits, read_plan
+from podium.sampled.sampling import DrawPlan, read_plan
 from podium.sampled.scanning.order import ProxyOrder, draw_rest, read_order
 from podium.types import Progress
 
@@ -85,7 +84,6 @@ def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
 _LIST_GROWTH, _DRAW_GROWTH = 1.5, 1.25
 _FIRST_DRAWS = 8
 _BLOCK = 2**22  # drawn items in memory
-_AUDIT = 5  # purpose number in a seed
 
 
 class Rounds:
@@ -111,7 +109,8 @@ class Rounds:
             for _ in self._rounds(*listed, self._k, _LIST_GROWTH, int(total * share)):
                 yield "listed items"
         if share < 1:
-            drawn = counts.above_drawn, counts.n_drawn, self._n_rest, self._drawn
+            n_rest = self._plan.n_items - 1 - counts.n_listed
+            drawn = counts.above_drawn, counts.n_drawn, n_rest, self._drawn
             for _ in self._rounds(*drawn, _FIRST_DRAWS, _DRAW_GROWTH, total):
                 yield "random items"
 
@@ -131,7 +130,8 @@ class Rounds:
         """
         while True:
             size = int(n_items.max())
-            is_open = (self._above < self._k) & (n_items == size) & (limits > size)
+            all_above = self.counts.above_listed + self.counts.above_drawn
+            is_open = (all_above < self._k) & (n_items == size) & (limits > size)
             targets = np.flatnonzero(is_open)
             affordable = size + max(total - self.n_scored, 0) // max(targets.size, 1)
             stop = min(max(ceil(size * growth), first), affordable)
@@ -142,11 +142,6 @@ class Rounds:
             above[targets] += more_above
             n_items[targets] += more_items
             yield
-
-    @property
-    def _n_rest(self) -> Ints:
-        """The number of items of each target that are not listed: int64, (n_targets,)."""
-        return self._plan.n_items - 1 - self.counts.n_listed
 
     def _drawn(self, targets: Ints, start: int, stop: int) -> Ints:
         n_listed = self.counts.n_listed[targets]
@@ -173,29 +168,6 @@ class Rounds:
             above[part] = np.bincount(first, is_above, minlength=items.shape[0])
             n_items[part] = is_item.sum(axis=1)
         return above, n_items
-
-    def audited(self, total: int) -> Ints:
-        """Rank random open targets among all items; return the items above, -1 for others."""
-        counts, above_all = self.counts, np.full(self._plan.targets.size, -1)
-        n_left = self._n_rest - counts.n_drawn
-        open_targets = np.flatnonzero((self._above < self._k) & (n_left > 0))
-        if not total or not open_targets.size:
-            return above_all
-        n_audited = min(total // int(n_left[open_targets].max()), open_targets.size)
-        order = np.empty(open_targets.size)
-        keys = self._plan.keys[self._plan.rows[open_targets]]
-        items = self._plan.targets[open_targets]
-        _kernels.units(draw_bits(self._seed, _AUDIT), keys, items, order)
-        chosen = np.sort(open_targets[np.argsort(order)[:n_audited]])
-        size, n_rest = int(counts.n_drawn.max()), int(self._n_rest[chosen].max())
-        above, _ = self._scored(chosen, partial(self._drawn, start=size, stop=n_rest), n_rest)
-        above_all[chosen] = self._above[chosen] + above
-        return above_all
-
-    @property
-    def _above(self) -> Ints:
-        """The number of scored items above each target: int64, (n_targets,)."""
-        return self.counts.above_listed + self.counts.above_drawn
 
 
 _KIND, _FORMAT = "podium_scan_checkpoint", 1
@@ -265,7 +237,6 @@ def scan(
     lists: ArrayLike | None = None,
     budget: float = 99,
     list_share: float = 0.5,
-    audit: float = 0.0,
     exclude: Any = None,
     overlap: Overlap = "error",
     other_targets: str = "keep",
@@ -299,13 +270,8 @@ def scan(
         The mean number of items that may be scored per target, without the target itself. Use 5 k
         or more.
     list_share : float
-        The share for listed items, of the budget that an audit leaves: above 0 and at most 1. The
-        rest is for items that are drawn from the other candidates. With 1, items that the proxy
-        misses are never scored.
-    audit : float
-        The share of the budget for an audit, from 0 to .99: some random targets with fewer than k
-        scored items above them are ranked among all items. The estimates are then unbiased for
-        every proxy and model, unless a mean beyond the bounds is moved to the bound.
+        The share of the budget for listed items, above 0 and at most 1. The rest is for items that
+        are drawn from the other candidates. With 1, items that the proxy misses are never scored.
     exclude, overlap, other_targets, users
         The parameters of `sample_ranks`.
     ties : {"worst", "best"}
@@ -368,9 +334,8 @@ def scan(
     k = _check.cutoff(k)
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
     order.warn_of_leak()
-    audit = _check.number(audit, "audit", low=0, high=0.99)
     most_items = int(plan.n_items.max())
-    least_budget = ceil(LEAST_DEPTH * k / (share * (1.0 - audit)))
+    least_budget = ceil(LEAST_DEPTH * k / share)
     if budget < min(least_budget, most_items - 1):
         warn(
             f"A budget of {budget:g} items per target lists too few of them to settle targets at "
@@ -378,31 +343,22 @@ def scan(
             f"budget of at least {least_budget}, or a smaller k."
         )
     total = int(budget * plan.targets.size)
-    show, for_audit = or_silent(progress), int(audit * total)
-    if 0 < for_audit < 2 * most_items:
-        raise ArgumentError(
-            f"audit must pay for at least two targets with up to {most_items - 1} items each, got "
-            f"{for_audit} items. Increase audit or budget, or leave the audit out."
-        )
+    show = or_silent(progress)
     rule = _check.choice(ties, "ties", ("worst", "best"))
     seed = _check.seed(seed)
     rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, seed)
-    settings = {"k": k, "budget": budget, "list_share": share, "audit": audit}
-    settings |= {"ties": ties, "seed": seed}
+    settings = {"k": k, "budget": budget, "list_share": share, "ties": ties, "seed": seed}
     stored = None if checkpoint is None else ScanCheckpoint(checkpoint, plan, order, settings)
     if stored is not None and _check.flag(resume, "resume"):
         rounds.counts = stored.read() or rounds.counts
-    for name in rounds.run(total - for_audit, share):
+    for name in rounds.run(total, share):
         show(rounds.n_scored, total, name)
         if stored is not None:
             stored.write(rounds.counts)
-    if for_audit:
-        show(rounds.n_scored, total, "audit")
     return ScannedRanks(
         *rounds.counts,
         plan.n_items,
         k=k,
-        above_all=rounds.audited(for_audit),
         user=plan.user,
         item=plan.targets,
     )

@@ -115,6 +115,8 @@ class Measure:
             return NAN
         if ranked.absent:
             return 0.0 if self.metric.higher_is_better else 1.0
+        if self.metric.average == "pairs":
+            return pair_share(self, ranked, range(len(ranked.entries)))
         formula: Any = self.metric.formula
         return formula(ranked, k=self.k, **self.options)
 
@@ -125,9 +127,7 @@ class Measure:
             return True
         if self.name in ("pap", "pauc"):
             return _top_negatives(ranked, self.k or 0, self.options["clip"]) == 0
-        if self.name == "auc":
-            return ranked.n_neg == 0 or self.k == 1
-        return False
+        return self.name in ("auc", "pauc2") and (ranked.n_neg == 0 or self.k == 1)
 
     def is_unsettled(self, ranked: List) -> bool:
         """Return whether the list is too short to determine the value."""
@@ -162,8 +162,8 @@ def _options(text: str | None) -> Iterator[tuple[str, Any]]:
 
 
 def _typed(value: str) -> Any:
-    if value in ("true", "false"):
-        return value == "true"
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
     return float(value) if re.fullmatch(r"[\d.]+", value) else value
 
 
@@ -236,27 +236,32 @@ def _pairs(places: Sequence[tuple[Any, bool]], n_top: float, n_bottom: float) ->
 
 
 def pair_share(measure: Measure, ranked: List, places: Sequence[Any]) -> float:
-    """Return pap or pauc, given the place of each item: its rank, or one place for equal scores."""
-    k = measure.k or 0
-    n_bottom = _top_negatives(ranked, k, measure.options["clip"])
-    n_top = ranked.n_pos if measure.name == "pauc" else min(k, ranked.n_pos)
+    """Return a share of pairs, given the place of each item: a rank, or one for equal scores."""
     flags = [*zip(places, ranked.hits, strict=True)]
+    if measure.name == "pauc2":
+        return _two_way(flags, ranked, **measure.options)
+    if measure.name == "auc":
+        n_top, n_bottom = ranked.n_pos, ranked.n_neg or 0
+    else:
+        n_bottom = _top_negatives(ranked, measure.k or 0, measure.options["clip"])
+        n_top = ranked.n_pos if measure.name == "pauc" else min(measure.k or 0, ranked.n_pos)
     return _pairs(flags, n_top, n_bottom) / (n_top * n_bottom)
 
 
-def _pap(ranked: List, *, k: int, clip: bool) -> float:
-    measure = Measure("", "pap", k, {"clip": clip})
-    return pair_share(measure, ranked, range(len(ranked.entries)))
-
-
-def _pauc(ranked: List, *, k: int, clip: bool) -> float:
-    measure = Measure("", "pauc", k, {"clip": clip})
-    return pair_share(measure, ranked, range(len(ranked.entries)))
-
-
-def _auc(ranked: List, *, k: None) -> float:
-    n_pos, n_neg = ranked.n_pos, ranked.n_neg or 0
-    return _pairs([*enumerate(ranked.hits)], n_pos, n_neg) / (n_pos * n_neg)
+def _two_way(
+    places: Sequence[tuple[Any, bool]], ranked: List, *, alpha: float, beta: float
+) -> float:
+    """Return pauc2 of a list of all items: the worst positives against the best negatives."""
+    n_worst, n_best = (1 - alpha) * ranked.n_pos, beta * (ranked.n_neg or 0)
+    positives = enumerate(sorted((p for p, hit in places if hit), reverse=True))
+    negatives = enumerate(sorted(p for p, hit in places if not hit))
+    counted = [(n, min(max(n_best - i, 0), 1)) for i, n in negatives]
+    correct = math.fsum(
+        min(max(n_worst - i, 0), 1) * part * ((p < n) + (p == n) / 2)
+        for i, p in positives
+        for n, part in counted
+    )
+    return correct / (n_worst * n_best)
 
 
 def _auc_at(ranked: List, *, k: int) -> float:
@@ -358,14 +363,10 @@ _FREE = (0.0, math.inf)
 _SHOWN: dict[str, Any] = {"reads": "catalogue", "needs_positive": False}
 
 METRICS: dict[str, Metric] = {
-    "pap": Metric(_pap, _CLIP, average="pairs", divisor=_pair_divisor),
-    "pauc": Metric(
-        _pauc,
-        _CLIP,
-        average="pairs",
-        divisor=_all_pairs,
-    ),
-    "auc": Metric(_auc, average="orders", divisor=_auc_pairs),
+    "pap": Metric(None, _CLIP, average="pairs", divisor=_pair_divisor),
+    "pauc": Metric(None, _CLIP, average="pairs", divisor=_all_pairs),
+    "pauc2": Metric(None, {"alpha": 0.5, "beta": 0.5}, average="pairs"),
+    "auc": Metric(average="pairs", divisor=_auc_pairs),
     "auc@k": Metric(_auc_at),
     "precision": Metric(_precision, {"norm": "k"}, average="orders", divisor=_precision_divisor),
     "recall": Metric(_recall, {"norm": "n_pos"}, average="orders", divisor=_reachable),

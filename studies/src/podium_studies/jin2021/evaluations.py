@@ -188,7 +188,7 @@ class Evaluations:
         for label, text in self.recipe.parameters["estimators"].items():
             estimator = sampled.get(text)
             sample = samples[label in self.recipe.parameters["with_history"]]
-            if estimator.grows or not sample.design.grows:
+            if estimator.grows or not sample.stages:
                 yield label, estimator, sample
 
 
@@ -250,8 +250,9 @@ def estimates(
     """Return the estimates of all measures as `Estimator.estimate` does, from a single fit."""
     with quiet():
         if isinstance(estimator, sampled.LinearEstimator):
-            counts, design = ranks.counts / ranks.n_users, ranks.design
-            return [float(counts @ _values(estimator, design, measure)) for measure in measures]
+            ((design, counts),) = ranks.designs
+            shares = counts / ranks.n_users
+            return [float(shares @ _values(estimator, design, measure)) for measure in measures]
         if not estimator.gives_distribution:
             return [estimator.estimate(ranks, measure) for measure in measures]
         distribution = estimator.fit(ranks)

@@ -17,7 +17,6 @@ from podium.sampled.bounds import Bounds, fits_ranks, identification_bounds, lar
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution, rank_weights, read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator, register
-from podium.sampled.estimators.mle import mle_probabilities
 from podium.sampled.estimators.smooth.cells import (
     Cells,
     RowIndex,
@@ -72,13 +71,13 @@ class SmoothFit:
         """The posterior of the last family, which includes users' histories if there are any."""
         return self.states[-1] if self.states else None
 
-    def expect(self, measure: str | Measure, k: int | None = None) -> float:
+    def expect(self, measure: str | Measure) -> float:
         """Return the estimate of a measure; see `RankDistribution.expect`.
 
         It is the mean under the distribution. If the ranks do not allow this mean, it is moved to
         the nearest of the `identification_bounds` with confidence 0.95.
         """
-        parsed = read_measure(measure, k)
+        parsed = read_measure(measure)
         value = self.distribution.expect(parsed)
         if self._is_within_bounds:
             return value
@@ -90,7 +89,7 @@ class SmoothFit:
         """Whether all means under the distribution are known to be within their bounds."""
         return not self.states or fits_ranks(self.distribution, self.ranks, _CONFIDENCE)
 
-    def std_error(self, measure: str | Measure, k: int | None = None) -> float:
+    def std_error(self, measure: str | Measure) -> float:
         """Return the standard error of the estimate, relative to the users' own exact mean.
 
         It has four parts: sampling and the shape that the sample leaves uncertain (both through the
@@ -100,14 +99,14 @@ class SmoothFit:
         the prior decides, it is that of a normal distribution whose 95 % interval is as wide as
         the interval of this estimate.
         """
-        parsed = read_measure(measure, k)
+        parsed = read_measure(measure)
         deviation = self._log_deviation(parsed)
         if deviation <= 1 and not self.prior_decides(parsed):
             return self.distribution.expect(parsed) * deviation
         low, high = self.interval(parsed)
         return (high - low) / (2 * NormalDist().inv_cdf(0.975))
 
-    def influences(self, measure: str | Measure, k: int | None = None) -> Floats:
+    def influences(self, measure: str | Measure) -> Floats:
         """Return the first-order effect of each row on the estimate: float64, (n,).
 
         The effects give the covariance of several models' estimates over common users. The effect
@@ -123,14 +122,13 @@ class SmoothFit:
                 "influences are undefined, because these samples hold the whole catalogue and have "
                 "exact ranks. Use these ranks."
             )
-        weights = self.states[0].cells.weights(read_measure(measure, k))
+        weights = self.states[0].cells.weights(read_measure(measure))
         scale = n_observed(self.ranks) / self.ranks.n_users
         return influences(self.states, weights) * scale
 
     def interval(
         self,
         measure: str | Measure,
-        k: int | None = None,
         *,
         level: float = 0.95,
         bounds: Bounds | None = None,
@@ -147,7 +145,6 @@ class SmoothFit:
         Parameters
         ----------
         measure : str or Measure
-        k : int, optional
         level : float
             The probability, between 0 and 1, that the interval contains the exact mean, for rank
             distributions like those that the prior expects.
@@ -161,7 +158,7 @@ class SmoothFit:
         low, high : float
         """
         level = _check.open_fraction(level, "level")
-        parsed = read_measure(measure, k)
+        parsed = read_measure(measure)
         value = self.expect(parsed)
         if not self.states:
             return value, value
@@ -174,7 +171,7 @@ class SmoothFit:
         largest = float(rank_weights(parsed, self.distribution.n_items).max())
         return min(low, value), min(max(high, value), largest)
 
-    def prior_decides(self, measure: str | Measure, k: int | None = None) -> bool:
+    def prior_decides(self, measure: str | Measure) -> bool:
         """Return whether the prior decides more of a measure than the sample.
 
         At least half of the estimate then comes from first ranks in which the sample leaves the
@@ -182,7 +179,7 @@ class SmoothFit:
         """
         if not self.states:
             return False
-        parsed = read_measure(measure, k)
+        parsed = read_measure(measure)
         top = self.states[0].cells.edges[self.draws.n_uncertain]
         weights = rank_weights(parsed, self.distribution.n_items)[:top]
         top_part = float(self.distribution.probabilities[: weights.size] @ weights)
@@ -329,8 +326,8 @@ class Smooth(Estimator):
     def _posterior(self, ranks: SampledRanks) -> SmoothFit:
         observed = likelihood(ranks)
         if observed.is_exact:
-            known = mle_probabilities(observed, None)
-            return SmoothFit(RankDistribution(known, fewest_items=ranks.fewest_items), ranks, 0, ())
+            exact = RankDistribution(observed.known, fewest_items=ranks.fewest_items)
+            return SmoothFit(exact, ranks, 0, ())
         original, ranks = ranks, round_catalogues(ranks)
         observed = likelihood(ranks)
         designs = [design for design, _ in observed.parts]
