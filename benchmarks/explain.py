@@ -128,8 +128,7 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     """Return the shares of cases by what the search finds."""
     from podium.data import read_run, read_truth
     from podium.data.join import Join
-    from podium.decide.explain.search import Causes
-    from podium.decide.explain.table import ValueTable
+    from podium.decide.explain.table import Readings, ValueTable
     from podium.metrics import parse
     from podium.protocol import Conventions
 
@@ -137,8 +136,8 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     counts: Counter[str] = Counter()
     join = Join.of(read_truth(truth), read_run(run))
     for text in MEASURES:
-        found = Causes([ValueTable(join, parse(text), Conventions())])
-        counts.update(_outcome(found, rng) for _ in range(n_cases // len(MEASURES)))
+        table = ValueTable(Readings(join, Conventions()), parse(text), Conventions())
+        counts.update(_outcome(table, rng) for _ in range(n_cases // len(MEASURES)))
     n_visible = counts.total() - counts["hidden"]
     shares = (counts[outcome] / max(n_visible, 1) for outcome in OUTCOMES)
     return name, counts.total(), n_visible / counts.total(), *shares
@@ -147,20 +146,21 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
 OUTCOMES = ("named", "among answers", "false")
 
 
-def _outcome(found: Any, rng: np.random.Generator) -> str:
+def _outcome(table: Any, rng: np.random.Generator) -> str:
     """Plant one or two conventions and search their value."""
     from podium.decide.explain.numbers import Number
-    from podium.decide.explain.search import DEVIATION, READING, search
+    from podium.decide.explain.search import search
     from podium.protocol import Protocol
 
-    rules = [c for c in found.causes if not {DEVIATION, READING} & {name for name, _ in c}]
-    n_changes = rng.integers(1, 3)
-    some = [cause for cause in rules if len(cause) == n_changes]
-    value = found.mean(0, some[rng.integers(len(some))])
-    printed, measure = f"{value:.{N_DIGITS}f}", found.tables[0].measure
-    if np.isnan(value) or printed == f"{found.mean(0, ()):.{N_DIGITS}f}":
+    axes = [axis for axis in table.conventions if len(axis.values) > 1]
+    some = rng.permutation(len(axes))[: rng.integers(1, 3)]
+    cause: Any = tuple((axes[at].name, rng.choice(axes[at].values[1:])) for at in some)
+    value = table.mean(table.choice(cause))
+    printed = f"{value:.{N_DIGITS}f}"
+    if np.isnan(value) or printed == f"{table.mean(table.defaults):.{N_DIGITS}f}":
         return "hidden"
-    answer = search(found, [Number.of(measure, printed)], Protocol.of(str(measure)))
+    number = Number.of(table.measure, printed)
+    answer = search([table], [number], Protocol.of(str(table.measure)))
     is_true = [abs(match.value - value) < 1e-11 for match in answer.matches]
     if answer.is_determined:
         return "named" if is_true[0] else "false"

@@ -138,3 +138,12 @@ def test_scores_beyond_single_precision_stay_double() -> None:
     found = podium.explain(truth, run, "ap@5", value="0.9999").search
     assert found is not None
     assert "single_precision" not in found.nearest.changes[0]
+
+
+def test_values_of_users_whose_ids_merge_are_matched() -> None:
+    truth = {"user": ["Ann", "ann", "ben"], "item": ["a", "b", "A"], "relevance": [1, 1, 1]}
+    run = {"user": ["Ann", "ben", "ben"], "item": ["A", "b", "a"], "score": [0.9, 0.8, 0.7]}
+    values = {"recall@2": {"Ann": "0.5000", "ann": "0.5000", "ben": "1.0000"}}
+    search = podium.explain(truth, run, value=values).search
+    assert search is not None
+    assert {"reading": "ids-without-case"} in search.matches[0].changes

@@ -24,7 +24,7 @@ _MISSING = (
     "podium measure refuses this by default. Here, podium's value is that with --missing zero."
 )
 _REPEATED = "podium measure refuses this. Here, podium's value counts an item at its best rank."
-_CHANCE = "The chance is that of a fit by any cause with as few changes."
+_CHANCE = "The chance is that of a fit by accident, if the cause is not searched."
 _PAGE = "docs/explain.md, section What is searched"
 
 

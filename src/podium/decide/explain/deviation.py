@@ -33,6 +33,8 @@ from podium.types import Counts, Mask, PerGroup, PerRow
 WHOLE = 2**31
 """The cutoff of a measure of whole lists."""
 
+_MOST_ONES = 100_000
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -85,6 +87,27 @@ class Case:
         """The number of hits of each user, (n_users,)."""
         return self.total(self.hit)
 
+    @cached_property
+    def precision(self) -> PerRow:
+        """The share of hits among the ranks to each rank, (n_rows,)."""
+        counts = np.cumsum(self.hit)
+        before = np.append(0, counts)[self.ranking.groups.offsets[:-1]]
+        return (counts - before[self.user]) / self.rank
+
+    @cached_property
+    def first(self) -> PerGroup:
+        """The rank of the first hit of each user; inf without one, (n_users,)."""
+        first = np.full(self.ranking.n_groups, np.inf)
+        np.minimum.at(first, self.user[self.hit], self.rank[self.hit])
+        return first
+
+    @cached_property
+    def last(self) -> PerGroup:
+        """The rank of the last hit of each user; inf without one, (n_users,)."""
+        last = np.where(self.n_hits > 0, 0.0, np.inf)
+        np.maximum.at(last, self.user[self.hit], self.rank[self.hit])
+        return last
+
     def total(self, values: Any) -> PerGroup:
         """Sum values of ranks by user."""
         return np.bincount(self.user, values, self.ranking.n_groups).astype(np.float64)
@@ -109,30 +132,34 @@ class Case:
     def gains(self, values: PerRow, gain: str | None = None) -> PerRow:
         """Return gains of relevances, by default those of the measure."""
         kind = gain or self.option("gain") or "linear"
-        if kind == "binary":
-            return (values >= self.ranking.min_relevance).astype(np.float64)
-        return np.exp2(values) - 1.0 if kind == "exp2" else values
+        return GAINS[kind](values, self.ranking.min_relevance)
 
-    def weights(self, ranks: NDArray[np.int64]) -> PerRow:
-        """Return the measure's discount of ranks."""
-        discount = self.option("discount") or "log2"
-        return discounts(int(ranks.max(initial=1)), discount)[ranks - 1]
+    def weights(self, ranks: NDArray[np.int64], discount: str | None = None) -> PerRow:
+        """Return the discount of ranks, by default that of the measure."""
+        kind: Any = discount or self.option("discount") or "log2"
+        weights = DISCOUNTS.get(kind, lambda rank: discounts(rank.size, kind))
+        with np.errstate(divide="ignore"):
+            return weights(np.arange(1, int(ranks.max(initial=1)) + 1))[ranks - 1]
 
-    def dcg(self, weights: PerRow | None = None, gain: str | None = None) -> PerGroup:
-        """Return the discounted gain of the lists, given other weights of ranks."""
-        shares = self.weights(self.rank) if weights is None else weights
-        return self.total(self.gains(self.ranking.relevance, gain) * shares * self.within)
+    def dcg(self, gain: str | None = None, discount: str | None = None) -> PerGroup:
+        """Return the discounted gain of the lists."""
+        weights = self.weights(self.rank, discount) * self.within
+        return self.total(self.gains(self.ranking.relevance, gain) * weights)
 
     def best(
-        self,
-        depth: Any = None,
-        weigh: Callable[[NDArray[np.int64]], PerRow] | None = None,
-        gain: str | None = None,
+        self, depth: Any = None, gain: str | None = None, discount: str | None = None
     ) -> PerGroup:
-        """Return the discounted gain of the best lists to a depth, by default the cutoff."""
-        user, rank = self._best
+        """Return the discounted gain of the best lists to a depth, by default the cutoff.
+
+        The gain "ones" is 1 at each rank.
+        """
         limit = np.broadcast_to(self.k if depth is None else depth, self.ranking.n_groups)
-        weights = (weigh or self.weights)(rank) * (rank <= limit[user])
+        if gain == "ones":
+            last = int(np.minimum(limit, _MOST_ONES).max(initial=0))
+            weights = self.weights(np.arange(1, last + 1), discount)
+            return np.append(0.0, np.cumsum(weights))[np.minimum(limit, last).astype(np.int64)]
+        user, rank = self._best
+        weights = self.weights(rank, discount) * (rank <= limit[user])
         terms = self.gains(self.ranking.ideal, gain) * weights
         return np.bincount(user, terms, self.ranking.n_groups).astype(np.float64)
 
@@ -141,6 +168,28 @@ class Case:
         """The user and the rank of each item of the best lists."""
         offsets = self.ranking.ideal_offsets
         return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), ranks(offsets)
+
+
+GAINS: dict[str, Callable[[PerRow, float], PerRow]] = {
+    "linear": lambda grade, least: grade,
+    "exp2": lambda grade, least: np.exp2(grade) - 1.0,
+    "binary": lambda grade, least: (grade >= least).astype(np.float64),
+    "squared": lambda grade, least: grade**2,
+    "plus 1": lambda grade, least: grade + (grade > 0),
+    "exp2 + 1": lambda grade, least: np.exp2(grade) * (grade > 0),
+}
+"""The gains of grades, given the threshold of relevant items."""
+
+DISCOUNTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
+    "shifted": lambda rank: 1.0 / np.log2(rank + 2.0),
+    "natural": lambda rank: 1.0 / np.log(rank + 1.0),
+    "decimal": lambda rank: 1.0 / np.log10(rank + 1.0),
+    "reciprocal": lambda rank: 1.0 / rank,
+    "root": lambda rank: rank**-0.5,
+    "of-index": lambda rank: np.where(rank > 1, 1.0 / np.log2(np.maximum(rank, 2)), 0.0),
+    "none": lambda rank: np.ones(rank.size),
+}
+"""The discounts that no convention has, of the ranks from 1."""
 
 
 def ranks(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -157,7 +206,7 @@ class Deviation:
     name : str
     function : callable
     stage : {"tables", "values", "mean"}
-        What the function takes, see the module.
+        The arguments of the function, see the module.
     measures : tuple of str
         The metrics that can have it; empty for all.
     cutoffs : bool
@@ -172,6 +221,12 @@ class Deviation:
         Whether the best lists remain those of the tables before.
     reads_repeated : bool
         Whether it takes the run as given, in which items can be repeated.
+    reads_ties : bool
+        Whether it concerns the order of equal scores.
+    odds : float
+        How often an implementation has it, compared with not having it.
+    spelling : callable
+        How ids are spelt under a deviation of tables that changes their spelling.
     """
 
     name: str
@@ -184,6 +239,14 @@ class Deviation:
     packages: tuple[str, ...] = ()
     keeps_ideal: bool = False
     reads_repeated: bool = False
+    reads_ties: bool = False
+    odds: float = 0.01
+    spelling: Callable[[str], str] = str
+
+    @property
+    def is_of_mean(self) -> bool:
+        """Whether it concerns the users in the mean, or their weights."""
+        return self.stage == "mean" or self.keeps_nan
 
     @property
     def _paragraphs(self) -> list[str]:
@@ -218,14 +281,14 @@ class Deviation:
         if not n_relevant.any():
             return np.full(n_relevant.size, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.function(case)
-        if np.ndim(found) == 0:
-            return float(found)
+            values = self.function(case)
+        if np.ndim(values) == 0:
+            return float(values)
         if not self.keeps_nan:
-            found = np.where(np.isnan(found), 0.0, found)
+            values = np.where(np.isnan(values), 0.0, values)
             if ranking.absent is not None:
-                found = np.where(ranking.absent, measure.metric.worst, found)
-        return np.where(n_relevant == 0, np.nan, found)
+                values = np.where(ranking.absent, measure.metric.worst, values)
+        return np.where(n_relevant == 0, np.nan, values)
 
 
 REGISTRY: Registry[Deviation] = Registry("deviation", "a name such as ideal-not-cut")

@@ -11,14 +11,15 @@ from podium import presets
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
+from podium.decide.explain.answers import Search
+from podium.decide.explain.joint import package_choices
 from podium.decide.explain.numbers import Value, numbers_of
 from podium.decide.explain.readings import listed_once
-from podium.decide.explain.search import Causes, Search, package_choices, search
-from podium.decide.explain.table import ValueTable
+from podium.decide.explain.search import search
+from podium.decide.explain.table import Readings, ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError, arg
-from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
@@ -151,17 +152,17 @@ def explain(
     if not only_tables:
         threshold_of(truth_table, stated.conventions(measure))  # or raise
 
-        def table(of: Measure) -> ValueTable:
-            return ValueTable(join, stated.measure(of), stated.conventions(of), run_table)
-
+        numbers = [] if value is None else numbers_of(value, stated.measure(measure))
+        measures = [parse_relevance(number.measure) for number in numbers] or [measure]
+        depth = max((of.k + 1 for of in measures if of.k is not None), default=None)
+        readings = Readings(join, stated.conventions(measure), run_table, depth)
+        tables = [ValueTable(readings, stated.measure(m), stated.conventions(m)) for m in measures]
         if value is not None:
-            numbers = numbers_of(value, stated.measure(measure))
-            tables = [table(parse_relevance(number.measure)) for number in numbers]
-            answers["search"] = search(Causes(tables), numbers, stated)
+            answers["search"] = search(tables, numbers, stated)
             if not answers["search"].matches:
                 join.check(all_users=False)
         if value is None or like is not None:
-            answers["packages"] = _packages(table(measure), like, stated)
+            answers["packages"] = _packages(tables[0], like, stated)
     return Explanation(
         *(str(stated.measure(measure)), join.is_absent.size, int(join.is_absent.sum())),
         n_repeated=run_table.score.size - listed.score.size,

@@ -1,13 +1,14 @@
-"""Deviations of formulas and of means."""
+"""Deviations of formulas and of means. Those that are sums over sums lie in `formulas.toml`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.decide.explain.deviation import Case, register
 from podium.ranking import kept_offsets
@@ -17,10 +18,88 @@ CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 OTHERS = ("hit_rate", "recall", "precision", "f1", "rr", "ap", "r_precision", "ndcg", "dcg")
 _HITS = ("precision", "recall", "f1", "ap")
 
+# --- Formulas of formulas.toml --------------------------------------------------------------------
+
+_QUANTITIES: dict[str, Callable[[Case], Any]] = {
+    "k": lambda case: case.k,
+    "all": lambda case: np.inf,
+    "length": lambda case: case.lengths,
+    "hits": lambda case: case.n_hits,
+    "positives": lambda case: case.ranking.n_pos,
+    "positives to k": lambda case: np.minimum(case.ranking.n_pos, case.k),
+    "all found": lambda case: case.n_hits == case.ranking.n_pos,
+    "grades": lambda case: case.total(case.ranking.relevance * case.within),
+    "all grades": lambda case: case.best(depth=np.inf, gain="linear", discount="none"),
+    "first": lambda case: case.first,
+    "first from 0": lambda case: np.maximum(case.first - 1, 1),
+    "first or after k": lambda case: np.minimum(case.first, case.k + 1),
+    "log2 after first": lambda case: np.log2(case.first + 1),
+    "last": lambda case: case.last,
+    "reciprocals": lambda case: case.total(case.hit / case.rank),
+    "precisions": lambda case: case.total(case.precision * case.hit),
+    "precisions of all ranks": lambda case: case.total(case.precision * case.within),
+    "precisions to k": lambda case: case.total(case.precision * case.within) + _beyond(case),
+    "precisions of next ranks": lambda case: case.total(
+        case.precision * case.rank / (case.rank + 1) * case.hit
+    ),
+    "precisions before": lambda case: case.total((case.precision - 1 / case.rank) * case.hit),
+    "best precisions": lambda case: case.total(_best_precision(case) * case.hit),
+}
+"""The quantities of formulas, by user."""
+
+
+def _sum(case: Case, terms: str) -> Any:
+    """Return a sum such as "4 k + positives" or "k + -1"."""
+    total: Any = 0
+    for term in terms.split(" + "):
+        number, space, name = term.partition(" ") if term[0] in "-0123456789" else ("1", " ", term)
+        total = total + float(number) * (_QUANTITIES[name](case) if space else 1)
+    return total
+
+
+def _formula(parts: Mapping[str, Any]) -> Callable[[Case], PerGroup]:
+    """Return the function of an entry of formulas.toml."""
+
+    def formula(case: Case) -> PerGroup:
+        if "ratio" in parts:
+            above, below = (_sum(case, terms) for terms in parts["ratio"])
+            return np.divide(above, below)
+        gained = case.dcg(**parts.get("list", {}))
+        if "divisor" in parts:
+            return gained / _sum(case, parts["divisor"])
+        ideal = {"depth": "k", **parts.get("ideal", {})}
+        ideal["depth"] = _sum(case, ideal["depth"])
+        return gained if case.measure.name == "dcg" else gained / case.best(**ideal)
+
+    formula.__doc__ = f"{parts['sentence']}\n\n{parts['remedy']}"
+    return formula
+
+
+for _name, _entry in tomllib.loads(
+    files("podium.decide.explain").joinpath("formulas.toml").read_text("utf-8")
+).items():
+    _kept = {name: _entry[name] for name in ("cutoffs", "odds") if name in _entry}
+    _packages = tuple(_entry.get("packages", ()))
+    register(_name, *_entry["measures"], packages=_packages, **_kept)(_formula(_entry))
+
+
+def _beyond(case: Case) -> PerGroup:
+    """Return the sum of precisions at the ranks to k that a short list lacks."""
+    harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, min(case.k, 100_000) + 1)))
+    return case.n_hits * (harmonic[-1] - harmonic[case.lengths])
+
+
+def _best_precision(case: Case) -> PerRow:
+    """Return the best precision at each rank and those after it, of hits."""
+    last = case.user[::-1].astype(np.float64)
+    best = np.maximum.accumulate((case.precision * case.hit)[::-1] - 2 * last) + 2 * last
+    return best[::-1]
+
+
 # --- The ideal list of ndcg -----------------------------------------------------------------------
 
 
-@register("ideal-of-top-k", "ndcg")
+@register("ideal-of-top-k", "ndcg", odds=0.03)
 def ideal_of_top_k(case: Case) -> PerGroup:
     """The ideal list has only the items among the top k, sorted.
 
@@ -29,7 +108,7 @@ def ideal_of_top_k(case: Case) -> PerGroup:
     return _with_ideal(case, case.within)
 
 
-@register("ideal-of-list", "ndcg", whole=True)
+@register("ideal-of-list", "ndcg", whole=True, odds=0.03)
 def ideal_of_list(case: Case) -> PerGroup:
     """The ideal list has only the retrieved items.
 
@@ -41,216 +120,24 @@ def ideal_of_list(case: Case) -> PerGroup:
 def _with_ideal(case: Case, counts: Mask) -> PerGroup:
     """Return the value with an ideal of some of the ranks."""
     ranking = case.ranking
-    keep = np.flatnonzero(counts & (ranking.relevance > 0))
+    flags = counts & (ranking.relevance > 0)
+    keep = np.flatnonzero(flags)
     order = keep[np.lexsort((-ranking.relevance[keep], case.user[keep]))]
-    flags = np.zeros(case.rank.size, np.bool_)
-    flags[keep] = True
     offsets = kept_offsets(flags, ranking.groups.offsets)
     return case.of(replace(ranking, ideal=ranking.relevance[order], ideal_offsets=offsets))
 
 
-@register("ideal-of-hits", "ndcg")
-def ideal_of_hits(case: Case) -> PerGroup:
-    """The ideal list has a one for each hit among the top k.
+@register("ideal-ascending", "ndcg", odds=0.005)
+def ideal_ascending(case: Case) -> PerGroup:
+    """The ideal list has the least relevant items first.
 
-    Sort the gains of all relevant items of the user for the ideal.
+    Sort the ideal list by decreasing relevance.
     """
-    return case.dcg() / _of_ones(case, case.n_hits.astype(np.int64))
-
-
-@register("ideal-not-cut", "ndcg", packages=("haystack",))
-def ideal_not_cut(case: Case) -> PerGroup:
-    """The ideal list is not cut at k.
-
-    Cut both lists at k, or leave the cutoff out.
-    """
-    return case.dcg() / case.best(np.inf)
-
-
-@register("binary-ideal-not-cut", "ndcg", packages=("llama_index",))
-def binary_ideal_not_cut(case: Case) -> PerGroup:
-    """Each relevant item has the gain 1, and the ideal list is not cut at k.
-
-    Cut both lists at k, or leave the cutoff out; use the grades if there are some.
-    """
-    return case.dcg(gain="binary") / case.best(np.inf, gain="binary")
-
-
-@register("binary-ideal-cut-at-length", "ndcg", packages=("mlflow",))
-def binary_ideal_cut_at_length(case: Case) -> PerGroup:
-    """Each relevant item has the gain 1, and the ideal list is cut at the length of a short list.
-
-    Cut the ideal list at k, so that a short list pays for what it leaves out.
-    """
-    return case.dcg(gain="binary") / case.best(case.lengths, gain="binary")
-
-
-@register("ideal-cut-at-length", "ndcg")
-def ideal_cut_at_length(case: Case) -> PerGroup:
-    """The ideal list is cut at the length of the list where that is below k.
-
-    Cut the ideal list at k, so that a short list pays for what it leaves out.
-    """
-    return case.dcg() / case.best(case.lengths)
-
-
-@register("ideal-of-k-ones", "ndcg", cutoffs=True)
-def ideal_of_k_ones(case: Case) -> PerGroup:
-    """The ideal list has a one at each of the k ranks.
-
-    Use the user's own relevant items, of which there may be fewer than k.
-    """
-    return case.dcg() / _of_ones(case, np.full(case.lengths.size, min(case.k, 100_000)))
-
-
-@register("ideal-of-length-ones", "ndcg")
-def ideal_of_length_ones(case: Case) -> PerGroup:
-    """The ideal list has a one at each rank of the list, to k.
-
-    Use the user's own relevant items.
-    """
-    return case.dcg() / _of_ones(case, case.lengths)
-
-
-@register("ideal-of-ones", "ndcg")
-def ideal_of_ones(case: Case) -> PerGroup:
-    """The ideal list has a one for each positive, to k, whatever its grade.
-
-    Use the same gain in both lists.
-    """
-    return case.dcg() / _of_ones(case, np.minimum(case.ranking.n_pos, case.k))
-
-
-def _of_ones(case: Case, depth: NDArray[np.int64]) -> PerGroup:
-    """Return the discounted sum of ones to a depth."""
-    weights = case.weights(np.arange(1, int(depth.max(initial=0)) + 1))
-    return np.append(0.0, np.cumsum(weights))[depth]
-
-
-def _unlike(gain: str) -> Callable[[Case], PerGroup]:
-    def ideal_gain(case: Case) -> PerGroup:
-        """The gain of the ideal list is another one than that of the list.
-
-        Use the same gain in both lists.
-        """
-        return case.dcg() / case.best(gain=gain)
-
-    return ideal_gain
-
-
-for _gain in ("linear", "exp2", "binary"):
-    register(f"ideal-gain-{_gain}", "ndcg")(_unlike(_gain))
-
-
-# --- The discount of ndcg and dcg -----------------------------------------------------------------
-
-
-def _discounted(case: Case, weigh: Callable[[Any], PerRow], *, best: Any = None) -> PerGroup:
-    """Return dcg or ndcg with another discount in the list, and in the ideal one or not."""
-    gained = case.dcg(weigh(case.rank))
-    return gained if case.measure.name == "dcg" else gained / case.best(weigh=best)
-
-
-def _shifted(rank: Any) -> PerRow:
-    return 1.0 / np.log2(rank + 2.0)
-
-
-@register("discount-shifted", "ndcg", "dcg")
-def discount_shifted(case: Case) -> PerGroup:
-    """The discount is off by one: 1 / log2(rank + 2), with ranks from 1.
-
-    Divide by log2(rank + 1) with ranks from 1, or log2(index + 2) with indices from 0.
-    """
-    return _discounted(case, _shifted, best=_shifted)
-
-
-@register("discount-shifted-in-list", "ndcg")
-def discount_shifted_in_list(case: Case) -> PerGroup:
-    """The discount is off by one in the list, but not in the ideal one.
-
-    Use one function for both discounts.
-    """
-    return _discounted(case, _shifted)
-
-
-@register("discount-shifted-in-ideal", "ndcg")
-def discount_shifted_in_ideal(case: Case) -> PerGroup:
-    """The discount is off by one in the ideal list, but not in the list.
-
-    Use one function for both discounts.
-    """
-    return case.dcg() / case.best(weigh=_shifted)
-
-
-@register("discount-letor-in-list", "ndcg")
-def discount_letor_in_list(case: Case) -> PerGroup:
-    """The first two ranks have the weight 1 and others 1 / log2(rank), but not in the ideal list.
-
-    Use one function for both discounts.
-    """
-    return _discounted(case, lambda rank: 1.0 / np.log2(np.maximum(rank, 2)))
-
-
-@register("discount-letor-in-ideal", "ndcg")
-def discount_letor_in_ideal(case: Case) -> PerGroup:
-    """The first two ranks have the weight 1 and others 1 / log2(rank), in the ideal list only.
-
-    Use one function for both discounts.
-    """
-    return case.dcg() / case.best(weigh=lambda rank: 1.0 / np.log2(np.maximum(rank, 2)))
-
-
-@register("discount-natural", "dcg")
-def discount_natural(case: Case) -> PerGroup:
-    """The discount has the natural logarithm.
-
-    Use the logarithm of base 2.
-    """
-    return _discounted(case, lambda rank: 1.0 / np.log(rank + 1.0))
-
-
-@register("discount-natural-in-list", "ndcg")
-def discount_natural_in_list(case: Case) -> PerGroup:
-    """The discount has the natural logarithm in the list, and base 2 in the ideal one.
-
-    Use one function for both discounts.
-    """
-    return _discounted(case, lambda rank: 1.0 / np.log(rank + 1.0))
-
-
-@register("discount-decimal", "dcg")
-def discount_decimal(case: Case) -> PerGroup:
-    """The discount has the logarithm of base 10.
-
-    Use the logarithm of base 2.
-    """
-    return _discounted(case, lambda rank: 1.0 / np.log10(rank + 1.0))
-
-
-@register("discount-reciprocal", "ndcg", "dcg")
-def discount_reciprocal(case: Case) -> PerGroup:
-    """The discount is 1 / rank.
-
-    Divide by log2(rank + 1).
-    """
-    return _discounted(case, _reciprocal, best=_reciprocal)
-
-
-@register("discount-none", "ndcg", "dcg")
-def discount_none(case: Case) -> PerGroup:
-    """No rank is discounted.
-
-    Divide by log2(rank + 1).
-    """
-    return _discounted(case, _ones, best=_ones)
-
-
-def _reciprocal(rank: NDArray[np.int64]) -> PerRow:
-    return 1.0 / rank
-
-
-def _ones(rank: NDArray[np.int64]) -> PerRow:
-    return np.ones(rank.size)
+    ranking = case.ranking
+    ends, starts = ranking.ideal_offsets[1:], ranking.ideal_offsets[:-1]
+    user = np.repeat(np.arange(ends.size), ends - starts)
+    reverse = (starts + ends)[user] - 1 - np.arange(user.size)
+    return case.of(replace(ranking, ideal=ranking.ideal[reverse]))
 
 
 # --- The cutoff -----------------------------------------------------------------------------------
@@ -270,17 +157,19 @@ def _cut(k: int | None, *, relative: bool = False) -> Callable[[Case], PerGroup]
 
 for _k in CUTOFFS:
     register(f"cutoff-{_k}", cutoffs=True, whole=True)(_cut(_k))
-register("cutoff-k-minus-1", cutoffs=True)(_cut(-1, relative=True))
-register("cutoff-k-plus-1", cutoffs=True)(_cut(1, relative=True))
+register("cutoff-k-minus-1", cutoffs=True, odds=0.015)(_cut(-1, relative=True))
+register("cutoff-k-plus-1", cutoffs=True, odds=0.015)(_cut(1, relative=True))
+_UNCUT = ("recall", "hit_rate", "rr", "ap", "ndcg", "dcg")
+register("cutoff-none", *_UNCUT, cutoffs=True, whole=True, odds=0.02)(_cut(None))
 
 
-@register("cutoff-none", "recall", "hit_rate", "rr", "ap", "ndcg", "dcg", cutoffs=True, whole=True)
-def cutoff_none(case: Case) -> PerGroup:
-    """The whole list counts, not its first k items.
+@register("cutoff-mean", cutoffs=True, odds=0.005)
+def cutoff_mean(case: Case) -> PerGroup:
+    """It is the mean of the measure at the cutoffs from 1 to k.
 
-    Cut the list at k.
+    Compare measures with the same k.
     """
-    return case.cut(None)
+    return np.mean([case.cut(k) for k in range(1, min(case.k, 20) + 1)], axis=0)
 
 
 @register("cutoff-length", "precision", "f1", cutoffs=True, whole=True)
@@ -294,18 +183,13 @@ def cutoff_length(case: Case) -> PerGroup:
     return hits / sizes if case.measure.name == "precision" else 2 * hits / (sizes + n_pos)
 
 
-def _list_cut(shift: int) -> Callable[[Case], PerGroup]:
-    def list_cut(case: Case) -> PerGroup:
-        """The list is cut one rank off, while the rest of the formula has k.
+@register("list-cut-at-k-minus-1", *_HITS, "ndcg", cutoffs=True)
+def list_cut_at_k_minus_1(case: Case) -> PerGroup:
+    """The list is cut one rank off, while the rest of the formula has k.
 
-        Cut the list at k: its first k items.
-        """
-        return _kept(case, case.rank <= case.k + shift, case.k + max(shift, 0))
-
-    return list_cut
-
-
-register("list-cut-at-k-minus-1", *_HITS, "ndcg", cutoffs=True)(_list_cut(-1))
+    Cut the list at k: its first k items.
+    """
+    return _with_ranks(case, case.rank < case.k)
 
 
 @register("first-rank-ignored", cutoffs=True)
@@ -314,13 +198,13 @@ def first_rank_ignored(case: Case) -> PerGroup:
 
     Start at the first item: index 0.
     """
-    return _kept(case, case.rank > 1, case.k)
+    return _with_ranks(case, case.rank > 1)
 
 
-def _kept(case: Case, keep: Mask, k: int) -> PerGroup:
+def _with_ranks(case: Case, counts: Mask) -> PerGroup:
     """Return the value if other ranks have nothing relevant."""
-    relevance = np.where(keep, case.ranking.relevance, 0.0)
-    return replace(case.measure, k=k)(replace(case.ranking, relevance=relevance))
+    relevance = np.where(counts, case.ranking.relevance, 0.0)
+    return case.of(replace(case.ranking, relevance=relevance))
 
 
 @register("first-rank-removed", cutoffs=True)
@@ -335,7 +219,7 @@ def first_rank_removed(case: Case) -> PerGroup:
     return case.of(replace(ranking, relevance=moved))
 
 
-# --- Another measure, or another formula ----------------------------------------------------------
+# --- Another measure, or the mean of others -------------------------------------------------------
 
 
 def _as(name: str) -> Callable[[Case], PerGroup]:
@@ -353,19 +237,16 @@ for _name in OTHERS:
     register(f"as-{_name}", *OTHERS)(_as(_name))
 
 
-@register("grades-summed", "precision", "recall")
-def grades_summed(case: Case) -> PerGroup:
-    """Grades are summed where relevant items should be counted.
+@register("f1-arithmetic", "f1", odds=0.005)
+def f1_arithmetic(case: Case) -> PerGroup:
+    """It is the arithmetic mean of precision and recall.
 
-    Count items with a relevance of at least the threshold.
+    Take the harmonic mean.
     """
-    total = case.total(case.ranking.relevance * case.within)
-    if case.measure.name == "precision":
-        return total / case.k
-    return total / case.best(np.inf, _ones, "linear")
+    return (case.value("precision") + case.value("recall")) / 2
 
 
-@register("f1-of-means", "f1")
+@register("f1-of-means", "f1", odds=0.02)
 def f1_of_means(case: Case) -> float:
     """It is the harmonic mean of the mean precision and the mean recall.
 
@@ -375,124 +256,19 @@ def f1_of_means(case: Case) -> float:
     return 2 * means[0] * means[1] / sum(means) if any(means) else 0.0
 
 
-@register("f1-with-recall-of-1", "f1")
-def f1_with_recall_of_1(case: Case) -> PerGroup:
-    """Recall is 1 wherever there is a hit, so that it only depends on precision.
+@register("rr-of-mean-rank", "rr", odds=0.005)
+def rr_of_mean_rank(case: Case) -> float:
+    """It is one over the mean rank of the first hits.
 
-    Divide the hits by all relevant items of the user for recall.
+    Take the mean of 1 / rank.
     """
-    precision = case.n_hits / np.maximum(case.lengths, 1)
-    return 2 * precision / (precision + 1)
-
-
-@register("rr-next-rank", "rr")
-def rr_next_rank(case: Case) -> PerGroup:
-    """The reciprocal rank is 1 / (rank + 1).
-
-    Count ranks from 1.
-    """
-    return _of_first(case, 1.0)
-
-
-@register("rr-from-0", "rr")
-def rr_from_0(case: Case) -> PerGroup:
-    """The reciprocal rank counts ranks from 0, and the first two ranks have the value 1.
-
-    Count ranks from 1.
-    """
-    return _of_first(case, -1.0)
-
-
-def _of_first(case: Case, shift: float) -> PerGroup:
-    value = case.value()
-    return np.where(value > 0, 1 / np.maximum(1 / value + shift, 1.0), 0.0)
-
-
-@register("rr-mean-of-hits", "rr", packages=("llama_index",))
-def rr_mean_of_hits(case: Case) -> PerGroup:
-    """It is the mean of 1 / rank over all hits, not that of the first one.
-
-    Take the first relevant item only.
-    """
-    return case.total(case.hit / case.rank) / case.n_hits
-
-
-@register("rr-over-positives", "rr")
-def rr_over_positives(case: Case) -> PerGroup:
-    """It is the sum of 1 / rank over all hits, divided by the number of relevant items.
-
-    Take the first relevant item only.
-    """
-    return case.total(case.hit / case.rank) / case.ranking.n_pos
-
-
-@register("rr-sum-of-hits", "rr")
-def rr_sum_of_hits(case: Case) -> PerGroup:
-    """It is the sum of 1 / rank over all hits.
-
-    Take the first relevant item only.
-    """
-    return case.total(case.hit / case.rank)
-
-
-@register("ap-over-k", "ap", cutoffs=True)
-def ap_over_k(case: Case) -> PerGroup:
-    """The sum of precisions is divided by k.
-
-    Divide by the number of relevant items, or by min(k, that number).
-    """
-    return _precisions(case) / case.k
-
-
-@register("ap-over-length", "ap")
-def ap_over_length(case: Case) -> PerGroup:
-    """The sum of precisions is divided by the length of the list, to k.
-
-    Divide by the number of relevant items, or by min(k, that number).
-    """
-    return _precisions(case) / case.lengths
-
-
-@register("ap-of-all-ranks", "ap")
-def ap_of_all_ranks(case: Case) -> PerGroup:
-    """It is the mean of the precisions at all ranks, not only those of hits.
-
-    Take the precision at the ranks of relevant items only.
-    """
-    return case.total(_running(case) / case.rank * case.within) / case.lengths
-
-
-@register("ap-of-all-k-ranks", "ap", cutoffs=True)
-def ap_of_all_k_ranks(case: Case) -> PerGroup:
-    """It is the mean of precision@1 to precision@k.
-
-    Take the precision at the ranks of relevant items only.
-    """
-    beyond = _tail(case)
-    return (case.total(_running(case) / case.rank * case.within) + beyond) / case.k
-
-
-def _tail(case: Case) -> PerGroup:
-    """Return the sum of precisions at the ranks to k that a short list lacks."""
-    harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, min(case.k, 100_000) + 1)))
-    return case.n_hits * (harmonic[-1] - harmonic[case.lengths])
-
-
-def _running(case: Case) -> PerRow:
-    """Return the number of hits to each rank."""
-    counts = np.cumsum(case.hit)
-    before = np.append(0, counts)[case.ranking.groups.offsets[:-1]]
-    return counts - before[case.user]
-
-
-def _precisions(case: Case) -> PerGroup:
-    return case.total(_running(case) / case.rank * case.hit)
+    return float(1 / np.mean(case.first[np.isfinite(case.first)]))
 
 
 # --- Users and means ------------------------------------------------------------------------------
 
 
-@register("users-with-a-hit", keeps_nan=True)
+@register("users-with-a-hit", keeps_nan=True, odds=0.03)
 def users_with_a_hit(case: Case) -> PerGroup:
     """Only users with a hit are in the mean.
 
@@ -535,6 +311,27 @@ def users_of_the_run(values: PerGroup, case: Case) -> float:
     Leave out users without judgements.
     """
     return float(np.nansum(values) / (np.sum(~np.isnan(values)) + case.n_others))
+
+
+@register("users-with-low-grades", stage="mean", odds=0.1)
+def users_with_low_grades(values: PerGroup, case: Case) -> float:
+    """Users count 0 if their relevant items lie below the threshold, or are left out.
+
+    Leave out users without a relevant item.
+    """
+    offsets = (
+        case.ranking.ideal_offsets if case.ranking.of_truth is None else case.ranking.of_truth[0]
+    )
+    return float(np.nanmean(np.where(np.isnan(values) & (np.diff(offsets) > 0), 0.0, values)))
+
+
+@register("divided-by-one-less", stage="mean", odds=0.005)
+def divided_by_one_less(values: PerGroup, case: Case) -> float:
+    """The sum over users is divided by their number, minus 1.
+
+    Divide by the number of users.
+    """
+    return float(np.nansum(values) / max(np.sum(~np.isnan(values)) - 1, 1))
 
 
 @register("median", stage="mean")

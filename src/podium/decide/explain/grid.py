@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,26 +38,13 @@ MEANS: dict[str, tuple[Any, ...]] = {
 }
 """The conventions of the mean over users."""
 
+_OTHER_ODDS = 0.03
+
 _NO_VALUE = ("error", "bounds")
 """The rules under which a list, or the mean, has no single value."""
 
-SEPARATED_BY = {
-    "ties": "items with equal scores, of which some are relevant",
-    "single_precision": "scores that only differ beyond single precision",
-    "missing": "users that the run lacks",
-    "undefined": "users for whom the measure is undefined",
-    "pooled": "users with different numbers of positives",
-    "unjudged": "items of the run that the truth lacks",
-    "unretrieved": "relevant items that the lists lack",
-    "score_above": "scores of 0 or below among the top ranks",
-    "min_relevance": "several grades of relevance",
-    "low_grades": "relevances below min_relevance",
-    "gain": "relevances other than 0 and 1",
-    "discount": "relevant items at ranks from 2",
-    "ideal": "users with fewer than k relevant items",
-    "norm": "users with fewer, and with more, than k positives",
-    "clip": "users with fewer than k negatives",
-}
+_ENTRIES = tomllib.loads(files("podium.decide.explain").joinpath("grid.toml").read_text("utf-8"))
+SEPARATED_BY: dict[str, str] = {name: entry["data"] for name, entry in _ENTRIES.items()}
 """The data under which the values of a convention give different results."""
 
 
@@ -128,6 +117,12 @@ def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
     return choices(measure.metric, option) if is_text else ()
 
 
+def odds_of(convention: str, value: Any) -> float:
+    """Return how often an implementation has a value, compared with the default."""
+    odds = _ENTRIES.get(convention, {}).get("odds", {})
+    return odds.get(str(value).lower(), odds.get("other", _OTHER_ODDS))
+
+
 def separated_by(convention: str) -> str:
     """Return the data that show a convention; a metric of another package can have its own."""
     return SEPARATED_BY.get(convention, f"lists whose value depends on {convention}")
@@ -142,37 +137,6 @@ def with_options(measure: Measure, choice: Choice) -> Measure:
     }
     changed = sorted((name, value) for name, value in values.items() if value != defaults[name])
     return Measure(measure.name, measure.k, tuple(changed))
-
-
-class Sums(NamedTuple):
-    """The sums from which the mean of values of users follows, under each rule.
-
-    Attributes
-    ----------
-    total : float
-        The sum of defined values.
-    n_defined, n_undefined : int
-    """
-
-    total: float
-    n_defined: int
-    n_undefined: int
-
-    @classmethod
-    def of(cls, values: PerGroup) -> Sums:
-        """Sum values, nan if undefined."""
-        is_defined = ~np.isnan(values)
-        n_defined = int(is_defined.sum())
-        total = float(values[is_defined].sum())
-        return cls(total, n_defined, values.size - n_defined)
-
-    def mean(self, undefined: str) -> float:
-        """Return the mean under a rule for undefined values; nan if nothing counts."""
-        if undefined == "skip":
-            return self.total / self.n_defined if self.n_defined else np.nan
-        n_users = self.n_defined + self.n_undefined
-        total = self.total + (self.n_undefined if undefined == "one" else 0.0)
-        return total / n_users if n_users else np.nan
 
 
 def pooled_mean(values: PerGroup, weights: PerGroup) -> float:

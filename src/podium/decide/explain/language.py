@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from podium._files import replacing
+from podium.decide.explain.answers import Search
 from podium.decide.explain.explanation import explain
 from podium.decide.explain.numbers import read_values
-from podium.decide.explain.search import Search
 from podium.errors import DataError
 
 N_LISTS = 200
@@ -26,7 +26,7 @@ def lists() -> list[dict[str, Any]]:
     Some are short or empty, have equal scores, repeat an item, or have no relevant item.
     """
     rng = np.random.default_rng(40)
-    made: list[dict[str, Any]] = []
+    all_lists: list[dict[str, Any]] = []
     for number in range(N_LISTS):
         pool = rng.permutation(12)
         listed = pool[: 0 if number % 25 == 24 else rng.integers(1, 11)]
@@ -37,7 +37,7 @@ def lists() -> list[dict[str, Any]]:
             score = np.ceil(score * 3) / 3
         grades = rng.choice([0, 1, 2, 3], 12, p=(0.45, 0.3, 0.15, 0.1)) * (number % 20 != 19)
         judged = np.sort(rng.permutation(12)[: rng.integers(6, 12)])
-        made.append(
+        all_lists.append(
             {
                 "id": str(number + 1),
                 "items": [f"d{item}" for item in listed],
@@ -45,7 +45,7 @@ def lists() -> list[dict[str, Any]]:
                 "judgements": {f"d{item}": int(grades[item]) for item in judged},
             }
         )
-    return made
+    return all_lists
 
 
 def write(path: Path) -> None:
@@ -87,20 +87,21 @@ def checks(path: Path) -> Iterator[Check]:
     DataError
         If the file can't be read, names no measure, or has no values of these lists.
     """
-    made = lists()
+    all_lists = lists()
     for measure, values in read_values(path).items():
-        given: dict[str, Any] = dict(values) if isinstance(values, Mapping) else {}
-        if not given.keys() & {each["id"] for each in made}:
+        numbers: dict[str, Any] = dict(values) if isinstance(values, Mapping) else {}
+        if not numbers.keys() & {part["id"] for part in all_lists}:
             raise DataError(
                 f"{path} has no value of {measure} for a list of --lists. Write the values by the "
                 'id of the list, such as {"1": 0.63}.'
             )
         for kind in reversed(KINDS):
-            some = [e for e in made if _kind(e) in ("plain", kind) and e["id"] in given]
-            numbers = {each["id"]: given.get(each["id"]) for each in some}
+            of_kind = [part for part in all_lists if _kind(part) in ("plain", kind)]
+            some = [part for part in of_kind if part["id"] in numbers]
+            values_of_some = {part["id"]: numbers[part["id"]] for part in some}
             if not some:
                 continue
-            search = explain(*_tables(some), value={measure: numbers}).search
+            search = explain(*_tables(some), value={measure: values_of_some}).search
             if search is not None:
                 yield Check(measure, kind, len(some), search)
 
@@ -126,7 +127,7 @@ def _tables(some: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
     judged = [(e["id"], i, g) for e in some for i, g in e["judgements"].items()]
     rows = [(e["id"], i, s) for e in some for i, s in zip(e["items"], e["scores"], strict=True)]
     truth, run = (
-        dict(zip(("user", "item", name), map(list, zip(*each, strict=True)), strict=True))
-        for name, each in (("relevance", judged), ("score", rows))
+        dict(zip(("user", "item", name), map(list, zip(*table, strict=True)), strict=True))
+        for name, table in (("relevance", judged), ("score", rows))
     )
     return truth, run

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from podium._kernels import rank_rows, read_only
 from podium.data.best import top_rows
 from podium.data.ids import label_array
 from podium.data.join import Join
@@ -20,7 +19,32 @@ from podium.ranking import Ranking
 from podium.types import Mask
 
 _USUAL = {name: vars(Conventions())[name] for name in LISTS}
+_MOST_ROWS = 4_000_000  # of short lists
 _MOST_KEPT = 3  # rankings; combinations of conventions with the same lists follow each other
+
+Result = TypeVar("Result")
+
+
+class Recent(Generic[Result]):
+    """The last results of a computation, by their keys.
+
+    Parameters
+    ----------
+    most : int
+        The number of results that are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._results: dict[Any, Result] = {}
+
+    def result(self, key: Any, compute: Callable[[], Result]) -> Result:
+        """Return the result of a key, computed unless it is kept."""
+        if key not in self._results:
+            while len(self._results) >= self._most:
+                del self._results[next(iter(self._results))]
+            self._results[key] = compute()
+        return self._results[key]
 
 
 class ListsByChoice:
@@ -34,26 +58,35 @@ class ListsByChoice:
         The number of items and the seed of ties, which no choice changes.
     depth : int, optional
         The number of ranks that are needed. By default, all of them.
+    best : ListsByChoice, optional
+        Lists whose best lists take the place of those of the join.
+
+    Attributes
+    ----------
+    join : Join
     """
 
-    def __init__(self, join: Join, given: Conventions, depth: int | None = None) -> None:
-        self._join, self._given, self._depth = join, given, depth
+    def __init__(
+        self,
+        join: Join,
+        given: Conventions,
+        depth: int | None = None,
+        best: ListsByChoice | None = None,
+    ) -> None:
+        self.join, self._given, self._depth, self._best = join, given, depth, best
         self._lowest = float(join.truth.relevance.min())
-        self._ranked: dict[tuple[Any, ...], Ranking] = {}
-        self._top: dict[tuple[Any, ...], Rows] = {}
+        self._ranked: Recent[Ranking] = Recent(_MOST_KEPT)
+        n_top = join.labels.size * (depth or 0)
+        self._top: Recent[Rows] = Recent(max(_MOST_KEPT, _MOST_ROWS // max(n_top, 1)))
 
     @property
     def absent(self) -> Mask:
         """Whether the run lacks each user, (n_users,)."""
-        return self._join.is_absent
+        return self.join.is_absent
 
     def top(self, k: int) -> ListsByChoice:
         """Return the lists to rank k, with all rows that a tie could move there."""
-        return ListsByChoice(self._join, self._given, k)
-
-    def users(self, mask: Mask) -> ListsByChoice:
-        """Return the lists of some users whom the run has."""
-        return ListsByChoice(self._join.of_users(mask), self._given, self._depth)
+        return ListsByChoice(self.join, self._given, k, self._best)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults.
@@ -63,24 +96,25 @@ class ListsByChoice:
         ArgumentError
             If the run has no lists under these conventions, such as ranks with score_above.
         """
-        key = self._key(choice)
-        if key not in self._ranked:
-            while len(self._ranked) >= _MOST_KEPT:
-                del self._ranked[next(iter(self._ranked))]
-            self._ranked[key] = self._rows(choice).ranking(self._rules(choice))
-        ranking = replace(self._ranked[key], min_relevance=choice.get("min_relevance") or 1.0)
+        key, rules = self._key(choice), self._rules(choice)
+        ranking = self._ranked.result(key, lambda: self._rows(choice).ranking(rules))
+        if self._best is not None:
+            best = self._best.ranking({**choice, "low_grades": "keep"})
+            ranking = replace(ranking, ideal=best.ideal, ideal_offsets=best.ideal_offsets)
+        ranking = replace(ranking, min_relevance=choice.get("min_relevance") or 1.0)
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
     def _rows(self, choice: Mapping[str, Any]) -> Rows:
         if self._depth is None:
             return self._looked_up(choice)
         # Short lists are kept, because all orders of ties begin with the same rows.
-        key = self._key({**choice, "ties": "worst"})
-        if key not in self._top:
-            rows = self._looked_up({**choice, "ties": "worst"}, with_items=True)
-            self._top[key] = rows.kept(_near_top(rows, self._depth))
-        rows = self._top[key]
+        untied = {**choice, "ties": "worst"}
+        rows = self._top.result(self._key(untied), lambda: self._shortened(untied))
         return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
+
+    def _shortened(self, choice: Mapping[str, Any]) -> Rows:
+        rows = self._looked_up(choice, with_items=True)
+        return rows.kept(_near_top(rows, self._depth or 0))
 
     def _key(self, choice: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return what lists under a choice depend on, apart from the threshold of a metric.
@@ -101,61 +135,20 @@ class ListsByChoice:
     def _looked_up(self, choice: Mapping[str, Any], *, with_items: bool = False) -> Rows:
         """Return the rows, with the judged ones marked."""
         rules = self._rules(choice)
-        join = replace(self._join, run=in_precision(self._join.run, rules))
+        join = replace(self.join, run=in_precision(self.join.run, rules))
         return Rows.of(join, rules, with_items=with_items, mark_judged=True)
 
     def listed(self, user: int, k: int | None) -> tuple[str, ...]:
         """Return the items of a user to rank k, best first, with the relevance of relevant ones."""
-        some = np.zeros(self._join.labels.size, np.bool_)
+        some = np.zeros(self.join.labels.size, np.bool_)
         some[user] = True
         rules = self._rules({"ties": "id"})
-        rows = Rows.of(self._join.of_users(some), rules, with_items=True, mark_judged=True)
+        rows = Rows.of(self.join.of_users(some), rules, with_items=True, mark_judged=True)
         order: Any = rows.order(rules)[:k]
         items: Any = rows.item
-        names = label_array(self._join.items.ids(items[order])).tolist()
+        names = label_array(self.join.items.ids(items[order])).tolist()
         pairs = zip(names, rows.relevance[order].tolist(), strict=True)
         return tuple(f"{name} ({grade:g})" if grade > 0 else str(name) for name, grade in pairs)
-
-    def tied(self, *, with_equal: bool) -> Mask:
-        """Return the users whose list can depend on the order of equal float32 scores, (n_users,).
-
-        Ties of items of equal relevance that are both judged, or both not, have no effect. They
-        count `with_equal`.
-        """
-        result = np.zeros(self._join.labels.size, np.bool_)
-        for unjudged in ("negative", "skip"):
-            rows = self._rows({"unjudged": unjudged})
-            single = to_single(rows.score)
-            judged: Any = rows.judged
-            kind = np.where(judged, rows.relevance, -1)
-            users = np.repeat(np.arange(result.size), np.diff(rows.offsets))
-            kinds, is_tied = kind.copy(), np.zeros(kind.size, np.bool_)
-            rank_rows(rows.offsets, read_only(single), kind, 1.0, kinds, is_tied)
-            before = np.flatnonzero(is_tied)
-            if not with_equal:  # equal scores are in increasing order of their kind
-                before = before[kinds[before] != kinds[before + 1]]
-            result[users[before]] = True
-            result[users[(rows.score > 0) != (single > 0)]] = True  # with score_above=0
-        return result
-
-    def without_effect(self, *, with_equal: bool) -> set[str]:
-        """Return the conventions of lists whose values give the same lists."""
-        rows = self._rows({})
-        listed = self._rows({"unretrieved": "drop"})
-        whole_lists: Any = self._looked_up({})
-        is_tied = self.tied(with_equal=with_equal).any()
-        differs = {
-            "ties": is_tied,
-            "single_precision": is_tied,
-            "unjudged": not np.all(whole_lists.judged),
-            "unretrieved": rows.ideal[1].size != listed.ideal[1].size
-            or (rows.n_whole != listed.n_whole).any()
-            or (rows.n_judged != listed.n_judged).any(),
-            "score_above": (to_single(self._join.run.score) <= 0).any(),
-            "low_grades": (rows.ideal[1] != 1.0).any(),
-        }
-        without = {name for name, has_effect in differs.items() if not has_effect}
-        return {*without, "score_above", "single_precision"} if self._join.run.is_order else without
 
 
 def _near_top(rows: Rows, k: int) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -60,8 +60,8 @@ class Number:
         if not isinstance(value, Mapping):
             target, n_digits = _read(str(value), measure)
             return cls(measure, str(value), target, _ROUNDED * 10.0**-n_digits, {})
-        given = {user: number for user, number in value.items() if number not in (None, "")}
-        read = {str(user): _parsed(str(number)) for user, number in given.items()}
+        defined = {user: number for user, number in value.items() if number not in (None, "")}
+        read = {str(user): _parsed(str(number)) for user, number in defined.items()}
         if not read:
             raise ArgumentError(f"{arg.value} has no users for {measure}. Pass at least one value.")
         n_digits = max(n for _, n in read.values())
@@ -73,15 +73,10 @@ class Number:
         """Return whether a mean, or each of an array of means, has these digits."""
         return np.abs(means - self.target) <= self.half
 
-    def of_users(self, labels: Sequence[Any], values: PerGroup) -> PerGroup:
-        """Return values of the users that have a number; nan without one."""
-        found = dict(zip(map(str, labels), values.tolist(), strict=True))
-        return np.array([found.get(user, np.nan) for user in self.users])
-
     def same(self, values: PerGroup) -> Mask:
         """Return which users of `of_users` have these values."""
-        given = np.array(list(self.users.values()))
-        return (np.abs(values - given) <= self.half) | (np.isnan(values) & np.isnan(given))
+        numbers = np.array(list(self.users.values()))
+        return (np.abs(values - numbers) <= self.half) | (np.isnan(values) & np.isnan(numbers))
 
 
 def _parsed(value: str) -> tuple[float, int]:
@@ -116,7 +111,7 @@ def numbers_of(value: Value, measure: Measure) -> list[Number]:
     """Return the numbers of ``value=``: one of the first measure, or one for each measure."""
     if not isinstance(value, Mapping):
         return [Number.of(measure, value)]
-    return [Number.of(parse(name), each) for name, each in value.items()]
+    return [Number.of(parse(name), number) for name, number in value.items()]
 
 
 def read_values(path: Path) -> dict[str, Value]:
@@ -137,15 +132,15 @@ def read_values(path: Path) -> dict[str, Value]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         is_json = text.lstrip()[:1] in ("{", "[")
-        found = dict(_of_json(json.loads(text, parse_float=str))) if is_json else _of_csv(text)
+        values = dict(_of_json(json.loads(text, parse_float=str))) if is_json else _of_csv(text)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
         raise DataError(f"{path} can't be read as numbers: {error}") from None
-    if not found:
+    if not values:
         raise DataError(
             f"{path} names no measure. Pass JSON such as {{'ndcg@5': 0.5731}}, or CSV with the "
             "columns measure and value."
         )
-    return {**found, **_padded({n: v for n, v in found.items() if not isinstance(v, Mapping)})}
+    return {**values, **_padded({n: v for n, v in values.items() if not isinstance(v, Mapping)})}
 
 
 def _padded(means: Mapping[str, Any]) -> dict[str, str]:
@@ -162,21 +157,21 @@ def _of_csv(text: str) -> dict[str, Value]:
     rows = list(csv.DictReader(text.splitlines()))
     names = {name.strip().lower(): name for name in (rows[0] if rows else {}) if name}
     user = next((names[name] for name in _USERS if name in names), None)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for row in rows:
         cells = {row[names["measure"]]: row[names["value"]]} if "measure" in names else row
         for name, value in cells.items():
             if measure := _measure(name):
-                at = found if user is None else found.setdefault(measure, {})
+                at = values if user is None else values.setdefault(measure, {})
                 at[measure if user is None else row[user]] = value
-    return found
+    return values
 
 
 def _of_json(content: Any) -> Iterator[tuple[str, Value]]:
     """Yield measures with their means or their values by user, wherever they are."""
     if isinstance(content, list):
-        for each in cast("list[Any]", content):
-            yield from _of_json(each)
+        for part in cast("list[Any]", content):
+            yield from _of_json(part)
     if not isinstance(content, dict):
         return
     inner = cast("dict[str, Any]", content)
@@ -187,9 +182,9 @@ def _of_json(content: Any) -> Iterator[tuple[str, Value]]:
             if measure := _measure(name):
                 yield measure, values
             elif name not in ("scores", "test", "dev") and any(map(_measure, values)):
-                for each, number in values.items():
-                    if found := _measure(each):
-                        by_user.setdefault(found, {})[name] = number
+                for label, number in values.items():
+                    if measure := _measure(label):
+                        by_user.setdefault(measure, {})[name] = number
                 continue
         elif isinstance(value, str | int | float) and (measure := _measure(name)):
             yield measure, value

@@ -21,7 +21,7 @@ from podium.groups import find
 Tables = tuple[Truth, Run] | None
 
 
-@register("order-reversed", stage="tables")
+@register("order-reversed", stage="tables", odds=0.02)
 def order_reversed(truth: Truth, run: Run) -> Tables:
     """The lowest score is ranked first.
 
@@ -30,7 +30,7 @@ def order_reversed(truth: Truth, run: Run) -> Tables:
     return truth, replace(run, score=-run.score)
 
 
-@register("order-of-file", stage="tables")
+@register("order-of-file", stage="tables", odds=0.02)
 def order_of_file(truth: Truth, run: Run) -> Tables:
     """Items are in the order of the file, not of the scores.
 
@@ -39,34 +39,79 @@ def order_of_file(truth: Truth, run: Run) -> Tables:
     return truth, replace(run, score=-np.arange(run.score.size, dtype=np.float64), is_order=True)
 
 
-@register("ties-in-order-of-file", stage="tables")
+@register("ties-in-order-of-file", stage="tables", reads_ties=True)
 def ties_in_order_of_file(truth: Truth, run: Run) -> Tables:
     """Equal scores keep the order of the file, as a stable sort leaves them.
 
     State the order of equal scores, such as by id.
     """
-    return _untied(truth, run, 1)
+    return _untied(truth, run, np.arange(run.score.size))
 
 
-@register("ties-in-reverse", stage="tables")
+@register("ties-by-id", stage="tables", reads_ties=True, odds=0.02)
+def ties_by_id(truth: Truth, run: Run) -> Tables:
+    """Equal scores are in the order of their ids as text, the first one first.
+
+    State the order of equal scores, such as by decreasing id.
+    """
+    return _untied(truth, run, np.unique(strings(run.item).to_numpy(), return_inverse=True)[1])
+
+
+@register("ties-in-reverse", stage="tables", reads_ties=True)
 def ties_in_reverse(truth: Truth, run: Run) -> Tables:
     """Equal scores have the reverse order of the file, as an increasing sort read backwards.
 
     State the order of equal scores, such as by id.
     """
-    return _untied(truth, run, -1)
+    return _untied(truth, run, -np.arange(run.score.size))
 
 
-def _untied(truth: Truth, run: Run, sign: int) -> Tables:
-    """Return a run in which equal scores have the order of the file, or the reverse."""
-    if first_repeated(pair_codes(run.user, np.unique(run.score, return_inverse=True)[1])) is None:
-        return None
+def _untied(truth: Truth, run: Run, order: NDArray[np.int64]) -> Tables:
+    """Return a run in which equal scores have the order of increasing numbers."""
     ranks = np.empty(run.score.size)
-    ranks[np.lexsort((sign * np.arange(ranks.size), -run.score))] = np.arange(ranks.size)
+    ranks[np.lexsort((order, -run.score))] = np.arange(ranks.size)
     return truth, replace(run, score=-ranks, is_order=True)
 
 
-@register("duplicates-twice", stage="tables", keeps_ideal=True, reads_repeated=True)
+@register("judged-as-relevant", stage="tables", odds=0.02)
+def judged_as_relevant(truth: Truth, run: Run) -> Tables:
+    """Each judged item counts as relevant, also with grade 0.
+
+    Leave out items of grade 0, or compare grades with a threshold.
+    """
+    if truth.relevance.all():
+        return None
+    return replace(truth, relevance=np.maximum(truth.relevance, 1.0)), run
+
+
+@register("first-positive-only", stage="tables")
+def first_positive_only(truth: Truth, run: Run) -> Tables:
+    """Only the first relevant item of each user in the file counts.
+
+    Keep all relevant items of a user.
+    """
+    return _with_one_positive(truth, run, 1)
+
+
+@register("last-positive-only", stage="tables")
+def last_positive_only(truth: Truth, run: Run) -> Tables:
+    """Only the last relevant item of each user in the file counts, as in a dictionary by user.
+
+    Keep all relevant items of a user.
+    """
+    return _with_one_positive(truth, run, -1)
+
+
+def _with_one_positive(truth: Truth, run: Run, step: int) -> Tables:
+    """Return a truth with the first relevant item of each user, from the start or the end."""
+    rows = np.flatnonzero(truth.relevance > 0)[::step]
+    users = share_all([truth.user]).columns[0][rows]
+    first = rows[np.unique(users, return_index=True)[1]]
+    keep = np.append(np.flatnonzero(truth.relevance == 0), first)
+    return None if keep.size == truth.relevance.size else (rows_of(truth, np.sort(keep)), run)
+
+
+@register("duplicates-twice", stage="tables", odds=0.03, keeps_ideal=True, reads_repeated=True)
 def duplicates_twice(truth: Truth, run: Run) -> Tables:
     """An item that is listed twice counts twice, but once in the ideal list.
 
@@ -110,7 +155,7 @@ def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
     return (truth, replace(run, item=_renamed(run.item, again))) if again.size else None
 
 
-@register("duplicates-first", stage="tables", reads_repeated=True)
+@register("duplicates-first", stage="tables", odds=0.02, reads_repeated=True)
 def duplicates_first(truth: Truth, run: Run) -> Tables:
     """Of an item that is listed twice, only the best rank stays, and the others move up.
 
@@ -161,9 +206,13 @@ def _changed(ids: Ids, change: Callable[[str], str]) -> Ids:
     return ids if spelt.equals(names) else ids.replace_strict(names, spelt)
 
 
-register("ids-trimmed", stage="tables")(_spelt(str.strip))
-register("ids-without-case", stage="tables")(_spelt(str.casefold))
-register("ids-normalized", stage="tables")(_spelt(lambda i: unicodedata.normalize("NFKC", i)))
+_SPELLINGS: dict[str, Callable[[str], str]] = {
+    "ids-trimmed": str.strip,
+    "ids-without-case": str.casefold,
+    "ids-normalized": lambda text: unicodedata.normalize("NFKC", text),
+}
+for _name, _spelling in _SPELLINGS.items():
+    register(_name, stage="tables", odds=0.02, spelling=_spelling)(_spelt(_spelling))
 
 
 @register("chunks-as-documents", stage="tables")

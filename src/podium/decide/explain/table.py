@@ -1,93 +1,159 @@
-"""The values of a measure under combinations of conventions and one deviation."""
+"""The values of a measure under conventions, a deviation and a reading of the tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium._fields import FIELDS
 from podium.data.join import Join
 from podium.data.runs import Run
 from podium.decide.explain import formulas, readings
 from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measure
-from podium.decide.explain.grid import LISTS, Choice, Sums, conventions, pooled_mean, with_options
-from podium.decide.explain.lists import ListsByChoice
-from podium.errors import ArgumentError, DataError
+from podium.decide.explain.grid import LISTS, Choice, conventions, pooled_mean, with_options
+from podium.decide.explain.lists import ListsByChoice, Recent
+from podium.errors import DataError
 from podium.evaluation.evaluation import fill
 from podium.metrics import Measure
 from podium.protocol import Conventions, Protocol
 from podium.ranking import relevance_rule
 from podium.types import PerGroup
 
+DEVIATION, READING = "deviation", "reading"
+
+Change = tuple[str, Any]
+"""A convention, "deviation" or "reading", and its value."""
+
+Cause = tuple[Change, ...]
+
 _ENTERED = (formulas, readings)  # the modules that register podium's deviations
-_MOST_KEPT = 64  # values of users
+_MOST_KEPT = 16  # values of users
 _MOST_CASES = 2  # with ranks of whole lists
+_LEVELS = ("list", "metric", "mean")
 
 
-class ValueTable:
-    """A measure of one run under any conventions, with one deviation or none.
+class Readings:
+    """The lists of a truth and a run as each reading of the tables gives them.
 
     Parameters
     ----------
     join : Join
         The users of truth and run.
+    given : Conventions
+        The number of items and the seed of ties.
+    run : Run, optional
+        The run with the repeated items that the join lacks.
+    depth : int, optional
+        The number of ranks that the measures need. By default, whole lists.
+    """
+
+    def __init__(
+        self, join: Join, given: Conventions, run: Run | None = None, depth: int | None = None
+    ) -> None:
+        self._given, self._run, self._depth = given, run or join.run, depth
+        self.usual = ListsByChoice(join, given)
+        self._lists: dict[str | None, tuple[ListsByChoice, ListsByChoice] | None] = {
+            None: self._with_top(self.usual)
+        }
+
+    def lists(self, reading: str | None, *, whole: bool = True) -> ListsByChoice:
+        """Return the lists of a reading, or at least their first ranks.
+
+        Raises
+        ------
+        ArgumentError, DataError
+            If the tables can't be read so, or are the same.
+        """
+        if reading not in self._lists:
+            self._lists[reading] = self._read(REGISTRY[str(reading)])
+        if (both := self._lists[reading]) is None:
+            raise DataError(f"{reading} changes nothing in these tables. Leave it out.")
+        return both[0 if whole else 1]
+
+    def _with_top(self, lists: ListsByChoice) -> tuple[ListsByChoice, ListsByChoice]:
+        return lists, lists if self._depth is None else lists.top(self._depth)
+
+    def _read(self, deviation: Deviation) -> tuple[ListsByChoice, ListsByChoice] | None:
+        before = self.usual.join
+        if deviation.reads_repeated and self._run is before.run:
+            return None
+        run = self._run if deviation.reads_repeated else before.run
+        tables = deviation.function(before.truth, run)
+        if tables is None:
+            return None
+        truth, run = tables
+        is_joined = truth is before.truth and run.item is before.run.item
+        join = replace(before, run=run) if is_joined else Join.of(truth, run)
+        best = self.usual if deviation.keeps_ideal else None
+        return self._with_top(ListsByChoice(join, self._given, best=best))
+
+
+class ValueTable:
+    """A measure of one run under any conventions, with a deviation and a reading, or without.
+
+    Parameters
+    ----------
+    tables : Readings
     measure : Measure
     given : Conventions
         The conventions of podium's value.
-    run : Run, optional
-        The run with the repeated items that the join lacks.
-    best : ListsByChoice, optional
-        Lists whose best lists take the place of those of the join.
 
     Attributes
     ----------
-    lists : ListsByChoice
-    measure : Measure
     conventions : list of Convention
         All conventions of the measure; the first value of each is the default.
     deviations : list of Deviation
         The deviations of the measure.
     """
 
-    def __init__(
-        self,
-        join: Join,
-        measure: Measure,
-        given: Conventions,
-        run: Run | None = None,
-        best: ListsByChoice | None = None,
-    ) -> None:
-        self.measure = measure
-        self.join, self._given, self._run, self._best = join, given, run or join.run, best
-        grades = np.unique(join.truth.relevance)
+    def __init__(self, tables: Readings, measure: Measure, given: Conventions) -> None:
+        self.tables, self.measure, self._given = tables, measure, given
+        grades = np.unique(tables.usual.join.truth.relevance)
         self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
         self.deviations = of_measure(measure)
-        self._whole = ListsByChoice(join, given)
-        self.lists = self._shortened(self._whole)
-        self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
-        self._of_tied = {id(part): part.users(self._tied) for part in (self.lists, self._whole)}
-        self._n_others = join.runs.n_groups - int((~join.is_absent).sum())
-        self._known: dict[tuple[Any, ...], PerGroup | float] = {}
-        self._sums: dict[tuple[Any, ...], Sums] = {}
-        self._cases: dict[tuple[Any, ...], Case] = {}
-        self._read: dict[str, ValueTable | None] = {}
+        self._levels = {axis.name: _LEVELS.index(axis.level) for axis in self.conventions}
+        self._levels |= {READING: -2, DEVIATION: 1, **dict.fromkeys(LISTS, -1)}
+        self._values: Recent[PerGroup | float] = Recent(_MOST_KEPT)
+        self._cases: Recent[Case] = Recent(_MOST_CASES)
+        self._reads_whole = (
+            measure.k is None or bool(measure.metric.needs) or self._differs_in_top()
+        )
 
-    def _shortened(self, lists: ListsByChoice) -> ListsByChoice:
-        """Return the lists to rank k + 1 if the measure reads no further."""
-        if self.measure.k is None or self.measure.metric.needs:
-            return lists
-        top = lists.top(self.measure.k + 1)
-        same = (self.measure(part.ranking(self.defaults)) for part in (lists, top))
-        return top if np.array_equal(*same, equal_nan=True) else lists
+    def _differs_in_top(self) -> bool:
+        both = (self.tables.lists(None, whole=whole) for whole in (True, False))
+        values = [self.measure(lists.ranking(self.defaults)) for lists in both]
+        return not np.array_equal(*values, equal_nan=True)
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The default of each convention."""
         defaults = {axis.name: axis.values[0] for axis in self.conventions}
-        return {**defaults, "deviation": None, "reading": None}
+        return {**defaults, DEVIATION: None, READING: None}
+
+    def changes(self) -> list[Change]:
+        """Return each change of one convention, deviation or reading."""
+        rules = [(READING if d.stage == "tables" else DEVIATION, d.name) for d in self.deviations]
+        others = [(axis.name, value) for axis in self.conventions for value in axis.values[1:]]
+        return [*sorted(rules, key=lambda change: change[0]), *others]
+
+    def order(self, cause: Cause) -> list[tuple[int, str]]:
+        """Return a key for sorting: causes with equal lists or formulas are neighbours."""
+        return sorted((self._levels[name], f"{name}={value}") for name, value in cause)
+
+    def is_formula(self, name: str) -> bool:
+        """Return whether a change concerns the formula, not the lists or the mean."""
+        return self._levels[name] == _LEVELS.index("metric")
+
+    def choice(self, cause: Cause) -> dict[str, Any]:
+        """Return a choice of all conventions: the changes that the measure can have."""
+        known = {axis.name: axis.values for axis in self.conventions}
+        known[DEVIATION] = known[READING] = tuple(rule.name for rule in self.deviations)
+        changed = {name: value for name, value in cause if value in known.get(name, ())}
+        return as_choice(changed, self.defaults)
 
     def protocol(self, given: Protocol, changed: Choice) -> Protocol:
         """Return the protocol of changed conventions, given that of podium's value."""
@@ -97,7 +163,7 @@ class ValueTable:
             usual = {**vars(Conventions()), "low_grades": None}
             fields = {n: None if v == usual.get(n) else v for n, v in choice.items()}
             fields["like"] = None
-        elif self.lists.absent.any():
+        elif self.tables.usual.absent.any():
             fields.setdefault("missing", choice["missing"])
         fields = {name: value for name, value in fields.items() if name in FIELDS}
         if given.package is not None or changed.keys() & self.measure.metric.options.keys():
@@ -112,149 +178,89 @@ class ValueTable:
         ArgumentError, DataError
             If the measure can't be computed under this choice.
         """
-        if choice["reading"] is not None:
-            return self._reading(choice).values({**choice, "reading": None})
-        measure = with_options(self.measure, choice)
-        choice = self._resolved(measure, choice)
-        key = self._key(choice)
-        if key not in self._known:
-            while len(self._known) >= _MOST_KEPT:
-                del self._known[next(iter(self._known))]
-            self._known[key] = self._computed(measure, choice)
-        return self._known[key]
-
-    def _key(self, choice: Choice) -> tuple[Any, ...]:
+        choice = self._resolved(choice)
         names = [axis.name for axis in self.conventions if axis.level != "mean"]
-        return tuple(choice[name] for name in (*names, "low_grades", "deviation"))
+        key = tuple(choice[name] for name in (*names, "low_grades", DEVIATION, READING))
+        return self._values.result(key, lambda: self._computed(choice))
+
+    def _computed(self, choice: Choice) -> PerGroup | float:
+        deviation, case = self._deviation(choice), self._case(choice)
+        if deviation is None or deviation.stage == "mean":
+            return case.measure(case.ranking)
+        return deviation.values(case)
 
     def _deviation(self, choice: Choice) -> Deviation | None:
-        name = choice.get("deviation")
+        name = choice.get(DEVIATION)
         return None if name is None else REGISTRY[name]
 
-    def _reading(self, choice: Choice) -> ValueTable:
-        """Return the table of the truth and the run as a deviation reads them."""
-        name = choice["reading"]
-        if name not in self._read:
-            self._read[name] = self._made(REGISTRY[name])
-        if (table := self._read[name]) is None:
-            raise DataError(f"{name} changes nothing in these tables. Leave it out.")
-        return table
-
-    def is_read(self, name: str) -> bool:
-        """Return whether a deviation of tables changes these."""
-        try:
-            self._reading({"reading": name})
-        except (ArgumentError, DataError):
-            return False
-        return True
-
-    def _made(self, deviation: Deviation) -> ValueTable | None:
-        run = self._run if deviation.reads_repeated else self.join.run
-        tables = deviation.function(self.join.truth, run)
-        if tables is None:
-            return None
-        truth, run = tables
-        is_joined = truth is self.join.truth and run.item is self.join.run.item
-        join = replace(self.join, run=run) if is_joined else Join.of(truth, run)
-        best = self._whole if deviation.keeps_ideal else None
-        return ValueTable(join, self.measure, self._given, best=best)
-
-    def _resolved(self, measure: Measure, choice: Choice) -> Choice:
+    def _resolved(self, choice: Choice) -> Choice:
         """Return a choice with a rule for low grades, and one value of what has no effect.
 
         Low grades have a rule of their own, or count as 0 if a threshold is passed.
         """
-        if not measure.graded and choice.get("deviation") is None:
+        if choice[DEVIATION] is None and not with_options(self.measure, choice).graded:
             return {**choice, "low_grades": "keep"}
         _, rule = relevance_rule(choice["min_relevance"], choice.get("low_grades"))
-        has_effect = rule != "keep" or choice.get("deviation") is not None
+        has_effect = rule != "keep" or choice[DEVIATION] is not None
         return {**choice, "low_grades": rule, **({} if has_effect else {"min_relevance": None})}
 
-    def _computed(self, measure: Measure, choice: Choice) -> PerGroup | float:
-        """Compute the values; other orders of equal scores concern only users who have some."""
-        deviation = self._deviation(choice)
-        if deviation is not None and deviation.stage == "mean":
-            return self.values({**choice, "deviation": None})
-        lists = self._whole if deviation is not None and deviation.whole else self.lists
-        usual = {**choice, "ties": "worst", "single_precision": False}
-        values = None if usual == choice else self.values(usual)
-        if not isinstance(values, np.ndarray) or self._best is not None:
-            return self._of(deviation, measure, lists, choice)
-        values = values.copy()
-        values[self._tied] = self._of(deviation, measure, self._of_tied[id(lists)], choice)
-        return values
-
-    def _of(
-        self, deviation: Deviation | None, measure: Measure, lists: ListsByChoice, choice: Choice
-    ) -> PerGroup | float:
-        case = self._case(measure, lists, choice)
-        return measure(case.ranking) if deviation is None else deviation.values(case)
-
-    def _case(self, measure: Measure, lists: ListsByChoice, choice: Choice) -> Case:
+    def _case(self, choice: Choice) -> Case:
         """Return the lists under a choice; the last ones are kept for further deviations."""
+        deviation = self._deviation(choice)
+        whole = self._reads_whole or (deviation is not None and deviation.whole)
+        lists = self.tables.lists(choice[READING], whole=whole)
+        measure = with_options(self.measure, choice)
         names = (*LISTS, "min_relevance", "low_grades")
         key = id(lists), measure, tuple(choice.get(name) for name in names)
-        if key not in self._cases:
-            while len(self._cases) >= _MOST_CASES:
-                del self._cases[next(iter(self._cases))]
-            ranking = lists.ranking(choice)
-            if self._best is not None:
-                best = self._best.ranking(choice)
-                ranking = replace(ranking, ideal=best.ideal, ideal_offsets=best.ideal_offsets)
-            self._cases[key] = Case(ranking, measure, self._n_others)
-        return self._cases[key]
+        n_others = lists.join.runs.n_groups - int((~lists.absent).sum())
+        return self._cases.result(key, lambda: Case(lists.ranking(choice), measure, n_others))
+
+    def has_usual_lists(self, choice: Choice) -> bool:
+        """Return whether the lists are those of the defaults, down to the rank after the cutoff."""
+        both = ({**rules, "low_grades": "keep"} for rules in (choice, self.defaults))
+        one, other = (self._case(self._resolved(rules)).ranking for rules in both)
+        is_same = np.array_equal(one.relevance, other.relevance)
+        return is_same and np.array_equal(one.groups.offsets, other.groups.offsets)
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice; nan if there is none."""
-        if choice["reading"] is not None:
-            return self._reading(choice).mean({**choice, "reading": None})
         deviation, values = self._deviation(choice), self.values(choice)
         if not isinstance(values, np.ndarray):
             return values
-        measure = with_options(self.measure, choice)
+        counted = self.counted(choice)
         if deviation is not None and deviation.stage == "mean":
-            counted, case = self.counted(choice), self._case(measure, self.lists, choice)
+            case = self._case(self._resolved(choice))
             return np.nan if np.isnan(counted).all() else float(deviation.function(counted, case))
-        counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
-        weights = None
         if choice.get("pooled"):  # no graded measure has a pooled form
-            weights = measure.weights(self._case(measure, self.lists, choice).ranking)
-        if weights is not None:
-            return pooled_mean(values[counts], weights[counts])
-        key = *self._key(self._resolved(measure, choice)), choice["missing"]
-        if key not in self._sums:
-            self._sums[key] = Sums.of(values[counts])
-        return self._sums[key].mean(choice["undefined"])
+            case = self._case(self._resolved(choice))
+            weights = case.measure.weights(case.ranking)
+            if weights is not None:
+                return pooled_mean(np.where(np.isnan(counted), np.nan, values), weights)
+        is_counted = ~np.isnan(counted)
+        return float(counted[is_counted].mean()) if is_counted.any() else np.nan
 
     def counted(self, choice: Choice) -> PerGroup:
         """Return what each user counts in the mean, nan if nothing."""
-        if choice["reading"] is not None:
-            return self._reading(choice).counted({**choice, "reading": None})
-        values = self.values(choice)
+        values, lists = self.values(choice), self.tables.lists(choice[READING])
         if not isinstance(values, np.ndarray):
-            return np.full(self.join.labels.size, np.nan)
-        values = fill(values, choice["undefined"]).copy()
-        if choice["missing"] == "skip":
-            values[self.lists.absent] = np.nan
-        return values
+            return np.full(lists.join.labels.size, np.nan)
+        values = fill(values, choice["undefined"])
+        return np.where(lists.absent, np.nan, values) if choice["missing"] == "skip" else values
 
     def labels(self, choice: Choice) -> list[Any]:
         """Return the ids of the users of `counted`; another reading can have others."""
-        table = self if choice["reading"] is None else self._reading(choice)
-        return table.join.labels.tolist()
+        return self.tables.lists(choice[READING]).join.labels.tolist()
 
-    def without_effect(self) -> set[str]:
-        """Return the conventions that have no effect on these lists, whatever the others are."""
-        same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
-        return same if self.lists.absent.any() else {*same, "missing"}
+    def rows_of(self, users: Sequence[str], reading: str | None) -> NDArray[np.int64]:
+        """Return the row of each user in `counted`; -1 if there is none."""
+        spelling = str if reading is None else REGISTRY[reading].spelling
+        labels = self.tables.lists(reading).join.labels.tolist()
+        rows = {str(label): row for row, label in enumerate(labels)}
+        return np.array([rows.get(user, rows.get(spelling(user), -1)) for user in users])
 
     def of_measure(self, measure: Measure) -> ValueTable:
         """Return the table of another measure of the same lists."""
-        return ValueTable(self.join, measure, self._given, self._run)
-
-    def listed(self, user: int) -> tuple[str, ...]:
-        """Return the items of a user to rank k, with the relevance of relevant ones."""
-        return self._whole.listed(user, self.measure.k)
+        return ValueTable(self.tables, measure, self._given)
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:

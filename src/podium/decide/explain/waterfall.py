@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium import presets
-from podium.decide.explain.search import package_choices
+from podium.decide.explain.joint import package_choices
 from podium.decide.explain.table import ValueTable, changes
 from podium.protocol import Protocol
 from podium.types import PerGroup
