@@ -86,8 +86,8 @@ def remedy(
 
     Examples
     --------
-    >>> remedy([("A", "a")], ["A", "B"], ["a", "b "], "item").partition(", ")[2]
-    "such as pl.col('item').cast(pl.String).str.to_lowercase() of Polars."
+    >>> remedy([("A", "a")], ["A", "B"], ["a", "b "], "item").partition(": ")[2]
+    "pl.col('item').cast(pl.String).str.to_lowercase()."
     >>> remedy([("A", "a")], ["A", "B", "b"], ["a"], "item").partition(":")[0]
     'Replace these ids one by one'
     """
@@ -103,7 +103,7 @@ def remedy(
         return f"Replace these ids one by one: a rule for all ids {why}."
     rules = "".join(step.expression for step in steps)
     expression = f"pl.col({column!r}).cast(pl.String){rules}"
-    return f"Use one spelling in all tables, such as {expression} of Polars."
+    return f"Use one spelling in all tables, for example with Polars: {expression}."
 
 
 def _without(steps: Sequence[_Step], text: str) -> str:
