@@ -322,6 +322,8 @@ def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
             tuning.search(one, X, y, **arguments)
     with pytest.raises(ArgumentError, match="qid"):
         tuning.search(LogisticRegression(), X, y, **rows)
+    with raises(ArgumentError, "y", "measure"):  # a measure in the place of y
+        tuning.search("auto", X, "ap")
     assert tuning.search(LogisticRegression(), X, y, one_group=True, **rows).best.n_groups == 1
 
 

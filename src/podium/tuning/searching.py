@@ -197,6 +197,11 @@ def search(
     >>> len(result.trials), result.estimator.k == result.best_params["k"]
     (4, True)
     """
+    if isinstance(y, str):
+        raise ArgumentError(
+            f"{arg.y} must be the relevance of each row, got the text {y!r}. Pass a measure as "
+            f"{arg.measure(y)}."
+        )
     options = {"seen": seen, "executor": executor, "checkpoint": checkpoint}
     of_pairs = options | {"resume": resume or None}
     options = {"y": y, "qid": qid, "item": item, "min_relevance": min_relevance, "time": time}
