@@ -119,9 +119,9 @@ def rates(every: Iterable[Wrong], shapes: Iterable[str]) -> dict[str, dict[str, 
 SETS: dict[str, tuple[list[str], tuple[float, float, float], float]] = {
     "KNOWN": (["short", "few"], (0.8, 0.95, 0.95), 0.01),
     "LATER": (sorted({*SHAPES} - {"many"}), (0.9, 0.94, 0.95), 0.01),
-    "FRESH": ([*SHAPES], (0.0, 0.0, 0.0), 0.03),
-    "NEWEST": (["short", "few"], (0.8, 0.84, 0.95), 0.01),
-    "LAST": (["short", "few"], (0.75, 0.9, 0.95), 0.02),
+    "FRESH": ([*SHAPES], (0.0, 0.0, 0.0), 0.04),
+    "NEWEST": (["short", "few"], (0.9, 0.9, 0.95), 0.02),
+    "LAST": (["short", "few"], (0.9, 0.9, 0.95), 0.04),
 }
 
 
