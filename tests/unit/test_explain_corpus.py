@@ -117,7 +117,7 @@ def rates(every: Iterable[Wrong], shapes: Iterable[str]) -> dict[str, dict[str, 
 # The least shares that are named, by the kind of question, and the most that are false.
 # 2,000 users take as long as the other data together, and are left out of some sets.
 SETS: dict[str, tuple[list[str], tuple[float, float, float], float]] = {
-    "KNOWN": (["short", "few"], (0.8, 0.95, 0.95), 0.01),
+    "KNOWN": (["short", "few"], (0.9, 0.95, 0.95), 0.01),
     "LATER": (sorted({*SHAPES} - {"many"}), (0.9, 0.94, 0.95), 0.01),
     "FRESH": ([*SHAPES], (0.0, 0.0, 0.0), 0.04),
     "NEWEST": (["short", "few"], (0.9, 0.9, 0.95), 0.02),
@@ -127,11 +127,12 @@ SETS: dict[str, tuple[list[str], tuple[float, float, float], float]] = {
 
 @pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
 @pytest.mark.parametrize(
-    ("name", "step"),
-    [("KNOWN", 16), *(pytest.param(name, 1, marks=pytest.mark.long) for name in SETS)],
+    ("name", "step", "slack"),  # three metrics give a share of one number in steps of a fifth
+    [("KNOWN", 16, 0.1), *(pytest.param(name, 1, 0.0, marks=pytest.mark.long) for name in SETS)],
 )
-def test_causes_are_named_and_hardly_ever_false(name: str, step: int) -> None:
-    shapes, least, most_false = SETS[name]
+def test_causes_are_named_and_hardly_ever_false(name: str, step: int, slack: float) -> None:
+    shapes, (of_one, *others), most_false = SETS[name]
+    least = (of_one - slack, *others)
     shares = rates(getattr(wrong_metrics, name)[::step], shapes)
     sys.stdout.write(f"{name}: {shares}\n")
     assert sum((r["false"] - most_false) * r["cases"] for r in shares.values()) <= 0
