@@ -32,11 +32,15 @@ WITH_LIBRARY = {"doors", "law", "laws", "readers", "snippet", "known"}
 
 
 def failures(n_cases: int, first: int, step: int) -> list[str]:
-    """Return the new faults in every step-th case, each with a program that shows it."""
+    """Return the new faults in every step-th case, each with a program that shows it.
+
+    The laws need as long as the doors together, so half of the cases are tested for them.
+    """
+    cases = law.cases(SEED, n_cases, first=first, step=step)
     return [
         f"case {case.number}: {fault}\n{snippet(case, fault.door)}"
-        for case in law.cases(SEED, n_cases, first=first, step=step)
-        for fault in (*law.new_faults(case), *laws.all_broken(case))[:1]
+        for number, case in enumerate(cases)
+        for fault in (*law.new_faults(case), *(laws.all_broken(case) if number % 2 else ()))[:1]
     ]
 
 
