@@ -15,8 +15,8 @@ import typer
 
 from podium.cli import COMMANDS, app
 from podium.cli._help import SHOWN, shorten
+from podium.cli._messages import spelling
 from podium.cli._options import expand
-from podium.cli._spelling import spelling
 from podium.errors import Parameter, arg
 
 ROOT = Path(__file__).resolve().parents[2]

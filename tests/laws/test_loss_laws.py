@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses.listnet import TopSoftmax
 from podium.losses.pointwise import Squared
-from podium.losses.sl import TopSoftmax
 from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
 from podium.testing.robust_oracles import dcg_loss, ideal

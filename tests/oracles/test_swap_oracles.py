@@ -11,7 +11,7 @@ from tests.oracles import swap_oracles as oracles
 
 from podium import losses
 from podium.groups import Groups
-from podium.losses.sl import TopSoftmax
+from podium.losses.listnet import TopSoftmax
 
 METRICS = ("ndcg", "ap", "precision", "pap")
 

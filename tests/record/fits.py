@@ -76,7 +76,6 @@ _FEW_TREES = {"n_trees": 4, "n_leaves": 5, "n_threads": 1}
 _LINEAR: tuple[dict[str, Any], ...] = (
     {"start": "normal", "random_state": 3},
     {"start": "logistic", "keep": "last"},
-    {"keep": "average", "solver": "stochastic", "batch_size": 3, "random_state": 1},
     {"keep": "best_loss"},
     {"fit_intercept": False, "learning_rate": 0.1},
 )

@@ -22,7 +22,7 @@ from podium.data.id_lists import match, read_ids
 from podium.data.storage import Storage
 from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_column, user_positions
-from podium.decide.explain.tables import differences
+from podium.decide.explain.explanation import differences
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.recommenders import EASE

@@ -105,7 +105,7 @@ def test_score_weighs_groups_by_row_or_by_group() -> None:
 
 
 OF_PAIRS = [name for name in SOLVERS if name != "lbfgs"]  # which takes the pointwise loss here
-STARTS = ("zero", "normal", "logistic", [0.5, 0.0, -1.0, 2.0])
+STARTS = ("zero", "normal", "logistic")
 
 
 def loss_for(solver: str) -> str:
@@ -150,8 +150,6 @@ def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
     elif start == "logistic":
         regression = LinearRanker("logistic", l2=0.1).fit(X, Y, QID)
         coef, intercept = regression.coef_, regression.intercept_
-    elif start != "zero":
-        coef = np.array(start)
     target = loss.prepare(Y, Groups.from_qid(QID))
     values, _ = loss.value_and_grad(X @ coef + intercept, target)
     assert first == pytest.approx(np.nanmean(values) + 0.1 / 2 * coef @ coef, rel=1e-9)
@@ -167,7 +165,7 @@ def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
     np.testing.assert_array_equal(ranker.coef_, other.coef_)
 
 
-@pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
+@pytest.mark.parametrize("keep", ["best", "best_loss", "last"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: str) -> None:
     loss = losses.get(loss_for(solver))
@@ -218,7 +216,7 @@ def test_lbfgs_leaves_a_start_with_equal_scores() -> None:
     X, qid = rng.standard_normal((600, 4)), np.arange(600) // 20
     y = (0.2 * X[:, 0] + rng.standard_normal(600) > 0.5).astype(float)
     ranker = LinearRanker("pap-logistic@5").fit(X, y, qid)
-    apart = LinearRanker("pap-logistic@5", start=[0.1, 0.0, 0.0, 0.0]).fit(X, y, qid)
+    apart = LinearRanker("pap-logistic@5", start="normal").fit(X, y, qid)
     assert ranker.objective_ < ranker.history_["objective"][0]
     assert ranker.objective_ == pytest.approx(apart.objective_, abs=1e-5)
 

@@ -20,7 +20,6 @@ from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.rankers import LinearRanker, NeuralRanker, load, save
-from podium.rankers.neural._network import ACTIVATIONS
 from podium.rankers.neural._training import Adam
 from podium.rankers.scaling import standardized
 
@@ -80,14 +79,12 @@ def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
+def test_hidden_units_learn_what_no_linear_score_can() -> None:
     """Of held-out lists: a line ranks no better than chance, half of the rows being relevant."""
     given: dict[str, Any] = {
         "max_iter": 120,
         "learning_rate": 0.1,
         "eval_metric": "auc",
-        "activation": activation,
     }
     line = NeuralRanker("pairwise-logistic", hidden=0, **given).fit(*crossed(0))
     net = NeuralRanker("pairwise-logistic", hidden=16, **given).fit(*crossed(0))
@@ -236,7 +233,7 @@ def test_steps_are_those_of_adam() -> None:
 def test_saved_model_scores_the_same_and_without_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ranker = small(losses.ListMLE(3), hidden=(5, 3), activation="tanh").fit(X, Y, QID)
+    ranker = small(losses.ListMLE(3), hidden=(5, 3)).fit(X, Y, QID)
     save(ranker, tmp_path / "model")
     monkeypatch.setitem(sys.modules, "torch", None)
     again = load(tmp_path / "model")
@@ -252,7 +249,6 @@ WRONG: dict[str, list[Any]] = {
     "parameters_": [np.zeros(3), np.full(31, np.nan), np.ones(31, np.float16)],
     "mean_": [np.zeros((4, 1)), np.ones(4, np.uint64)],
     "scale_": [np.zeros(4), np.ones(4, np.bool_), np.ones(4, np.float32)],
-    "activation_": ["exp"],
 }
 
 

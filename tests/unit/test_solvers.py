@@ -73,26 +73,15 @@ def test_gap_bounds_how_far_the_objective_is_above_the_minimum(loss: str, seed: 
     assert gaps[0].gap > gaps[1].gap > gaps[2].gap > least.gap
 
 
-@pytest.mark.parametrize(
-    ("solver", "loss", "keep", "near"),
-    [
-        *(("subgradient", loss, "best", 1.001) for loss in CONVEX),
-        ("stochastic", "pap-max@3", "average", 1.01),
-    ],
-)
-def test_descent_comes_to_the_bundles_optimum(
-    solver: str, loss: str, keep: Any, near: float
-) -> None:
+@pytest.mark.parametrize("loss", CONVEX)
+def test_descent_comes_to_the_bundles_optimum(loss: str) -> None:
     given = problem(loss)
     least = solve("bundle", given)
-    settings = replace(SETTINGS, tol=0.0, max_iter=600, batch_size=3, keep=keep)
-    slow = solve(solver, given, settings)
-    assert least.objective - 1e-12 <= slow.objective <= near * least.objective
+    slow = solve("subgradient", given, replace(SETTINGS, tol=0.0, max_iter=600))
+    assert least.objective - 1e-12 <= slow.objective <= 1.001 * least.objective
 
 
-@pytest.mark.parametrize("keep", ["last", "average"])
-def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates(keep: Any) -> None:
-    """Plain over that pass, or over all with weights that rise, its start left out."""
+def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates() -> None:
     from podium.rankers.batches import Batches
 
     given = problem()
@@ -105,11 +94,9 @@ def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates(keep: Any) -> N
             now = now - step * part_of(given, batch).evaluate(now).grad
             iterates.append(now)
     assert len(iterates) == 2 * 4
-    settings = Settings(0.5, max_iter=3, tol=0.0, keep=keep, batch_size=3, seed=7)
+    settings = Settings(0.5, max_iter=3, tol=0.0, keep="last", batch_size=3, seed=7)
     found = solve("stochastic", given, settings)
-    rising = np.average(iterates, axis=0, weights=np.arange(1, 9))
-    expected = rising if keep == "average" else np.mean(iterates[4:], axis=0)
-    np.testing.assert_allclose(found.parameters, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.parameters, np.mean(iterates[4:], axis=0), rtol=1e-12)
     assert (
         found.objective == found.history.objectives[2] == given.evaluate(found.parameters).objective
     )
@@ -150,7 +137,7 @@ def test_each_rule_keeps_its_iterate() -> None:
     given = problem("pap-ramp@3", l2=0.5)
     runs = {
         keep: solve("subgradient", given, replace(SETTINGS, keep=keep, max_iter=15, tol=0.0))
-        for keep in ("best", "best_loss", "last", "average")
+        for keep in ("best", "best_loss", "last")
     }
     history = runs["best"].history
     assert history.kept_at == int(np.argmin(history.objectives))
@@ -158,8 +145,7 @@ def test_each_rule_keeps_its_iterate() -> None:
     assert runs["best_loss"].history.kept_at != history.kept_at
     assert runs["last"].history.kept_at == 14
     assert runs["last"].objective == history.objectives[-1]
-    assert runs["average"].objective == given.evaluate(runs["average"].parameters).objective
-    assert len({run.objective for run in runs.values()}) == 4
+    assert len({run.objective for run in runs.values()}) == 3
 
 
 def test_validation_chooses_and_patience_stops_every_solver() -> None:

@@ -9,10 +9,10 @@ from podium.cli import _messages
 from podium.cli._recommender_search import chosen, tried
 from podium.cli._searching import run
 from podium.cli._training import AUTO, DEFAULT_K, Model, Tuning, Validation
+from podium.types import PerRow
 
 if TYPE_CHECKING:
     from podium.data import Features
-    from podium.types import PerRow
 
 
 def choose_ranker(
@@ -38,9 +38,7 @@ def choose_ranker(
         eval_set=eval_set,
         measure=validation.eval_metric or f"{measure}@{model.k or DEFAULT_K}",
         min_relevance=model.min_relevance,
-        n_folds=validation.folds,
-        split=validation.split,
-        valid=validation.valid_share,
+        **validation.parts(),
         time=times,
         seed=tuning.seed,
         **tuning.limits(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from podium import _check
-from podium.cli._spelling import Sets
+from podium.cli._messages import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from podium import _check
 from podium._check import is_sparse
@@ -12,9 +12,7 @@ from podium.cli import _messages
 from podium.cli._options import texts_by_name
 from podium.cli._training import AUTO, DEFAULT_K, Model, Solver
 from podium.errors import ArgumentError, arg
-
-if TYPE_CHECKING:
-    from podium.types import PerRow
+from podium.types import PerRow
 
 OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate", "gain"})
 """Parameters of recommenders that have an option of the same name."""

@@ -19,7 +19,7 @@ from podium._fields import FIELDS
 from podium._files import Named, check_writable, is_plain_stream, is_stream, refuse_same
 from podium.cli import _messages
 from podium.cli._help import described
-from podium.cli._spelling import Sets, metadata, option_name, spelling
+from podium.cli._messages import Sets, metadata, option_name, spelling
 from podium.errors import ArgumentError
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")

@@ -13,8 +13,8 @@ from podium import _check
 from podium._fields import FIELDS, OF_GATE
 from podium._grammar import word
 from podium.cli import _messages
+from podium.cli._messages import Sets
 from podium.cli._options import MEASURE, ColumnNames, texts_by_name
-from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
     from podium.protocol import Protocol
@@ -92,11 +92,11 @@ class Given:
         stated = with_changes(stated, self._entries())
         names = {n: name for n, name in columns.names_by_role().items() if n in FIELDS}
         names |= {"rows_ranked": columns.rows_ranked or None}
-        given = {**self.options(), **names, **more}
-        given = {name: value for name, value in given.items() if value not in (None, [])}
-        if "like" in given:
-            stated = with_changes(stated, {"like": given["like"], **self._entries()})
-        fields: dict[str, Any] = {**stated, **given}
+        options = {**self.options(), **names, **more}
+        options = {name: value for name, value in options.items() if value not in (None, [])}
+        if "like" in options:
+            stated = with_changes(stated, {"like": options["like"], **self._entries()})
+        fields: dict[str, Any] = {**stated, **options}
         if "measures" not in fields:
             package = fields.get("like")
             fields["measures"] = default if package is None else presets.get(package).known(default)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from podium.cli import _messages
+from podium.cli._messages import Sets
 from podium.cli._options import ColumnNames
-from podium.cli._spelling import Sets
 from podium.errors import ArgumentError, warn
 
 if TYPE_CHECKING:

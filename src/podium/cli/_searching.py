@@ -12,9 +12,8 @@ from podium import _check
 from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
-from podium.cli._messages import progress
+from podium.cli._messages import Sets, progress
 from podium.cli._options import WRITTEN, check_target, texts_by_name
-from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:

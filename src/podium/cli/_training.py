@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from podium import _check
+from podium.cli._messages import Sets
 from podium.cli._options import ColumnNames, EventFile
 from podium.cli._searching import Search
-from podium.cli._spelling import Sets
 
 DEFAULT_K = 10
 AUTO = "auto"
@@ -153,10 +153,14 @@ class Validation:
     folds: Annotated[int | None, Sets("n_folds")] = None
     eval_metric: str | None = None
 
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments of `podium.tuning.search` that hold out rows of DATA."""
+        return {"n_folds": self.folds, "split": self.split, "valid": self.valid_share}
+
     @property
     def holds_out_data(self) -> bool:
         """Whether rows of DATA itself are held out."""
-        return not (self.valid_share is None and self.split is None and self.folds is None)
+        return any(value is not None for value in self.parts().values())
 
 
 @dataclass(frozen=True)

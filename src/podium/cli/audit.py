@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from podium.cli import _reports
+from podium.cli import _render, _reports
+from podium.cli._messages import Sets
 from podium.cli._options import MEASURE, OF_RESULT, WRITTEN, check_results, format_option
 from podium.cli._protocol import Columns, Given
 from podium.cli._reports import ReportFile
-from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
 from podium.errors import ArgumentError
 
@@ -82,7 +82,6 @@ def audit(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     _reports.check(report)
     from podium import decide
-    from podium.cli import _render
     from podium.report.audit import AuditRenderer
 
     part, truth, lists = train, test, runs or []

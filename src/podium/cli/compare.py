@@ -12,7 +12,7 @@ import typer
 
 from podium import _check
 from podium._files import Named, refuse_same
-from podium.cli import _reports
+from podium.cli import _render, _reports
 from podium.cli._options import WRITTEN
 from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output, check_labels
@@ -61,7 +61,6 @@ def compare(
     output.check()
     large.check()
     from podium import data
-    from podium.cli import _render
     from podium.decide import compare as compare_runs
     from podium.evaluation.comparison import PAIRS
     from podium.evaluation.evaluation import per_user_columns
@@ -159,7 +158,8 @@ def run_names(paths: list[Path]) -> list[str]:
     >>> run_names([Path("a/als.csv.gz"), Path("b/als.parquet"), Path("pop.csv")])
     ['a/als', 'b/als', 'pop']
     """
-    stems = [_stem(path) for path in paths]
+    files = [Path(p.stem) if p.suffix.lower() == ".gz" else p for p in paths]
+    stems = [file.stem for file in files]
     stem_counts = Counter(stems)
     names = [
         f"{path.absolute().parent.name}/{stem}" if stem_counts[stem] > 1 else stem
@@ -169,7 +169,3 @@ def run_names(paths: list[Path]) -> list[str]:
         f"{name}#{names[:i].count(name) + 1}" if names.count(name) > 1 else name
         for i, name in enumerate(names)
     ]
-
-
-def _stem(path: Path) -> str:
-    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli import _messages
+from podium.cli import _messages, _render
 from podium.cli._messages import progress
 
 
@@ -23,7 +23,6 @@ def demo(
     out : DIR
         Folder to write an HTML report, the tables and the runs to. Default: no files.
     """
-    from podium.cli import _render
     from podium.demo import run
     from podium.report.views import wrapped
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium import _check
-from podium.cli import _messages, _reports
+from podium.cli import _messages, _render, _reports
+from podium.cli._messages import Sets
 from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
-from podium.cli._samples import SampleColumns, Samples
-from podium.cli._spelling import Sets
+from podium.cli._samples import SampleColumns, Samples, read_all
 from podium.cli.compare import run_names
 from podium.errors import ArgumentError
 
@@ -84,8 +84,6 @@ def estimate(
     _check.open_fraction(level, "level")
     _reports.check(report)
     from podium import sampled
-    from podium.cli import _render
-    from podium.cli._samples import read_all
     from podium.report.estimates import SampledComparisonRenderer, SampledEvaluationRenderer
 
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}

@@ -11,9 +11,10 @@ import typer
 
 from podium import _check
 from podium._json import plain
+from podium.cli import _render
+from podium.cli._messages import Sets
 from podium.cli._options import MEASURE, OF_RESULT, WRITTEN, format_option
 from podium.cli._protocol import Columns, Given
-from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def explain(
         File of another implementation's values: {"ndcg@5": {"1": 0.63, ...}, ...}. See --lists.
     """
     from podium import decide
-    from podium.cli import _render
     from podium.decide.explain import language
     from podium.report.explanation import ExplanationRenderer
 
@@ -93,7 +93,6 @@ def explain(
 
 def _write_checks(checks: list[Check], format: str) -> int:
     """Print what the values of small lists say of an implementation."""
-    from podium.cli import _render
     from podium.report.explanation import checks_table
 
     if format == "json":

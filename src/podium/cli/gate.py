@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from podium.cli import _reports
+from podium.cli import _render, _reports
+from podium.cli._messages import Sets
 from podium.cli._options import (
     MEASURE,
     OF_RESULT,
@@ -20,7 +21,6 @@ from podium.cli._options import (
 )
 from podium.cli._protocol import Columns, Conventions
 from podium.cli._reports import ReportFile
-from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables, check_labels
 from podium.cli.compare import run_names
 from podium.errors import ArgumentError
@@ -116,7 +116,6 @@ def gate(
     _reports.check(report)
     large.check()
     from podium import data, decide
-    from podium.cli import _render
     from podium.report.gate import GateRenderer
 
     names = run_names([base, candidate])

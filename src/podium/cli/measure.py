@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli import _reports
+from podium.cli import _render, _reports
 from podium.cli._protocol import Columns, Scoring
 from podium.cli._tables import LargeTables, Output
 from podium.errors import ArgumentError
@@ -45,7 +45,6 @@ def measure(
     """
     output.check()
     large.check()
-    from podium.cli import _render
     from podium.evaluation import measure as measure_run
     from podium.evaluation.evaluation import per_user_columns
     from podium.report.evaluations import EvaluationRenderer

@@ -9,13 +9,13 @@ import typer
 
 from podium import _check
 from podium.cli import _messages, _render
+from podium.cli._messages import Sets
 from podium.cli._options import FORMATS, Format
-from podium.cli._samples import SampleColumns, Samples, is_given
-from podium.cli._spelling import Sets
+from podium.cli._samples import SampleColumns, Samples, is_given, read_all, read_numbers
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from podium.sampled import Estimator, Plan
+    from podium.sampled import Estimator
 
 _EXPECTED = "Expected ranks"
 
@@ -72,35 +72,20 @@ def plan(
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     from podium import sampled
-    from podium.cli._samples import read_numbers
+    from podium.results import renderer_of
 
-    known = _read_pilot(pilot, samples, columns, measure, seed)
-    options: dict[str, Any] = {"method": method, "expect": expect}
+    options: dict[str, Any] = {"method": method, "expect": expect, "pilot": None}
+    if pilot is None:
+        _refuse_options_of_a_pilot(samples, columns)
+    else:  # ranks, or the scan of strata
+        (options["pilot"],) = read_all([pilot], samples.reader(columns, [measure], seed=seed))
     options |= {"replacement": not samples.no_replacement, "n_repeats": repeats, "seed": seed}
-    options |= {"sizes": read_numbers(sizes, "--sizes", "50,100,200"), "pilot": known}
+    options |= {"sizes": read_numbers(sizes, "--sizes", "50,100,200")}
     if repeats is not None and pilot is None:
         _refuse_repeats(sampled.get(method))
     with _messages.progress("planning") as show:
         result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
-    _show(result, format)
-
-
-def _show(result: Plan, format: str) -> None:
-    from podium.results import renderer_of
-
     _render.write_result(renderer_of(result), format)
-
-
-def _read_pilot(
-    path: Path | None, samples: Samples, columns: SampleColumns, measure: str, seed: int
-) -> Any:
-    """Return the ranks or the scan of the pilot, or None if there is no pilot."""
-    from podium.cli._samples import read_all
-
-    if path is None:
-        _refuse_options_of_a_pilot(samples, columns)
-        return None
-    return read_all([path], samples.reader(columns, [measure], seed=seed))[0]
 
 
 def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from podium.cli import _render
 from podium.cli._protocol import Columns, Scoring
 from podium.errors import ArgumentError
 
@@ -30,7 +31,6 @@ def protocol(
     run : RUN
         Run, for the same.
     """
-    from podium.cli import _render
     from podium.evaluation.touched import touched_users
 
     if truth is not None and run is None:

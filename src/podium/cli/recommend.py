@@ -13,7 +13,7 @@ import typer
 from podium import _check
 from podium.cli import _messages
 from podium.cli._cluster import Cluster
-from podium.cli._messages import progress
+from podium.cli._messages import Sets, progress
 from podium.cli._options import (
     WRITTEN,
     ColumnNames,
@@ -21,15 +21,14 @@ from podium.cli._options import (
     check_target,
     is_folder_target,
 )
-from podium.cli._spelling import Sets
 from podium.cli.rank import RUNS, opened
 from podium.errors import ArgumentError, DataError
+from podium.types import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.executors import Executor
-    from podium.types import Progress
 
 Rows: TypeAlias = "dict[str, NDArray[Any]]"
 _ROWS = 2**18  # rows of the run that are in memory at a time
@@ -124,7 +123,10 @@ def recommend(
             models = [model] if fallback is None else [model, fallback]
             _write_folder(out, _job(models, user_ids, options), lists)
         else:
-            _write_file(out, lists)
+            size = max(1, min(_MOST_USERS, _ROWS // lists.k))  # lists that fit in memory
+            with opened(out) as append:
+                starts = range(0, lists.users.size, size)
+                lists.write(starts, size, lambda _, rows: append(rows))
     if lists.n_empty:
         written = "" if lists.n_users == user_ids.size else " of this call"
         _messages.say(
@@ -220,13 +222,6 @@ class Lists:
 
 def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
     return fitted.recommend(users, **options)
-
-
-def _write_file(out: Path | None, lists: Lists) -> None:
-    """Write all lists to one file, or to stdout."""
-    size = max(1, min(_MOST_USERS, _ROWS // lists.k))  # lists that fit in memory
-    with opened(out) as append:
-        lists.write(range(0, lists.users.size, size), size, lambda _, rows: append(rows))
 
 
 def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli import _messages
+from podium.cli import _messages, _render
 from podium.cli._messages import progress
 from podium.cli._samples import is_given
 from podium.errors import ArgumentError, MissingExtraError
@@ -47,8 +47,6 @@ def reproduce(
     fresh
         Start from the beginning instead of continuing.
     """
-    from podium.cli import _render
-
     studies = _studies()
     if recipe == "list":
         options = {"--data": data, "--repeats": repeats, "--jobs": jobs != 1, "--fresh": fresh}

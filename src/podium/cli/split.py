@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _messages
+from podium.cli._messages import Sets
 from podium.cli._options import WRITTEN, ColumnNames, EventFile
-from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:

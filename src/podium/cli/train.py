@@ -1,4 +1,4 @@
-"""The command podium train: a model for the top of the list, from a feature table."""
+"""The command podium train: a model for the top of the list, from features or from events."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium import _check
 from podium._check import is_sparse
 from podium._text import counted
-from podium.cli import _messages, _models, _recommenders, _tuning
+from podium.cli import _messages, _models, _recommending
 from podium.cli._choosing import choose_ranker
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
-from podium.cli._recommending import Job
-from podium.cli._searching import describe, run
+from podium.cli._searching import describe, losses_of, run
 from podium.cli._training import (
     AUTO,
     FeatureColumns,
@@ -28,12 +28,12 @@ from podium.cli._training import (
     Tuning,
     Validation,
 )
-from podium.cli._tuning import grades_learned, grades_unread, head_drawn, left_out
+from podium.errors import ArgumentError
+from podium.types import PerRow
 
 if TYPE_CHECKING:
     from podium.data import Features
     from podium.rankers.estimator import Ranker
-    from podium.types import PerRow
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 
@@ -68,12 +68,12 @@ def train(
     out : MODEL
         File to write the model to.
     """
-    can_choose = model.model == AUTO or (not model.model and _recommenders.can_choose(context))
+    can_choose = model.model == AUTO or (not model.model and _recommending.can_choose(context))
     reads_events = can_choose and _is_log(data[0], columns, interactions)
     model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
     if reads_events or (model.model != AUTO and _models.is_recommender(model.model)):
         options = model, solver, validation, tuning, columns, interactions, work
-        _recommenders.train(Job(context, data, out, *options))
+        _recommending.train(_recommending.Job(context, data, out, *options))
         return
     from podium.data.feature_checks import check_scalable, labels
     from podium.data.interactions import times_of
@@ -82,7 +82,7 @@ def train(
     from podium.tuning.labels import check_ratings
 
     learns = "rows with features"
-    _recommenders.refuse_options(context, model.model, learns=learns)
+    _recommending.refuse_options(context, model.model, learns=learns)
     check_target(out, "--out", ("",))
     columns.refuse(["value"], f"with --model {model.model}, which learns from {learns}")
     time = columns.name_of("timestamp")
@@ -93,14 +93,14 @@ def train(
         fitted = choose_ranker(rows, labels(data[0], rows), *rest)
         _finish(fitted, rows, None, "", out, pooled=False)
         return
-    _tuning.check(validation, tuning, solver, time)
+    check_search(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
     times = None if time is None else times_of(data[0], time)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=time, missing=missing)
     rows = replace(rows, X=_models.accepted(rows.X, estimator))
     relevance = labels(data[0], rows)
-    notes = [*left_out(rows)]
+    notes = [left_out(rows)]
     if not rows.is_rating:  # which counts as positive, the user has to say
         loss = _models.graded_loss(model, relevance, grid, validation.eval_metric)
         if loss is not None:
@@ -108,23 +108,23 @@ def train(
             estimator, grid = _prepared(model, solver, validation, tuning)
             notes.insert(0, grades_learned(relevance, loss))
     if rows.is_rating and model.min_relevance is None:
-        validated = _tuning.is_validated(validation, tuning)
+        validated = is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
-    notes = [*grades_unread(rows, model, estimator, grid), *notes]
+    notes.insert(0, grades_unread(rows, model, estimator, grid))
     eval_set = _eval_set(validation.valid, columns, rows, model, missing=missing)
     rows = _normalized_rows(rows, data[0], model)
     unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
     if estimator is not unscaled:
         check_scalable(data, rows)
     item = rows.item if takes(last_step(estimator), "item") and rows.names_items else None
-    for note in notes:
+    for note in filter(None, notes):
         _messages.say(note)
     data_to_fit = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item, "eval_set": eval_set}
     fitted, summary = _fitted(data_to_fit, estimator, grid, model, validation, tuning, times)
     fitted = folded(fitted)
     if model.query_norm:
         fitted.query_norm_ = True
-    pooled = item is not None and fitted.pools_items
+    pooled = item is not None and fitted.pools_items and fitted.pool_share > 0
     _finish(fitted, rows, validation.valid, summary, out, pooled=pooled)
 
 
@@ -144,9 +144,9 @@ def _prepared(
     """Return the unfitted estimator and the grid of its search, both checked."""
     from podium.tuning.fitting import rehearse
 
-    measure = _tuning.measure_for(model, validation, tuning)
+    measure = measure_for(model, validation, tuning)
     estimator = _models.make(model, solver, measure, tuning.seed)
-    grid = _tuning.candidates(model, solver, tuning, estimator)
+    grid = candidates(model, solver, tuning, estimator)
     rehearse(estimator)
     return estimator, grid
 
@@ -233,9 +233,7 @@ def _fitted(
         n_trials=tuning.limits().get("n_trials"),
         measure=last_step(estimator).eval_metric,
         min_relevance=model.min_relevance,
-        n_folds=validation.folds,
-        split=validation.split,
-        valid=validation.valid_share,
+        **validation.parts(),
         time=times,
         n_jobs=1 if tuning.jobs is None else tuning.jobs,
         seed=tuning.seed,
@@ -255,12 +253,11 @@ def _finish(
     model.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     rankers.save(model, out)
     course = _fit_summary(model, chosen=bool(summary) and valid is None)
-    _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
-    remark = head_drawn(model.loss_in_use(), rows)
-    if remark:
-        _messages.say(remark)
-    if summary:
-        _messages.say(summary)
+    n_items = np.unique(np.asarray(rows.item)).size if pooled else 0
+    pooling = f"; labels pooled over {n_items} items" if pooled else ""
+    _messages.say(f"{_counts(rows)}{pooling}{course}")
+    for note in filter(None, (head_drawn(model.loss_in_use(), rows), summary)):
+        _messages.say(note)
     _messages.say(f"{_result_summary(model, valid)}wrote {out}")
 
 
@@ -271,14 +268,6 @@ def _counts(rows: Features) -> str:
     n_features = len(rows.feature_names)
     counts = ((n_groups, "groups"), (len(rows.qid), "rows"), (n_features, "features"))
     return ", ".join(counted(n, names) for n, names in counts)
-
-
-def _pooling(model: Any, rows: Features) -> str:
-    """Return a remark that labels were pooled over items, if they were."""
-    import numpy as np
-
-    n_items = np.unique(np.asarray(rows.item)).size
-    return f"; labels pooled over {n_items} items" if model.pool_share else ""
 
 
 def _fit_summary(model: Ranker, *, chosen: bool) -> str:
@@ -311,3 +300,157 @@ def _split(texts: list[str] | None) -> list[str] | None:
     """Return the names in all texts, which are lists with commas; None if there are no texts."""
     names = (name.strip() for text in texts or () for name in text.split(","))
     return [name for name in names if name] if texts else None
+
+
+_PREFIX = "loss__"
+_OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
+
+
+def check_search(validation: Validation, tuning: Tuning, solver: Solver, time: str | None) -> None:
+    """Refuse options that contradict each other, before any file is read."""
+    from podium.tuning.of_rows import check_parts
+
+    tuning.check_tune()
+    _check.seed(tuning.seed)
+    if tuning.jobs not in (None, -1):
+        _check.cutoff(tuning.jobs, name="--jobs")
+    check_parts(eval_set=validation.valid, **validation.parts())
+    by_time = (validation.split or "").startswith("time")
+    if by_time and time is None:
+        raise ArgumentError(f"--split {validation.split} needs --column timestamp=NAME.")
+    if time is not None and not by_time:
+        raise ArgumentError("--column timestamp=NAME needs --split time or time-per-user.")
+    if not is_validated(validation, tuning):
+        needing = {"--eval-metric": validation.eval_metric, "--patience": solver.patience}
+        for option, value in needing.items():
+            if value is not None:
+                raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
+    if tuning.jobs is not None and not tuning.tune and validation.folds is None:
+        raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
+
+
+def is_validated(validation: Validation, tuning: Tuning) -> bool:
+    """Return whether there are validation rows."""
+    return validation.valid is not None or validation.holds_out_data or tuning.tune
+
+
+def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> Any:
+    """Return the grid: the given one, or the default grid without parameters that options fix.
+
+    Raises
+    ------
+    ArgumentError
+        If the model has no parameter of a given name or another option fixes it, if a value is
+        invalid, or if there is a distribution without a budget.
+    """
+    from podium.tuning.searching import plan
+
+    limits = tuning.limits()
+    if "budget" in limits:
+        raise ArgumentError(
+            "--budget must be a number of candidates for a model that learns from rows with "
+            f"features, got the time {tuning.budget!r}."
+        )
+    if not tuning.tune:
+        return {}
+    fixed = {*_models.given_parameters(model, solver), *_models.assignments(model.set)}
+    if "loss" in estimator.get_params(deep=False):
+        fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss
+    grid = tuning.free_grid(estimator, {*fixed, *(f"{_PREFIX}{name}" for name in fixed)})
+    if tuning.grid is not None:
+        grid = _given_grid(model, grid[0], estimator)
+        names = tuning.grid_texts().keys()
+        if model.model == "linear" and not names & {"loss", "solver"}:
+            _models.refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
+    plan(estimator, grid, limits.get("n_trials"), tuning.seed)
+    return grid
+
+
+def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> str:
+    """Return which rows count as positive, if labels are graded and the loss ignores grades."""
+    from podium.data.feature_checks import labels
+    from podium.tuning import labels as library
+
+    if model.min_relevance is not None:
+        return ""
+    return library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model) or ""
+
+
+def grades_learned(relevance: PerRow, loss: str) -> str:
+    """Return that the loss was chosen because labels are grades."""
+    from podium.tuning import labels as library
+
+    return (
+        f"labels have the grades {library.shown_grades(relevance)}, so that the loss is {loss}. "
+        "--min-relevance X trains on labels 0 and 1 instead."
+    )
+
+
+def left_out(rows: Features) -> str:
+    """Return the columns that are not used as features because of their names, as text."""
+    if not rows.left_out:
+        return ""
+    return (
+        f"not used as features: {', '.join(map(repr, rows.left_out))}. Columns of times, ids "
+        "and row numbers are features only if --features names them."
+    )
+
+
+def head_drawn(loss: Any, rows: Features) -> str:
+    """Return a remark on what a loss learned by chance from the rows, and how to avoid it."""
+    import numpy as np
+
+    from podium.data.feature_checks import labels
+    from podium.groups import Groups
+    from podium.losses import Loss
+
+    if not isinstance(loss, Loss):
+        return ""
+    groups = Groups.from_qid(np.asarray(rows.qid))
+    return loss.remark(labels("DATA", rows), groups)
+
+
+def _given_grid(model: Model, values: dict[str, Any], estimator: Any) -> list[dict[str, Any]]:
+    """Return the grid of ``--grid name=values``; a loss without a cutoff gets none."""
+    has_loss = "loss" in estimator.get_params(deep=False)
+    values_by_name = {
+        f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name: listed
+        for name, listed in values.items()
+    }
+    if "loss" not in values_by_name:
+        return [values_by_name]
+    return [_with_loss(model, name, values_by_name) for name in values_by_name.pop("loss")]
+
+
+def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | None:
+    """Return the given validation measure, or one that suits the first loss of the grid."""
+    if validation.eval_metric is not None or model.loss is not None:
+        return validation.eval_metric
+    first = losses_of(tuning.grid_texts().get("loss", ""))[0]
+    if not first:
+        return None
+    first_model = replace(model, loss=first)
+    return _models.measure_of(
+        first_model, _models.estimator_of(model, _models.loss_of(model, first))
+    )
+
+
+def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[str, Any]:
+    """Return the grid of one loss, without parameters that this loss does not have."""
+    loss = _models.loss_of(model, name)
+    names = () if isinstance(loss, str) else loss.parameters()
+    loss_grid = {
+        parameter: values
+        for parameter, values in values_by_name.items()
+        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in names
+    }
+    if f"{_PREFIX}k" not in loss_grid:
+        return {"loss": [loss], **loss_grid}
+    # The grid has its own values of k. The other options of the loss are added as fixed values.
+    options = {"min_relevance": model.min_relevance, "clip": model.clip or None}
+    fixed = {
+        f"{_PREFIX}{parameter}": [values]
+        for parameter, values in options.items()
+        if values is not None
+    }
+    return {"loss": [name.partition("@")[0]], **fixed, **loss_grid}

@@ -1,7 +1,6 @@
 """Decisions on rankings: replacing a model, faults of evaluations, and differences of numbers."""
 
-from podium.decide.audit.audit import audit
-from podium.decide.audit.finding import Audit
+from podium.decide.audit.audit import Audit, audit
 from podium.decide.claims import Claim
 from podium.decide.explain.explanation import Explanation, explain
 from podium.decide.gate import gate

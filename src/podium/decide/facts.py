@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from podium._numbers import measured
+from podium.data.opened import Tables
+from podium.data.storage import Storage
 from podium.decide.audit.audit import checked
-from podium.decide.audit.checks_values import no_difference
+from podium.decide.audit.checks_scores import no_difference
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.reading import read_tables
 from podium.decide.finding import Facts, finding
@@ -26,10 +28,6 @@ from podium.evaluation.from_runs import measure_runs
 from podium.evaluation.open_ties import differs
 from podium.metrics import Measure, parse
 from podium.protocol import Protocol
-
-if TYPE_CHECKING:
-    from podium.data.opened import Tables
-    from podium.data.storage import Storage
 
 _FEW_SHORT = 0.01  # share of lists; a few users have fewer candidates
 _JUDGED = 0.8  # share of the items at the top; with fewer, unjudged items decide
@@ -156,8 +154,6 @@ def _not_compared(
     price: Pricing, truth: Any, protocol: Protocol, evaluations: Mapping[str, Evaluation]
 ) -> Iterator[Finding]:
     """Yield the values of the lists without a model that are none of the runs."""
-    from podium.data.opened import Tables
-
     tables = price.tables
     runs = {
         name: {"user": tables.users[p.user], "item": tables.items[p.item], "score": p.values}

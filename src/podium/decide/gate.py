@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from podium._arrays import check_target
+from podium.data.storage import Storage
 from podium.decide.claiming import claims
 from podium.decide.facts import (
     of_pairs,
@@ -19,11 +20,9 @@ from podium.decide.facts import (
 )
 from podium.decide.finding import finding
 from podium.decide.pairs import Pairs
-from podium.decide.result import Gate
+from podium.decide.result import Gate, Unjudged, ties_of
 from podium.decide.rules import Rules
 from podium.decide.state import State
-from podium.decide.ties import ties_of
-from podium.decide.unjudged import Unjudged
 from podium.errors import ArgumentError, arg
 from podium.evaluation import divide
 from podium.evaluation.from_runs import measure_runs, open_tables
@@ -31,9 +30,6 @@ from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
-
-if TYPE_CHECKING:
-    from podium.data.storage import Storage
 
 
 def gate(
@@ -171,7 +167,6 @@ def gate(
     'superior'
     """
     from podium.data.buckets import is_large, refuse_large
-    from podium.data.storage import Storage
 
     storage = Storage() if storage is None else storage
     protocol = Protocol.of(protocol, **fields)

@@ -90,19 +90,16 @@ class Rules:
                 f"{arg.weight} has no valid interval with {arg.state} alone. Pass {arg.horizon}."
             )
         for measure in self.measures:
-            self._check_measure(measure)
-
-    def _check_measure(self, measure: Measure) -> None:
-        if not measure.metric.is_mean:
-            raise ArgumentError(
-                f"{measure} is not a mean over users, so {arg.state} has no interval for it. Leave "
-                "it out, or use the gate once."
-            )
-        if self.looks == "any time" and math.isinf(width(measure)):
-            raise ArgumentError(
-                f"{measure} has no bounds, which {arg.state} requires. Leave it out, or pass "
-                f"{arg.horizon}."
-            )
+            if not measure.metric.is_mean:
+                raise ArgumentError(
+                    f"{measure} is not a mean over users, so {arg.state} has no interval for it. "
+                    "Leave it out, or use the gate once."
+                )
+            if self.looks == "any time" and math.isinf(width(measure)):
+                raise ArgumentError(
+                    f"{measure} has no bounds, which {arg.state} requires. Leave it out, or pass "
+                    f"{arg.horizon}."
+                )
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules that no look may change, beside the conventions of values."""

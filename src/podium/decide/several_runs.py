@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from podium import _check
 from podium._fields import RULES_OF_GATE
+from podium.data.opened import Tables
+from podium.data.storage import Storage
 from podium.decide.facts import of_pairs, of_runs, of_segments, of_training
 from podium.decide.pairs import Pairs
 from podium.errors import ArgumentError, arg
@@ -19,10 +21,6 @@ from podium.evaluation.users import divide
 from podium.metrics import parse
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
-
-if TYPE_CHECKING:
-    from podium.data.opened import Tables
-    from podium.data.storage import Storage
 
 
 def compare(
@@ -126,7 +124,6 @@ def compare(
     0.667
     """
     from podium.data.buckets import is_large, refuse_large
-    from podium.data.storage import Storage
 
     if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(

@@ -8,8 +8,7 @@ seed of a task does not depend on the worker.
 
 from typing import TYPE_CHECKING, Any
 
-from podium.executors._protocol import Executor, Held
-from podium.executors.local import Threads
+from podium.executors.local import Executor, Held, Threads
 
 if TYPE_CHECKING:
     from podium.executors.ray import Ray

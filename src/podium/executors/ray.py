@@ -13,7 +13,7 @@ import podium
 from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg, warn
-from podium.executors._protocol import AHEAD, R, T
+from podium.executors.local import AHEAD, R, T
 
 try:
     import ray

@@ -8,8 +8,8 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-# Their losses are registered, but no names of this package.
-from podium.losses import pairwise, sl  # noqa: F401 # pyright: ignore[reportUnusedImport]
+# Its losses are registered, but no names of this package.
+from podium.losses import pairwise  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from podium.losses._margins import Margins, margins
 from podium.losses.base import (
     REGISTRY,
@@ -23,15 +23,13 @@ from podium.losses.base import (
     spec,
     split,
 )
+from podium.losses.gains import ApproxNDCG, RoBiRank
 from podium.losses.grouped import GroupLogistic, PApLogistic
 from podium.losses.lambdarank import LambdaRank
-from podium.losses.listmle import ListMLE
-from podium.losses.listnet import ListNet
+from podium.losses.listnet import ListNet, RankCosine
+from podium.losses.listwise import ListMLE
 from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct
 from podium.losses.pointwise import Logistic
-from podium.losses.rankcosine import RankCosine
-from podium.losses.robust import RoBiRank
-from podium.losses.smooth_ranks import ApproxNDCG
 
 __all__ = [
     "REGISTRY",

@@ -247,37 +247,26 @@ def margins(
     strong         0  -
     """
     labels = None if qid is None else _check.array(qid, "qid")
-    checked_scores = _check.scores(scores, labels)
+    checked = _check.scores(scores, labels)
     grades = _check.relevance(relevance, labels)
-    _check.equal_length(scores=checked_scores, relevance=grades)
+    _check.equal_length(scores=checked, relevance=grades)
     if labels is not None:
-        _check.equal_length(scores=checked_scores, qid=labels)
-    groups = Groups.single(checked_scores.size) if labels is None else Groups.from_qid(labels)
-    threshold = _check.positive(min_relevance, "min_relevance")
-    return _measure(
-        checked_scores,
-        grades >= threshold,
-        groups,
-        _check.cutoff(k),
-        _check.number(delta, "delta", low=0.0),
-        _check.flag(clip, "clip"),
-    )
-
-
-def _measure(
-    scores: PerRow, positive: Mask, groups: Groups, k: int, delta: float, clip: bool
-) -> Margins:
+        _check.equal_length(scores=checked, qid=labels)
+    groups = Groups.single(checked.size) if labels is None else Groups.from_qid(labels)
+    positive = grades >= _check.positive(min_relevance, "min_relevance")
+    k, delta = _check.cutoff(k), _check.number(delta, "delta", low=0.0)
+    clip = _check.flag(clip, "clip")
     index = groups.index
     n_pos = np.bincount(index[positive], minlength=groups.n_groups)
     n_neg = groups.sizes - n_pos
     best_negative = np.full(groups.n_groups, -np.inf)
-    np.maximum.at(best_negative, index[~positive], scores[~positive])
+    np.maximum.at(best_negative, index[~positive], checked[~positive])
     defined = (n_pos > 0) & (n_neg >= (1 if clip else k))
     # Drop the rows of undefined groups, so that no infinity is subtracted.
     positive_rows = np.flatnonzero(positive & defined[index])
-    positive_rows = positive_rows[np.lexsort((-scores[positive_rows], index[positive_rows]))]
+    positive_rows = positive_rows[np.lexsort((-checked[positive_rows], index[positive_rows]))]
     with np.errstate(over="ignore"):
-        excess = scores[positive_rows] - best_negative[index[positive_rows]]
+        excess = checked[positive_rows] - best_negative[index[positive_rows]]
         weak, plain, strong = _group_margins(
             excess, index[positive_rows], np.where(defined, n_pos, 0), k
         )

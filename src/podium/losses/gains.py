@@ -1,8 +1,17 @@
-"""Gains of rows as weights of a loss, and the DCG of the best order of each group."""
+"""Gains of rows as weights of a loss, the DCG of the best order, and losses with these gains.
+
+These are ApproxNDCG, one minus NDCG with smooth ranks, and robust losses: a concave rho of the rank
+of a relevant row (RoBiRank) or of the cost of a row.
+"""
+
+# Some declarations depend on a parameter and are therefore properties.
+# pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -11,7 +20,7 @@ from podium.discounts import Gain, discounts, gains
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Lists
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.losses.listwise import several_grades
 from podium.types import PerGroup, PerRow
 
@@ -82,3 +91,201 @@ def rank_discounts(groups: Groups, k: int | None = None) -> PerRow:
     weights = discounts(int(groups.sizes.max(initial=0)))
     weights[k:] = 0.0 if k is not None else weights[k:]
     return weights
+
+
+@register
+@dataclass(frozen=True)
+class ApproxNDCG(GroupLoss):
+    """One minus NDCG with smooth ranks, ``1 - sum_i gain_i / log2(1 + rank_i) / ideal DCG``.
+
+    The smooth rank is ``rank_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / temperature)`` for scores
+    s. With k, each term is multiplied by ``sigmoid((k + 1/2 - rank_i) / temperature)``, a smooth
+    form of rank_i <= k, and the ideal DCG is that of the first k ranks.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cutoff of NDCG, at least 1. None is the whole list.
+    temperature : float
+        The scale of the sigmoids in units of score, above 0. With a smaller scale the ranks are
+        closer to the true ones, and fewer pairs contribute to the gradient.
+    gain : {"exp2", "linear"}
+        The gain of a row: ``2^relevance - 1``, or the relevance itself.
+
+    Notes
+    -----
+    The value is 1 + Rax's ``approx_ndcg_loss``, which is minus the metric. Without k, it lies in
+    [0, 1], because smooth ranks are a mean of orders and 1 / log2 is convex. With k, it can be
+    below 0 if many rows tie. The loss is smooth and not convex. It is unchanged by a shift of a
+    group's scores. Its gradient vanishes for rows whose score is far from all others. A group of
+    one grade is left out.
+
+    The `curvature` is an upper bound of the Hessian, as a matrix. It leaves out the second
+    derivative of the discount, which never adds to the Hessian without k. With k, the bound
+    includes it where it adds.
+
+    Cost: every row with a gain is compared with all rows of its group, with one division per pair
+    and one exponential per row (per pair, if scores lie more than 300 temperatures apart).
+
+    References
+    ----------
+    qin2010approx.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = ApproxNDCG()
+    >>> target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
+    >>> values, grad = loss.value_and_grad(np.zeros(2), target)  # both have the rank 1.5
+    >>> bool(np.isclose(values[0], 1 - 1 / np.log2(2.5))), grad.round(4).tolist()
+    (True, [-0.0826, 0.0826])
+    """
+
+    k: int | None = None
+    temperature: float = 1.0
+    gain: Gain = "exp2"
+
+    name: ClassVar[str] = "approx-ndcg"
+    consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
+    smooth: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    head_cutoff: ClassVar[bool] = True
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range of a group's value; with a cutoff, it has no simple lower end."""
+        return (0.0, 1.0) if self.k is None else (-np.inf, 1.0)
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
+        return gain_target(self.name, self.gain, grades, groups, weights, k=self.k)
+
+    def _run(self, scores: PerRow, target: GainTarget, out: Out) -> None:
+        from podium.losses.smooth_ranks_kernels import approx_ndcg
+
+        lists = target.rows, target.groups.offsets, target.worth, target.share
+        form = self.k or 0, self.temperature, count_of(target)
+        approx_ndcg(scores, *lists, *form, out)
+
+
+Type: TypeAlias = Literal[1, 2, "identity"]
+Sigma: TypeAlias = Literal["logistic", "hinge"]
+
+SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
+_CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
+
+
+def _checked_type(value: Any, name: str) -> Type:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value not in _CODES:
+        raise ArgumentError(f"{arg[name]} must be 1, 2 or 'identity', got {value!r}.")
+    return cast("Type", value)
+
+
+class Robust(GroupLoss):
+    """The declarations of both losses, which depend on rho and sigma."""
+
+    type: Type
+    sigma: Sigma
+    constraints: ClassVar[_check.Constraints] = {
+        "type": _checked_type,
+        "sigma": partial(_check.choice, options=SIGMAS),
+        "normalize": _check.flag,
+    }
+
+    @property
+    def convex(self) -> bool:
+        """Whether the value at a midpoint is never above the mean of the values at the ends."""
+        return self.type == "identity"
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient exists everywhere."""
+        return self.sigma == "logistic"
+
+    def _form(self) -> tuple[int, bool]:
+        """Return the kernels' code of rho, and whether sigma is the hinge."""
+        return _CODES[self.type], self.sigma == "hinge"
+
+
+@register
+@dataclass(frozen=True)
+class RoBiRank(Robust):
+    """Ranking as robust classification: an upper bound of the loss of DCG, a sum over pairs.
+
+    The value is ``sum_y gain_y rho(T_y)`` over the rows y of a group, with
+    ``T_y = sum_{z != y} sigma(s_y - s_z)`` and scores s. T_y is an upper bound of the number of
+    rows that rank above y.
+
+    Parameters
+    ----------
+    type : {1, 2, "identity"}
+        The function rho: ``log2(t + 1)`` for RoBiRank; ``1 - 1 / log2(t + 2)``, one minus the
+        discount of DCG, a closer bound whose gradient vanishes; or ``t``, without robustness.
+    sigma : {"logistic", "hinge"}
+        The cost of a score difference t: ``log2(1 + 2^-t)`` or ``max(1 - t, 0)``. Both are 1 for
+        a tie, and larger for a pair in the wrong order.
+    gain : {"exp2", "linear"}
+        The weight of a row: ``2^relevance - 1``, or the relevance itself, which allows arbitrary
+        weights.
+    normalize : bool
+        Whether to divide by the group's ideal DCG with the same gain, so that groups are weighted
+        as in NDCG. With False, the sum is not divided, as in the paper, and groups with more and
+        better rows weigh more.
+
+    Notes
+    -----
+    With ranks from 0, ``rank_y <= T_y``. DCG's loss ``sum_y gain_y (1 - 1 / log2(rank_y + 2))`` is
+    therefore at most the loss of type 2, which is at most that of type 1. With normalize=True,
+    DCG's loss is ``(sum of gains) / ideal - NDCG``, over the whole list. The bound holds for all
+    orders of tied rows, because a tied pair costs 1. The loss is not 0 at the best order, because
+    rows of equal grade also form pairs.
+
+    The loss is smooth with sigma="logistic", convex only with type="identity", and unchanged by
+    a shift of a group's scores. A group of one grade is left out, because all its orders have
+    the same DCG. So is a group whose gains are all 0. Scores are in bits: a score s here
+    corresponds to s log 2 in a loss with natural logarithms.
+
+    The `curvature` leaves out the second derivative of rho, which is never positive. It is
+    therefore an upper bound of the Hessian, as a matrix. For the hinge it is that of a hinge
+    rounded over one unit of score. The loss is accurate at finite scores of any size.
+    A row's sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
+
+    Cost: every row with a gain is compared with all rows of its group, with one division per pair
+    and two exponentials per row (one exponential per pair if scores lie more than 300 apart).
+
+    References
+    ----------
+    yun2014, which takes the identity from Buffoni et al. (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = RoBiRank()
+    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
+    >>> values, grad = loss.value_and_grad(np.zeros(3), target)  # log2(1 + 2): two tied rows
+    >>> bool(np.isclose(values[0], np.log2(3.0))), grad.round(4)
+    (True, array([-0.4809,  0.2404,  0.2404]))
+    """
+
+    type: Type = 1
+    sigma: Sigma = "logistic"
+    gain: Gain = "exp2"
+    normalize: bool = True
+
+    name: ClassVar[str] = "robirank"
+    upper_bounds: ClassVar[str | None] = "ndcg"
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
+    shift_invariant: ClassVar[bool] = True
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
+        return gain_target(self.name, self.gain, grades, groups, weights, normalize=self.normalize)
+
+    def _needs(self) -> str:
+        return "rows of two grades, one with a gain above 0,"
+
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.robust_kernels import robust_ranks
+
+        lists = (target.rows, target.groups.offsets, target.worth, target.share)
+        robust_ranks(scores, *lists, self._form(), count_of(target), out)

@@ -28,16 +28,6 @@ _LN2_LOW = 1.90821492927058770002e-10
 
 
 @kernel
-def mark_several(grades, rows, offsets, several):
-    """Mark the lists that have two rows of different grade; `several` is False on entry."""
-    for g in range(several.size):
-        for i in range(offsets[g] + 1, offsets[g + 1]):
-            if grades[rows[i]] != grades[rows[i - 1]]:
-                several[g] = True
-                break
-
-
-@kernel
 def insert_head(grades, keys, rows, h, out):
     """Write the h >= 1 best rows by falling grade and key, then the other rows."""
     filled = 0

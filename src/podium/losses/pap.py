@@ -313,7 +313,7 @@ class PApTightStruct(PairLoss):
         return self.exact
 
     def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
-        from podium.losses.structural_kernels import ordering_hinges
+        from podium.losses.pap_kernels import ordering_hinges
 
         if self.exact:
             ordering_hinges(scores, target.tops, False, unit, out)

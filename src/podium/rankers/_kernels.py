@@ -1,7 +1,8 @@
 """Compiled products of features and parameters, for all or selected rows, dense or CSR.
 
 Features keep their type, float32 or float64; every sum is in float64. `rows` are positions in
-the features; an empty `rows` selects all of them.
+the features; an empty `rows` selects all of them. The products of a network layer give equal rows
+the same bits at any position.
 """
 
 from __future__ import annotations
@@ -82,12 +83,18 @@ def csr_add_rows(data, indices, indptr, rows, weights, out):
 
 
 @kernel
-def count_exponents(bits, mask):
-    """Count the floats, passed as their bits, with all exponent bits set: nan and infinity.
+def layer(inputs, weights, biases, out):
+    """Write inputs @ weights + biases; each row is summed in the order of its columns.
 
-    One pass of integer operations, without the temporary array that np.isfinite would make.
+    BLAS would sum the last rows of a block in another order, so that the scores of equal rows
+    could differ in the last digit. The innermost loop runs over the outputs, so it vectorises
+    without changing the order of any sum.
     """
-    n_matches = 0
-    for i in range(bits.size):
-        n_matches += (bits[i] & mask) == mask
-    return n_matches
+    n_out = biases.size
+    for i in range(inputs.shape[0]):
+        for h in range(n_out):
+            out[i, h] = biases[h]
+        for j in range(inputs.shape[1]):
+            x = inputs[i, j]
+            for h in range(n_out):
+                out[i, h] += x * weights[j, h]

@@ -127,7 +127,6 @@ class Ranker(BaseEstimator, abc.ABC):
         qid: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
         eval_set: tuple[Any, ...] | None = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -140,13 +139,11 @@ class Ranker(BaseEstimator, abc.ABC):
         y : (n_rows,)
             The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            The group of each row, in any order. A loss that uses groups needs it, or `group`,
-            unless one_group=True.
+            The group of each row, in any order. A loss that uses groups needs it, unless
+            one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
             The weights, >= 0: one per row, or one per group in ascending order of labels. If every
             group has one row, they are weights of the rows.
-        group : (n_groups,), optional
-            The sizes of consecutive groups instead of `qid`, as in LightGBM.
         eval_set : (X, y, qid), optional
             The rows by which the iterate is chosen; (X, y) with one_group=True. Logistic regression
             only measures them.
@@ -171,7 +168,7 @@ class Ranker(BaseEstimator, abc.ABC):
             were better than zero for a smooth loss.
         """
         reader = self._loss_reader(self.loss_in_use())
-        data = self._data(reader, X, (y, qid, group, sample_weight), eval_set)
+        data = self._data(reader, X, (y, qid, sample_weight), eval_set)
         self._learn(data, or_silent(progress))
         return self
 
@@ -184,10 +181,11 @@ class Ranker(BaseEstimator, abc.ABC):
         parameters = _check.parameters(self)
         parse_relevance(self._measure())
         self._library()
-        (y, qid, group, sample_weight), missing = labels, self._takes_missing
+        (y, qid, sample_weight), missing = labels, self._takes_missing
         features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, group, reader=reader, missing=missing)
-        self._keep_kind(rows.relevance)
+        rows = inputs.rows_of(features, y, qid, reader=reader, missing=missing)
+        # Grades are labels of which no threshold makes positives.
+        self.graded_ = self.min_relevance_in_use() == 1.0 and are_grades(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         valid = None if eval_set is None else self._eval_rows(eval_set)
         return FitData(parameters, rows, weights, valid)
@@ -306,10 +304,6 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the measure that `score` returns and that an eval_set is measured by."""
         return self.suited_measure() if self.eval_metric is None else self.eval_metric
 
-    def _keep_kind(self, relevance: PerRow) -> None:
-        """Keep whether the labels of a fit are grades, of which no threshold makes positives."""
-        self.graded_ = self.min_relevance_in_use() == 1.0 and are_grades(relevance)
-
     def _reader(self, name: str) -> str:
         """Return the name of the reader of groups; "" if all rows may be one group."""
         return "" if _check.flag(self.one_group, "one_group") else name
@@ -323,7 +317,7 @@ class Ranker(BaseEstimator, abc.ABC):
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features, reader = self._features(X, reset=False), self._reader(str(self._measure()))
         missing, where = self._takes_missing, "eval_set "
-        return inputs.rows_of(features, y, qid, None, reader=reader, missing=missing, where=where)
+        return inputs.rows_of(features, y, qid, reader=reader, missing=missing, where=where)
 
     def _validator(self, rows: inputs.Rows) -> Callable[[PerRow], float]:
         """Return a function from scores of an eval_set to its measure; higher is better."""

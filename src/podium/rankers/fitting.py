@@ -1,12 +1,17 @@
-"""Steps of `LinearRanker.fit` that need no estimator: checks, the start point and warnings."""
+"""Steps of fits that need no estimator: checks, the start point, draws by content and warnings.
+
+Random draws per row follow the order of each group's rows by their content. Features are only
+compared, so scaling or shifting them leaves the draws unchanged, whatever the rounding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import _check, losses
 from podium.errors import ArgumentError, ConvergenceWarning, arg
@@ -14,7 +19,6 @@ from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import TINY
 from podium.progress import or_silent
-from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
 from podium.rankers.solvers import LBFGS, Settings, Solution
@@ -76,26 +80,14 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
 
 
 def start_point(
-    start: Any, objective: LinearObjective, seed: int, *, validated: bool
+    start: str, objective: LinearObjective, seed: int, *, validated: bool
 ) -> Parameters:
-    """Return the first iterate, from its name or from an array of coefficients."""
-    if isinstance(start, str):
-        name = _check.choice(start, "start", STARTS)
-        if name == "auto" and validated and _rises_from_zero(objective):
-            name = "logistic"
-        if name == "logistic":
-            return _logistic(objective)
-        coef = np.zeros(objective.n_features)
-        if name == "normal":
-            coef = np.random.default_rng(seed).standard_normal(objective.n_features)
-        return _with_intercept(coef, 0.0, objective)
-    coef = _check.column(start, "start")
-    _check.finite(coef, "start", advice="Give finite coefficients.")
-    if coef.size != objective.n_features:
-        raise ArgumentError(
-            f"{arg.start} must be one of {_check.listed(STARTS)}, or {objective.n_features} "
-            f"coefficients, one for each feature, got {coef.size}."
-        )
+    """Return the first iterate by its name, one of `STARTS`."""
+    if start == "logistic" or (start == "auto" and validated and _rises_from_zero(objective)):
+        return _logistic(objective)
+    coef = np.zeros(objective.n_features)
+    if start == "normal":
+        coef = np.random.default_rng(seed).standard_normal(objective.n_features)
     return _with_intercept(coef, 0.0, objective)
 
 
@@ -225,3 +217,46 @@ def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
             f"change {step}."
         )
     return ""
+
+
+def by_content(
+    features: Any, relevance: PerRow, groups: Groups, places: RowIndex | None = None
+) -> Groups:
+    """Return the groups with their rows ordered by features, then by relevance.
+
+    The first feature decides; rows that agree in it are ordered by the second, and so on.
+    `places` are the positions of these rows in the features; by default row i is features[i].
+    Rows that agree in everything stay in the caller's order: no model can distinguish them.
+
+    Cost: for each feature, a sort of the rows that are tied in the features before it.
+    """
+    order = np.arange(groups.n_rows) if groups.order is None else groups.order.copy()
+    starts = np.zeros(order.size + 1, np.bool_)  # True if a row differs from the one before
+    starts[groups.offsets] = True
+    for column in _columns(features, relevance, places):
+        tied = np.flatnonzero(~(starts[:-1] & starts[1:]))
+        if not tied.size:
+            break
+        rows, run = order[tied], np.cumsum(starts)[tied]
+        values = np.nan_to_num(column(rows), nan=np.inf)  # nan counts as equal to nan
+        permutation = np.lexsort((values, run))
+        order[tied], values = rows[permutation], values[permutation]
+        starts[tied[1:]] |= values[1:] != values[:-1]
+    return Groups(groups.labels, groups.offsets, order)
+
+
+def _columns(
+    features: Any, relevance: PerRow, places: RowIndex | None
+) -> Iterator[Callable[[RowIndex], NDArray[Any]]]:
+    """Yield a function from rows to values for each feature, and one for the relevance."""
+    by_column: Any = features.tocsc() if _check.is_sparse(features) else features
+    for j in range(int(features.shape[1])):
+
+        def column(rows: RowIndex, j: int = j) -> NDArray[Any]:
+            positions = rows if places is None else places[rows]
+            if not _check.is_sparse(by_column):
+                return by_column[positions, j]
+            return by_column[:, [j]].toarray()[:, 0][positions]
+
+        yield column
+    yield lambda rows: relevance[rows]

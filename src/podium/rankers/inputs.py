@@ -7,20 +7,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from podium import _check
-from podium._kernels import read_only
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
-from podium.rankers._kernels import count_exponents
 from podium.types import PerRow
-
-_EXPONENTS: dict[int, tuple[Any, int]] = {
-    4: (np.uint32, 0x7F80_0000),
-    8: (np.uint64, 0x7FF0_0000_0000_0000),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +29,19 @@ def rows_of(
     features: Any,
     y: Any,
     qid: Any,
-    group: Any,
     *,
     reader: str,
     missing: bool = False,
     where: str = "",
 ) -> Rows:
-    """Check y, qid and group against features that scikit-learn has validated.
+    """Check y and qid against features that scikit-learn has validated.
 
     `reader` names the loss or measure that reads groups. If it is empty, rows without groups are
     one group.
     """
     n_rows = int(features.shape[0])
     labels = None if qid is None else _check.array(qid, f"{where}qid")
-    groups = _groups(n_rows, labels, group, reader, where)
+    groups = _groups(n_rows, labels, reader, where)
     finite_features(features, labels, f"{where}X", missing=missing)
     if y is None:
         raise ArgumentError(f"{where}y should be a 1d array of relevances, got None.")
@@ -118,8 +109,6 @@ def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False
 
     With `missing`, nan is a missing value and only infinite values are refused.
     """
-    if not _n_not_finite(features.data if _check.is_sparse(features) else features):
-        return
     is_bad = np.isinf if missing else _check.not_finite
     n_bad, row, column = _check.bad_cells(features, is_bad)
     if not n_bad:
@@ -129,13 +118,6 @@ def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False
         f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row "
         f"{row}{in_group}, column {column}. Impute them or drop those rows."
     )
-
-
-def _n_not_finite(values: NDArray[Any]) -> int:
-    """Count nan and infinity without an array of flags, a fourth of the size of float32 values."""
-    integer, mask = _EXPONENTS[values.dtype.itemsize]
-    bits = np.ascontiguousarray(values).view(integer)
-    return int(count_exponents(read_only(bits.reshape(-1)), integer(mask)))
 
 
 def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
@@ -162,22 +144,12 @@ def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     return X, y, qid[0] if qid else None
 
 
-def _groups(n_rows: int, qid: Any, group: Any, reader: str, where: str) -> Groups:
-    if qid is not None and group is not None:
-        raise ArgumentError("qid and group were both given. Pass one of them.")
-    if qid is not None:
-        groups = Groups.from_qid(qid)
-        _same_length(n_rows, groups.n_rows, f"{where}X", f"{where}qid")
-        return groups
-    if group is None:
+def _groups(n_rows: int, qid: Any, reader: str, where: str) -> Groups:
+    if qid is None:
         _check.grouped(qid, reader, request="set_fit_request", where=where)
         return Groups.single(n_rows)
-    groups = Groups.from_sizes(group)
-    if groups.n_rows != n_rows:
-        raise ArgumentError(
-            f"{arg.group} must have sizes with a sum of {n_rows}, the number of rows of X, got a "
-            f"sum of {groups.n_rows}. The rows must be in the order of the groups."
-        )
+    groups = Groups.from_qid(qid)
+    _same_length(n_rows, groups.n_rows, f"{where}X", f"{where}qid")
     return groups
 
 

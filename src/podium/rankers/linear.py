@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ConvergenceWarning, hint, warn
@@ -55,18 +55,17 @@ class LinearRanker(LinearScores):
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
         ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
         objective, and "lbfgs" once no component of the gradient is larger.
-    start : {"auto", "zero", "normal", "logistic"} or array of (n_features,)
+    start : {"auto", "zero", "normal", "logistic"}
         The first iterate: zero (as in the paper), standard normal numbers drawn with
-        `random_state` (as in the reference implementation), logistic regression on the same rows
-        with the same l2, or the coefficients in the array. "auto" is zero, except with an
-        `eval_set` and a loss with kinks that rises in the direction of descent from zero, as many
-        hinge losses do. It is then logistic regression.
-    keep : {"best", "best_loss", "last", "average"}
+        `random_state` (as in the reference implementation), or logistic regression on the same
+        rows with the same l2. "auto" is zero, except with an `eval_set` and a loss with kinks that
+        rises in the direction of descent from zero, as many hinge losses do. It is then logistic
+        regression.
+    keep : {"best", "best_loss", "last"}
         The iterate to keep. "best" is the one with the best measure on the `eval_set`, or without
         an `eval_set` with the lowest objective (the last one if the loss `reweights`). "best_loss"
         is the one with the lowest loss without the penalty (as in the reference implementation).
         "last" is the last one (as in the paper).
-        "average" is the mean of all iterates, with larger weights for later ones.
     batch_size : int
         The number of groups in a mini-batch, for "stochastic".
     random_state : int
@@ -90,7 +89,7 @@ class LinearRanker(LinearScores):
     objective_ : float
         The training objective of the kept parameters.
     best_iteration_ : int
-        The iteration, from 0, of the kept parameters; with keep="average" the last.
+        The iteration, from 0, of the kept parameters.
     gap_ : float
         A bound of the difference between `objective_` and the minimum; nan except for "bundle".
     n_iter_ : int
@@ -101,8 +100,7 @@ class LinearRanker(LinearScores):
         those of an earlier iterate.
     history_ : dict of float64, (``n_iter_``,)
         The values per iteration. "objective" is the training objective. With an eval_set,
-        "validation" is its mean eval_metric, signed so that higher is better; with keep="average",
-        that of the mean of the iterates so far.
+        "validation" is its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
         The number and names of features, as in scikit-learn.
 
@@ -145,7 +143,10 @@ class LinearRanker(LinearScores):
     graded_loss: ClassVar[str | None] = "robirank"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
-    constraints: ClassVar[_check.Constraints] = {"keep": partial(_check.choice, options=KEEP)}
+    constraints: ClassVar[_check.Constraints] = {
+        "keep": partial(_check.choice, options=KEEP),
+        "start": partial(_check.choice, options=fitting.STARTS),
+    }
 
     loss: Loss | str | None = None
     _: KW_ONLY
@@ -155,7 +156,7 @@ class LinearRanker(LinearScores):
     learning_rate: float | None = None
     max_iter: int = 500
     tol: float = 1e-4
-    start: str | ArrayLike = "auto"
+    start: str = "auto"
     keep: str = "best"
     batch_size: int = 16
     random_state: int = 0

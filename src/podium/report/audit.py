@@ -7,7 +7,7 @@ from typing import Any
 
 from podium._text import counted, printable
 from podium.decide import Audit
-from podium.decide.audit.context import PER_USER
+from podium.decide.audit.audit import PER_USER
 from podium.decide.audit.pricing import POPULARITY
 from podium.evaluation.finding import SEVERITIES
 from podium.report import pages, tables

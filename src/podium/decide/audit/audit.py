@@ -2,41 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
+import numpy as np
+
+from podium import _check
+from podium._json import plain
 from podium.data.columns import USER
+from podium.data.frames import NO_FRAMES, Origin
+from podium.data.ids import distinct
 from podium.data.opened import NAMED
 from podium.decide.audit import (
     checks_candidates,
     checks_run,
     checks_scores,
-    checks_test,
-    checks_time,
     checks_train,
     checks_truth,
-    checks_values,
 )
-from podium.decide.audit.context import read_context
-from podium.decide.audit.finding import Audit
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.published import read_published
 from podium.decide.audit.reading import read_tables
-from podium.decide.audit.tables import Tables
+from podium.decide.audit.tables import Tables, present
 from podium.decide.audit.vocabulary import respell
-from podium.decide.finding import finding
+from podium.decide.finding import Facts, finding
 from podium.errors import ArgumentError, arg
-from podium.evaluation.finding import SEVERITIES, Finding
+from podium.evaluation.finding import SEVERITIES, Finding, Severity
 from podium.evaluation.from_runs import warn_of_unread
+from podium.evaluation.stats import summarize
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures
+from podium.results import Result
 
-OF_TRAIN = (*checks_train.CHECKS, *checks_time.CHECKS)
-OF_TEST = (*checks_test.CHECKS, *checks_values.OF_TEST, *checks_truth.OF_TEST)
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Result):
+    """The findings of an audit, and values that put the measure into context.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Errors first, then warnings, then notes.
+    context : dict of str to number
+        Sizes of the tables, and the values of each run, of a popularity list and of a random list.
+    measure : str
+    conventions : dict
+        The threshold of positives, and how candidates were drawn according to the caller.
+    origin : Origin
+        The kind of frames that came in.
+    """
+
+    findings: tuple[Finding, ...]
+    context: dict[str, Any] = field(default_factory=dict[str, Any])
+    measure: str = "ndcg@10"
+    conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+    origin: Origin = NO_FRAMES
+
+    _test: ClassVar[str] = "audit.fails('error'), which is True if there is an error, or findings"
+
+    def of(self, severity: Severity) -> list[Finding]:
+        """Return the findings of one severity."""
+        return [finding for finding in self.findings if finding.severity == severity]
+
+    @property
+    def worst(self) -> Severity | None:
+        """The highest severity of the findings; None without findings."""
+        return self.findings[0].severity if self.findings else None
+
+    def fails(self, fail_on: str) -> bool:
+        """Return whether a finding is at least as severe as `fail_on`; with "never", False."""
+        if fail_on == "never":
+            return False
+        levels = SEVERITIES[: SEVERITIES.index("warning" if fail_on == "warning" else "error") + 1]
+        return self.worst in levels
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/audit.json); nan becomes None."""
+        return {
+            "measure": self.measure,
+            "counts": {severity: len(self.of(severity)) for severity in SEVERITIES},
+            "findings": [finding.as_json() for finding in self.findings],
+            "context": plain(self.context),
+            "conventions": dict(self.conventions),
+        }
+
+
+OF_TEST = (*checks_truth.OF_TEST, *checks_scores.OF_TEST, *checks_truth.OF_TEST_AND_RUNS)
 OF_RUNS = (
     *(*checks_run.CHECKS, *checks_scores.CHECKS),
-    *(*checks_values.CHECKS, *checks_truth.CHECKS),
+    *(*checks_scores.OF_VALUES, *checks_truth.CHECKS),
 )
 OF_RUNS_AND_TRAIN = (*checks_run.OF_TRAIN, *checks_scores.OF_TRAIN, *checks_candidates.CHECKS)
 
@@ -173,25 +229,126 @@ def checked(tables: Tables) -> tuple[list[Finding], Pricing]:
     """Return the findings of all checks, errors first, and the values that effects came from."""
     tables, findings = respell(tables, Pricing)
     if tables.request.one_in > 1:
-        findings.append(_of_some_users(tables))
-    if checks_time.differ_in_unit(tables):
-        findings.append(checks_time.time_units(tables))
+        findings.append(finding("some-users", 0, one_in=tables.request.one_in))
+    other_units = checks_train.time_units(tables)
+    if other_units is not None:
+        findings.append(other_units)
         tables = tables.without_times()
-    price = Pricing(tables)
-    findings.extend(_findings(price))
+    price, of_parts, of_runs = Pricing(tables), OF_TEST, OF_RUNS
+    if tables.train.n_rows:
+        of_parts, of_runs = (*checks_train.CHECKS, *OF_TEST), (*OF_RUNS, *OF_RUNS_AND_TRAIN)
+    findings += filter(None, [check(price) for check in of_parts])
+    findings += filter(None, [check(price, run) for run in tables.runs for check in of_runs])
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return findings, price
 
 
-def _of_some_users(tables: Tables) -> Finding:
-    return finding("some-users", 0, one_in=tables.request.one_in)
+PER_USER = "positives per user"
+"""The name of this number in the context."""
+
+_TOP = 0.01  # the share of items that are called the most popular
 
 
-def _findings(price: Pricing) -> Iterator[Finding]:
-    """Yield what the checks find, in the order of checks and then of runs."""
-    has_train = price.tables.train.n_rows > 0
-    of_parts = (*OF_TRAIN, *OF_TEST) if has_train else OF_TEST
-    of_runs = (*OF_RUNS, *OF_RUNS_AND_TRAIN) if has_train else OF_RUNS
-    findings = [check(price) for check in of_parts]
-    findings += [check(price, name) for name in price.tables.runs for check in of_runs]
-    yield from filter(None, findings)
+def read_context(price: Pricing) -> dict[str, Any]:
+    """Return the sizes of the tables, and the values of runs, popularity and random lists."""
+    tables = price.tables
+    n_positives = tables.positives.n_rows
+    n_users = distinct(tables.positives.user).size
+    lists = {name: price.base[name] for name in tables.runs} | price.baseline_values
+    lists["a random list"] = price.random
+    values = {f"value of {name}": price.summary(values).mean for name, values in lists.items()}
+    of_train = {
+        "events of TRAIN": tables.train.n_rows,
+        "users of TRAIN": int(tables.in_train[0].sum()),
+        "items of TRAIN": int(tables.in_train[1].sum()),
+    }
+    on_top = {"share of positives on the top 1 % of items": _share_on_top(price)}
+    has_train = tables.train.n_rows > 0
+    return {
+        **(of_train if has_train else {}),
+        "users of TEST with positives": n_users,
+        "positives of TEST": n_positives,
+        PER_USER: n_positives / n_users if n_users else float("nan"),
+        **(on_top if has_train else {}),
+        **values,
+    }
+
+
+def _share_on_top(price: Pricing) -> float:
+    """Return the share of positives on the 1 % of training items with the most users."""
+    tables = price.tables
+    n_top = max(1, round(_TOP * int(tables.in_train[1].sum())))
+    top = np.argsort(-tables.n_item_users, kind="stable")[:n_top]
+    is_top = present(top, tables.n_items)
+    items = tables.positives.item
+    return float(is_top[items].mean()) if items.size else float("nan")
+
+
+_FORM = "n=500,hits=41,baseline=35"
+_CONVENTIONS = {"min_relevance": 1.0, "candidates": None, "n_negatives": None}
+_SIZE = 0.05  # of the test
+
+
+def read_published(published: Any) -> Audit:
+    """Audit a published share of hits against that of a baseline on the same queries.
+
+    Parameters
+    ----------
+    published : str or mapping
+        The number of queries n, and those with a hit of the result and of the baseline, such as
+        "n=500,hits=41,baseline=35".
+
+    Notes
+    -----
+    The exact sign test needs the queries in which only one of both has a hit. Their difference is
+    known, and their number lies between this difference and the smallest of all hits and 2n - all
+    hits. The p values of both ends are shown.
+
+    References
+    ----------
+    mcnemar1947.
+    """
+    n, hits, baseline = _numbers(published)
+    gain = hits - baseline
+    most = min(hits + baseline, 2 * n - hits - baseline)
+    low, high = (_sign_test(m, gain) for m in (abs(gain), most))
+    shares = {"result": hits, "baseline": baseline}
+    rates = {
+        name: summarize(np.arange(n) < m, method="wilson", bounds=(0, 1))
+        for name, m in shares.items()
+    }
+    texts = [
+        f"{name} {100 * s.mean:.1f} % [{100 * s.interval.low:.1f}, {100 * s.interval.high:.1f}]"
+        for name, s in rates.items()
+    ]
+    kind = "never" if low > _SIZE else "always" if high <= _SIZE else ""
+    facts: Facts = {"shares": ", ".join(texts), "low": low, "high": high}
+    difference = finding("published-difference", (abs(gain), n), kind=kind, **facts)
+    values = {f"value of {name}": s.mean for name, s in rates.items()}
+    p_values = {"smallest p value": low, "largest p value": high}
+    return Audit((difference,), {"queries": n, **values, **p_values}, "hit_rate", _CONVENTIONS)
+
+
+def _sign_test(n: int, gain: int) -> float:
+    """Return the two-sided p value of n queries that differ, by `gain` more in one direction."""
+    start = math.lgamma(n + 1) - n * math.log(2)
+    least = range((n - abs(gain)) // 2 + 1)
+    tail = sum(math.exp(start - math.lgamma(k + 1) - math.lgamma(n - k + 1)) for k in least)
+    return min(1.0, 2 * tail)
+
+
+def _numbers(published: Any) -> tuple[int, int, int]:
+    """Return n, hits and baseline, or raise."""
+    numbers: Any = published
+    if isinstance(published, str):
+        pairs = (part.partition("=") for part in published.split(","))
+        numbers = {name.strip(): int(v) if v.strip().isdigit() else v for name, _, v in pairs}
+    if not isinstance(numbers, Mapping) or {*numbers} != {"n", "hits", "baseline"}:
+        raise ArgumentError(
+            f"{arg.published} must be numbers such as {_FORM!r}, got {published!r}."
+        )
+    n = _check.cutoff(numbers["n"], name="n")
+    hits, baseline = (
+        int(_check.number(numbers[name], name, low=0, high=n)) for name in ("hits", "baseline")
+    )
+    return n, hits, baseline

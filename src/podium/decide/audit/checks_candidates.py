@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 
-from podium.decide.audit.candidates import (
-    Candidates,
-    catalogue_size,
-    effect_of_popularity,
-    effect_of_sampling,
-    expected_never,
-    expected_rank,
-    lists_of,
-    popularity_rank,
-)
+from podium.data.ids import distinct
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Floats, Ints, present
-from podium.decide.finding import Facts, finding
-from podium.evaluation.finding import Finding
+from podium.decide.audit.tables import Floats, Ints, Part, present
+from podium.decide.finding import Facts, fault, finding
+from podium.errors import PodiumError, PodiumWarning
+from podium.evaluation.finding import Effect, Finding
+from podium.types import Mask
 
 _LEAST_USERS = 20  # with fewer users, all positives may be in short lists by chance
 _OF_ONE_LENGTH = 0.9  # share of lists of one length; some lists lose repeated draws
@@ -27,6 +24,36 @@ _ALL_LISTED = 0.99  # share of positives that are listed; no model finds all of 
 # errors, and by so much of the range: a smaller difference changes a measure by less than 1 %.
 _SURE = 5.0
 _UNEVEN = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The lists of the test users: which rows are positives, and the number of rows per user."""
+
+    rows: Part
+    is_positive: Mask
+    users: Ints
+    sizes: Ints
+
+    @property
+    def negatives(self) -> Part:
+        return self.rows.rows(~self.is_positive)
+
+
+def lists_of(price: Pricing, name: str) -> Candidates:
+    """Return the lists of the users with positives."""
+    tables = price.tables
+    run, is_positive = tables.tested(name), price.is_positive(name)
+    keep = present(tables.positives.user, tables.n_users)[run.user]
+    run, is_positive = run.rows(keep), is_positive[keep]
+    sizes = np.bincount(run.user, minlength=tables.n_users)
+    users = np.flatnonzero(sizes)
+    return Candidates(run, is_positive, users, sizes[users])
+
+
+def catalogue_size(price: Pricing) -> int:
+    """Return the number of items of the training part."""
+    return int(price.tables.in_train[1].sum())
 
 
 def sampled_lists(price: Pricing, name: str) -> Finding | None:
@@ -47,12 +74,9 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
         return None
     tables, lists = price.tables, lists_of(price, name)
     is_seen = tables.is_seen(lists.rows) & ~lists.is_positive
-    if not is_seen.any():
-        return None
-    effects = price.of_run(name, lists.rows.rows(~is_seen))
-    of = int(is_seen.sum()), lists.negatives.n_rows
+    effects = partial(price.of_run, name, lists.rows.rows(~is_seen))
     examples = tables.pair_examples(lists.rows.rows(is_seen))
-    return finding("negatives-seen", of, examples, effects, run=name)
+    return fault("negatives-seen", is_seen[~lists.is_positive], examples, effects, run=name)
 
 
 def uneven_negatives(price: Pricing, name: str) -> Finding | None:
@@ -63,13 +87,12 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
     negatives = lists.negatives
     if not negatives.n_rows:
         return None
-    rank = popularity_rank(price)
-    mean, expected = float(rank[negatives.item].mean()), expected_rank(price, lists, rank)
-    if not _is_uneven(mean - expected, rank, negatives.n_rows):
+    ranks, mean, expected = popularity_of_negatives(price, lists)
+    if not _is_uneven(ranks, mean, expected, negatives.n_rows):
         return None
-    count = int((rank[negatives.item] > expected).sum())
+    count = int((ranks[negatives.item] > expected).sum())
     check = "negatives-popular" if mean > expected else "negatives-unpopular"
-    examples = tables.item_examples(_most_drawn(negatives.item))
+    examples = tables.examples("item", _most_drawn(negatives.item))
     facts: Facts = {"mean": mean, "expected": expected, "run": name}
     effects = effect_of_popularity(price, name, lists)
     return finding(check, (count, negatives.n_rows), examples, effects, **facts)
@@ -81,18 +104,16 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
     if n_drawn is None:
         return None
     lists = lists_of(price, name)
-    n_users = price.tables.n_users
-    n_listed = np.bincount(lists.negatives.user, minlength=n_users)[lists.users]
+    tables, base = price.tables, price.base[name]
+    n_listed = np.bincount(lists.negatives.user, minlength=tables.n_users)[lists.users]
     is_other = n_listed != n_drawn
     if not is_other.any():
         return None
-    count, total = int(is_other.sum()), lists.users.size
-    base = price.base[name]
-    is_user = np.isin(price.tables.test_users, lists.users[is_other])
-    examples = price.tables.user_examples(lists.users[is_other])
+    is_user = np.isin(tables.test_users, lists.users[is_other])
+    effects = partial(price.effects, {name: (base, np.where(is_user, np.nan, base))})
+    examples = tables.examples("user", lists.users[is_other])
     facts: Facts = {"n_drawn": n_drawn, "least": n_listed.min(), "most": n_listed.max()}
-    effects = price.effects({name: (base, np.where(is_user, np.nan, base))})
-    return finding("number-of-negatives", (count, total), examples, effects, run=name, **facts)
+    return fault("number-of-negatives", is_other, examples, effects, run=name, **facts)
 
 
 def unlisted_targets(price: Pricing, name: str) -> Finding | None:
@@ -101,14 +122,13 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
         return None
     tables, lists = price.tables, lists_of(price, name)
     listed = np.isin(tables.key(tables.positives), tables.key(lists.rows))
-    if listed.all():
-        return None
-    lost = tables.positives.rows(~listed)
-    listed_truth = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
-    base = price.base[name]
-    of, examples = (lost.n_rows, listed.size), tables.pair_examples(lost)
-    effects = price.effects({name: (base, price.values(listed_truth, tables.list_of(name)))})
-    return finding("targets-not-listed", of, examples, effects, run=name)
+    lost, base = tables.positives.rows(~listed), price.base[name]
+
+    def effects() -> tuple[Effect, ...]:
+        listed_truth = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
+        return price.effects({name: (base, price.values(listed_truth, tables.list_of(name)))})
+
+    return fault("targets-not-listed", ~listed, tables.pair_examples(lost), effects, run=name)
 
 
 def few_candidates(price: Pricing, name: str) -> Finding | None:
@@ -126,24 +146,23 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
     if n_items - n_drawn <= n_never + _SURE * np.sqrt(n_never + 1):
         return None
     never = np.flatnonzero(tables.in_train[1] & ~is_negative)
-    of, examples = (n_items - n_drawn, n_items), tables.item_examples(never)
+    of, examples = (n_items - n_drawn, n_items), tables.examples("item", never)
     facts: Facts = {"n_drawn": n_drawn, "expected": n_items - n_never}
     return finding("negatives-few-items", of, examples, run=name, **facts)
 
 
-def _is_uneven(difference: float, rank: Floats, n_negatives: int) -> bool:
+def _is_uneven(ranks: Floats, mean: float, expected: float, n_negatives: int) -> bool:
     """Return whether the mean popularity rank of negatives differs too much for uniform draws."""
-    error = float(rank.std()) / np.sqrt(n_negatives)
-    return abs(difference) >= max(_UNEVEN, _SURE * error)
+    error = float(ranks.std()) / np.sqrt(n_negatives)
+    return abs(mean - expected) >= max(_UNEVEN, _SURE * error)
 
 
 def _looks_uniform(price: Pricing, lists: Candidates) -> bool:
     """Return whether the negatives may be uniform draws of unseen items, which can be corrected."""
-    rank, negatives = popularity_rank(price), lists.negatives
+    negatives = lists.negatives
     if not negatives.n_rows:
         return False
-    difference = float(rank[negatives.item].mean()) - expected_rank(price, lists, rank)
-    is_uneven = _is_uneven(difference, rank, negatives.n_rows)
+    is_uneven = _is_uneven(*popularity_of_negatives(price, lists), negatives.n_rows)
     return not (is_uneven or price.tables.is_seen(negatives).any())
 
 
@@ -164,6 +183,105 @@ def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
 def _most_drawn(items: Ints) -> Ints:
     counts = np.bincount(items)
     return np.flatnonzero(counts >= np.sort(counts)[::-1][min(2, counts.size - 1)])
+
+
+def effect_of_sampling(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
+    """Return the effect of sampling, if each user has one target; estimated from its ranks."""
+    from podium import sampled
+
+    n_targets = np.bincount(lists.rows.user[lists.is_positive], minlength=price.tables.n_users)
+    is_usable = (n_targets[lists.users] == 1) & (lists.sizes > 1)
+    users = lists.users[is_usable]
+    if not users.size or (n_targets[lists.users] > 1).any():
+        return ()
+    target = np.full(price.tables.n_users, np.inf)
+    target[lists.rows.user[lists.is_positive]] = lists.rows.values[lists.is_positive]
+    negatives = lists.negatives
+    is_above = negatives.values >= target[negatives.user]
+    n_above = np.bincount(negatives.user[is_above], minlength=price.tables.n_users)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        try:
+            ranks = sampled.SampledRanks(
+                n_above[users] + 1,
+                lists.sizes[is_usable] - 1,
+                catalogue_size(price),
+                replacement=False,
+            )
+            estimate = sampled.evaluate(ranks, price.request.measure, bounds=False)
+        except PodiumError:  # such as a measure that ranks don't determine
+            return ()
+    base = price.summary(price.base[name])
+    text = str(price.request.measure)
+    return (Effect(name, text, base.mean, estimate.means[text], base.std_error),)
+
+
+def effect_of_popularity(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
+    """Return the effect of uneven draws: negatives are drawn again with weights that even them.
+
+    The weight of a listed item is the number of users who could have drawn it over the number of
+    lists that contain it. Items that were never drawn stay unknown.
+    """
+    negatives = lists.negatives
+    negatives = negatives.rows(np.lexsort((negatives.item, negatives.user)))
+    n_lists = np.bincount(negatives.item, minlength=price.tables.n_items)
+    n_drawers = np.maximum(_n_drawers(price, lists), n_lists)
+    ends = np.cumsum((n_drawers / np.maximum(n_lists, 1))[negatives.item])
+    _, first, size = np.unique(negatives.user, return_index=True, return_counts=True)
+    starts = np.where(first > 0, ends[first - 1], 0.0)
+    total = ends[first + size - 1] - starts
+    draw = np.random.default_rng(0).random(negatives.n_rows)
+    drawn = np.searchsorted(ends, np.repeat(starts, size) + draw * np.repeat(total, size))
+    drawn = np.clip(drawn, np.repeat(first, size), np.repeat(first + size - 1, size))
+    new_items = price.tables.n_items + np.arange(drawn.size)  # repeats count as other items
+    targets = lists.rows.rows(lists.is_positive)
+    redrawn = Part(
+        np.concatenate([targets.user, negatives.user]),
+        np.concatenate([targets.item, new_items]),
+        np.concatenate([targets.values, negatives.values[drawn]]),
+    )
+    return price.of_run(name, redrawn)
+
+
+def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, float, float]:
+    """Return the popularity rank of items, its mean over negatives, and that of uniform draws.
+
+    The rank is the share of items that are less popular; ties count half. Uniform draws are those
+    from each user's unseen items.
+    """
+    tables, negatives, in_train = price.tables, lists.negatives, price.tables.in_train[1]
+    counts = tables.n_item_users[in_train]
+    levels, n_equal = np.unique(counts, return_counts=True)
+    share = (np.cumsum(n_equal) - n_equal / 2) / counts.size
+    place = np.searchsorted(levels, tables.n_item_users)
+    ranks = np.where(in_train, share[np.minimum(place, share.size - 1)], 0.0)
+    users, items = _owned(price)
+    users, items = users[in_train[items]], items[in_train[items]]
+    n_owned = np.bincount(users, minlength=tables.n_users)
+    sums = ranks[in_train].sum() - np.bincount(users, ranks[items], tables.n_users)
+    means = sums / np.maximum(in_train.sum() - n_owned, 1)
+    return ranks, float(ranks[negatives.item].mean()), float(means[negatives.user].mean())
+
+
+def expected_never(price: Pricing, lists: Candidates) -> float:
+    """Return the expected number of items that uniform draws of unseen items never draw."""
+    n_drawers = _n_drawers(price, lists)[price.tables.in_train[1]]
+    mean_draws = lists.negatives.n_rows * n_drawers / max(int(n_drawers.sum()), 1)
+    return float(np.exp(-mean_draws).sum())
+
+
+def _n_drawers(price: Pricing, lists: Candidates) -> Ints:
+    """Return the number of users who don't own each item, so that it could be drawn for them."""
+    users, items = _owned(price)
+    items = items[present(lists.users, price.tables.n_users)[users]]
+    return lists.users.size - np.bincount(items, minlength=price.tables.n_items)
+
+
+def _owned(price: Pricing) -> tuple[Ints, Ints]:
+    """Return the users and the items of pairs that can't be drawn: seen ones and positives."""
+    tables = price.tables
+    keys = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
+    return keys // tables.n_items, keys % tables.n_items
 
 
 CHECKS = (

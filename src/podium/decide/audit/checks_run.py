@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.decide.audit.checks_test import apart
+from podium.decide.audit.checks_truth import apart
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Ints, present
-from podium.decide.finding import Facts, finding
+from podium.decide.finding import Facts, fault
 from podium.evaluation.finding import Finding
 
 
@@ -16,42 +18,33 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
     """Test users whom the run lacks."""
     tables = price.tables
     users = distinct(tables.positives.user)
-    is_present = present(tables.runs[name].user, tables.n_users)
-    lost = users[~is_present[users]]
-    if not lost.size:
-        return None
-    base = price.base[name]
-    is_lost = ~is_present[
-        tables.test_users
-    ]  # also users without positives, if the measure counts them
-    effects = price.effects({name: (np.where(is_lost, np.nan, base), base)})
-    of, kind = (lost.size, users.size), "all" if lost.size == users.size else ""
-    examples = tables.user_examples(lost)
-    return finding("missing-users", of, examples, effects, kind=kind, run=name)
+    is_absent, base = ~present(tables.runs[name].user, tables.n_users), price.base[name]
+    # The effect includes users without positives, if the measure counts them.
+    without_absent = np.where(is_absent[tables.test_users], np.nan, base)
+    effects = partial(price.effects, {name: (without_absent, base)})
+    examples = tables.examples("user", users[is_absent[users]])
+    return fault("missing-users", is_absent[users], examples, effects, run=name)
 
 
 def extra_users(price: Pricing, name: str) -> Finding | None:
     """Users of the run who are not in the test part."""
     tables = price.tables
     users = distinct(tables.runs[name].user)
-    extra = users[~np.isin(users, tables.test_users)]
-    if not extra.size:
-        return None
-    of = extra.size, users.size
-    return finding("extra-users", of, tables.user_examples(extra), run=name)
+    is_extra = ~np.isin(users, tables.test_users)
+    return fault("extra-users", is_extra, tables.examples("user", users[is_extra]), run=name)
 
 
 def repeated_items(price: Pricing, name: str) -> Finding | None:
     """Items that are twice in a list."""
     tables = price.tables
-    run, distinct = tables.runs[name], tables.list_of(name)
-    count, total = run.n_rows - distinct.n_rows, run.n_rows
-    if not count:
+    run = tables.runs[name]
+    is_repeat = tables.repeats(run)
+    if not is_repeat.any():
         return None
     with_repeats = price.values(tables.truth, apart(tables, run))
-    effects = price.effects({name: (with_repeats, price.base[name])})
-    examples = tables.pair_examples(run.rows(tables.repeats(run)))
-    return finding("duplicate-run", (count, total), examples, effects, run=name)
+    effects = partial(price.effects, {name: (with_repeats, price.base[name])})
+    examples = tables.pair_examples(run.rows(is_repeat))
+    return fault("duplicate-run", is_repeat, examples, effects, run=name)
 
 
 def short_lists(price: Pricing, name: str) -> Finding | None:
@@ -62,14 +55,11 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
     users = tables.test_users
     size = np.bincount(tables.list_of(name).user, minlength=tables.n_users)[users]
     is_short = (size > 0) & (size < np.minimum(needed, _n_left(price, name)))
-    if not is_short.any():
-        return None
-    count, total = int(is_short.sum()), int((size > 0).sum())
-    base = price.base[name]
-    effects = price.effects({name: (base, np.where(is_short, np.nan, base))})
-    examples, measure = tables.user_examples(users[is_short]), price.request.measure
-    facts: Facts = {"needed": needed, "shortest": int(size[is_short].min()), "measure": measure}
-    return finding("short-lists", (count, total), examples, effects, run=name, **facts)
+    base, shortest = price.base[name], size[is_short].min(initial=needed)
+    effects = partial(price.effects, {name: (base, np.where(is_short, np.nan, base))})
+    examples, measure = tables.examples("user", users[is_short]), price.request.measure
+    facts: Facts = {"needed": needed, "shortest": shortest, "measure": measure}
+    return fault("short-lists", is_short[size > 0], examples, effects, run=name, **facts)
 
 
 def _n_left(price: Pricing, name: str) -> Ints:
@@ -89,12 +79,9 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
     tables = price.tables
     run = tables.tested(name)
     is_seen = tables.is_seen(run) & ~price.is_positive(name)
-    if not is_seen.any():
-        return None
-    count, total = int(is_seen.sum()), tables.list_of(name).n_rows
-    effects = price.of_run(name, run.rows(~is_seen))
-    examples = tables.pair_examples(run.rows(is_seen))
-    return finding("seen-items", (count, total), examples, effects, run=name)
+    of, examples = (int(is_seen.sum()), tables.list_of(name).n_rows), run.rows(is_seen)
+    effects = partial(price.of_run, name, run.rows(~is_seen))
+    return fault("seen-items", of, tables.pair_examples(examples), effects, run=name)
 
 
 def unknown_run_items(price: Pricing, name: str) -> Finding | None:
@@ -102,12 +89,9 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
     tables = price.tables
     run = tables.list_of(name)
     is_unknown = ~(tables.in_train[1] | tables.item_in_test)[run.item]
-    if not is_unknown.any():
-        return None
-    count, total = int(is_unknown.sum()), run.n_rows
-    effects = price.of_run(name, run.rows(~is_unknown)) if count < total else ()
-    examples, kind = tables.item_examples(run.item[is_unknown]), "all" if count == total else ""
-    return finding("unknown-run-items", (count, total), examples, effects, run=name, kind=kind)
+    effects = tuple if is_unknown.all() else partial(price.of_run, name, run.rows(~is_unknown))
+    examples = tables.examples("item", run.item[is_unknown])
+    return fault("unknown-run-items", is_unknown, examples, effects, run=name)
 
 
 CHECKS = (missing_users, extra_users, repeated_items, short_lists)

@@ -1,17 +1,24 @@
-"""Checks of the scores of each run: ties, limits, their order, and lists without a model."""
+"""Checks of the scores and the values of each run: ties, order, and what they can't separate.
+
+The gate and compare make `no_difference` too.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from podium.data.best import top_rows
 from podium.data.ids import distinct
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import Ints
-from podium.decide.finding import Facts, finding
+from podium.decide.audit.tables import Floats, Ints
+from podium.decide.finding import Facts, fault, finding
 from podium.evaluation.finding import Finding
 from podium.evaluation.open_ties import differs
 from podium.groups import Groups
+from podium.metrics import Measure
 from podium.types import Mask
 
 # A list that is worse than its reverse by this many standard errors is in the wrong order: chance
@@ -28,15 +35,12 @@ _SAME = 0.9  # share of users with the same list from which a run is not persona
 def tied_scores(price: Pricing, name: str) -> Finding | None:
     """Lists whose value depends on the order of equal scores."""
     tables = price.tables
-    best, worst = price.best_of(name), price.base[name]
+    best, worst = price.in_order(name, "best"), price.base[name]
     is_tied = best != worst
     is_tied &= ~(np.isnan(best) | np.isnan(worst))
-    if not is_tied.any():
-        return None
-    count, total = int(is_tied.sum()), int((~np.isnan(worst)).sum())
-    effects = price.effects({name: (best, worst)})
-    examples = tables.user_examples(tables.test_users[is_tied])
-    return finding("ties", (count, total), examples, effects, run=name)
+    effects = partial(price.effects, {name: (best, worst)})
+    examples = tables.examples("user", tables.test_users[is_tied])
+    return fault("ties", is_tied[~np.isnan(worst)], examples, effects, run=name)
 
 
 def constant_scores(price: Pricing, name: str) -> Finding | None:
@@ -45,8 +49,8 @@ def constant_scores(price: Pricing, name: str) -> Finding | None:
     count, total = int(is_constant.sum()), int((sizes > 1).sum())
     if not count or count < _MOST * total:
         return None
-    examples = price.tables.user_examples(np.flatnonzero(is_constant))
-    effects = price.effects({name: (price.best_of(name), price.base[name])})
+    examples = price.tables.examples("user", np.flatnonzero(is_constant))
+    effects = price.effects({name: (price.in_order(name, "best"), price.base[name])})
     return finding("constant-scores", (count, total), examples, effects, run=name)
 
 
@@ -62,18 +66,18 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     n_lists = distinct(run.user).size
     if users.size < _SATURATED * n_lists:
         return None
-    best, base = price.best_of(name), price.base[name]
+    best, base = price.in_order(name, "best"), price.base[name]
     is_affected = np.isin(tables.test_users, users)
     effects = price.effects({name: (np.where(is_affected, best, base), base)})
     # Of ranks and of integers that float64 would round, only the order is known.
     highest = "best rank or score" if run.is_order else f"highest score, {run.values.max():g}"
-    of, examples = (users.size, n_lists), tables.user_examples(users)
+    of, examples = (users.size, n_lists), tables.examples("user", users)
     return finding("saturated-scores", of, examples, effects, run=name, highest=highest)
 
 
 def reversed_scores(price: Pricing, name: str) -> Finding | None:
     """Lists that are better in reverse, such as distances that were read as scores."""
-    reverse, base = price.reverse_of(name), price.base[name]
+    reverse, base = price.in_order(name, "reverse"), price.base[name]
     gain = price.summary(reverse - base)
     sign, share = price.request.measure.metric.sign, _steps(price, name, 1)
     is_file_reversed = share >= _ALMOST_ALL and not price.tables.list_of(name).is_order
@@ -100,7 +104,7 @@ def file_order(price: Pricing, name: str) -> Finding | None:
     count, total = int(is_first.sum()), int(is_mixed.sum())
     if total < _LEAST_LISTS or count < _MOST * total:
         return None
-    best, base = price.best_of(name), price.base[name]
+    best, base = price.in_order(name, "best"), price.base[name]
     effects, kind = price.effects({name: (best, base)}), "tied" if differs(best, base).any() else ""
     return finding("file-order", (count, total), (), effects, kind=kind, run=name)
 
@@ -129,7 +133,7 @@ def same_scores(price: Pricing, name: str) -> Finding | None:
     is_open = run.is_order or n_lists < _LEAST_LISTS or run.n_rows < 2 * n_listed
     if is_open or is_same.mean() < _ALMOST_ALL or constant_scores(price, name) is not None:
         return None
-    of, examples = (int(is_same.sum()), run.n_rows), price.tables.item_examples(run.item)
+    of, examples = (int(is_same.sum()), run.n_rows), price.tables.examples("item", run.item)
     popular = price.base.get(POPULARITY)
     is_popular = popular is not None and differs(price.base[name], popular).mean() < 1 - _MOST
     facts: Facts = {"n_items": n_listed, "n_lists": n_lists, "run": name}
@@ -148,7 +152,7 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
     counts = np.bincount(best)
     of, examples = (
         (int(counts.max()), best.size),
-        price.tables.item_examples(best[best == counts.argmax()]),
+        price.tables.examples("item", best[best == counts.argmax()]),
     )
     return finding("same-lists", of, examples, run=name, share=share)
 
@@ -180,3 +184,111 @@ CHECKS = (
     same_lists,
 )
 OF_TRAIN = (below_popularity,)
+
+
+_SIZE = 0.05  # of a test
+_LEAST_USERS = 5  # with fewer users, equal values are chance
+_MOST_PERFECT = 0.98  # share of users with the best value, above which runs have no room to differ
+_ANY_ORDER = 0.95  # of the way from the worst to the best value, which lists in random order reach
+_SINGLE = {"recall": "hit_rate", "ap": "rr", "precision": "hit_rate divided by k"}
+
+
+def no_difference(
+    runs: tuple[str, str], values: Mapping[Measure, tuple[Floats, Floats]]
+) -> Iterator[Finding]:
+    """Yield measures in which two runs differ for so few users that no test can be significant.
+
+    Parameters
+    ----------
+    runs : (str, str)
+    values : dict of Measure to pair of float64 (n_users,)
+        The values of both runs.
+    """
+    differing = dict[str, int]()
+    n_users = 0
+    for measure, (first, second) in values.items():
+        is_defined = ~(np.isnan(first) | np.isnan(second))
+        n_other = int(differs(first[is_defined], second[is_defined]).sum())
+        if 2.0 ** (1 - n_other) > _SIZE and is_defined.any():
+            differing[str(measure)], n_users = n_other, max(n_users, int(is_defined.sum()))
+    for kind in ("none", ""):
+        of_kind = {measure: n for measure, n in differing.items() if (n == 0) == (kind == "none")}
+        if of_kind:
+            most = max(of_kind.values())
+            facts: Facts = {"measures": " and ".join(of_kind), "n_other": most, "kind": kind}
+            facts |= {"one": runs[0], "other": runs[1], "smallest": 2.0 ** (1 - most)}
+            yield finding("no-difference", (n_users - most, n_users), **facts)
+
+
+def same_as_first(price: Pricing, name: str) -> Finding | None:
+    """A run with almost the same values as the first one."""
+    first = next(iter(price.tables.runs))
+    two = {price.request.measure: (price.base[first], price.base[name])}
+    return next(no_difference((first, name), two), None) if name != first else None
+
+
+def one_value(price: Pricing, name: str) -> Finding | None:
+    """A run with one value for all users, or with the best value for almost all."""
+    measure, values = price.request.measure, price.base[name]
+    values = values[~np.isnan(values)]
+    if values.size < _LEAST_USERS:
+        return None
+    best, worst = (np.full(values.size, m) for m in (measure.metric.best, measure.metric.worst))
+    is_best, is_same = ~differs(values, best), ~differs(values, values[:1])
+    if not is_same.all() and is_best.mean() < _MOST_PERFECT:
+        return None
+    is_worst = is_same.all() and not differs(values, worst).any()
+    count = values.size if is_same.all() else int(is_best.sum())
+    facts: Facts = {"measure": measure, "kind": "worst" if is_worst else ""}
+    value = float(values[0] if is_same.all() else measure.metric.best)
+    return finding("one-value", (count, values.size), run=name, value=value, **facts)
+
+
+def any_order(price: Pricing, name: str) -> Finding | None:
+    """Lists that have almost the best value in random order too."""
+    measure = price.request.measure
+    worst, best = measure.metric.worst, measure.metric.best
+    if not np.isfinite(best - worst) or _most_hits(price, name) < _ANY_ORDER:
+        return None
+    summary = price.summary(price.in_order(name, "random"))
+    share = (summary.mean - worst) / (best - worst)
+    if summary.n_groups < _LEAST_USERS or not share >= _ANY_ORDER:
+        return None
+    sizes = np.bincount(price.tables.tested(name).user, minlength=price.tables.n_users)
+    sizes = sizes[sizes > 0]
+    means = {"random": summary.mean, "mean": price.summary(price.base[name]).mean}
+    facts: Facts = {"measure": measure, **means}
+    if measure.k is not None and (sizes <= measure.k).mean() > 1 / 2:
+        facts |= {"kind": "everything", "n_whole": int((sizes <= measure.k).sum()), "k": measure.k}
+        facts |= {"n_lists": sizes.size, "longest": sizes.max()}
+    effects = price.effects({name: (price.base[name], price.in_order(name, "random"))})
+    return finding("any-order", summary.n_groups, (), effects, run=name, **facts)
+
+
+def _most_hits(price: Pricing, name: str) -> float:
+    """Return a bound of the share of lists in random order that begin with a relevant item.
+
+    A sum over relevant ranks can't be larger. Of other measures, nothing is known: 1.
+    """
+    measure, run = price.request.measure, price.tables.tested(name)
+    is_sum = measure.metric.rank_weights is not None and not price.has_low_grades
+    if measure.k is None or not is_sum or not run.n_rows:
+        return 1.0
+    sizes, is_hit = np.bincount(run.user), price.is_positive(name)
+    n_hits = np.bincount(run.user[is_hit], minlength=sizes.size)
+    share = np.minimum(n_hits * measure.k / np.maximum(sizes, 1), 1.0)
+    return float(share[sizes > 0].mean())
+
+
+def single_positives(price: Pricing) -> Finding | None:
+    """Users with one positive each, for whom two measures are one."""
+    measure, users = price.request.measure, price.tables.positives.user
+    n_positives = np.bincount(users)[np.unique(users)]
+    if measure.name not in _SINGLE or n_positives.size < _LEAST_USERS or n_positives.max() > 1:
+        return None
+    same = _SINGLE[measure.name]
+    return finding("single-positives", n_positives.size, measure=measure, same=same)
+
+
+OF_VALUES = (one_value, any_order, same_as_first)
+OF_TEST = (single_positives,)

@@ -1,18 +1,23 @@
-"""Checks of the training part against the test part: pairs and ids."""
+"""Checks of the training part against the test part: pairs, ids and times."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Tables
-from podium.decide.finding import Facts, finding
+from podium.decide.audit.pricing import Pricing, first_times
+from podium.decide.audit.tables import Tables, present
+from podium.decide.finding import fault, finding
 from podium.evaluation.finding import Finding
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.
 _REPEATS = 0.01
+# Seconds against milliseconds differ by 1000, days against seconds by 86400. The parts of one log
+# differ by far less: a factor of 100 between medians would need a test part after centuries.
+_OTHER_UNIT = 100
 
 
 def trained_on(price: Pricing) -> Finding | None:
@@ -38,46 +43,33 @@ def unknown_users(price: Pricing) -> Finding | None:
     tables = price.tables
     users = tables.test_users
     is_known = tables.in_train[0][users]
-    if is_known.all():
-        return None
-    count, total = int((~is_known).sum()), users.size
-    effects = price.of_users(is_known) if is_known.any() else ()
-    examples = tables.user_examples(users[~is_known])
-    kind = "" if is_known.any() else "all"
-    return finding("unknown-users", (count, total), examples, effects, kind=kind)
+    effects = partial(price.of_users, is_known) if is_known.any() else tuple
+    return fault("unknown-users", ~is_known, tables.examples("user", users[~is_known]), effects)
 
 
 def unknown_items(price: Pricing) -> Finding | None:
     """Positive test pairs with an item that the training part lacks."""
     tables = price.tables
     is_lost = tables.is_positive & ~tables.in_train[1][tables.truth.item]
-    if not is_lost.any():
-        return None
     count, total = int(is_lost.sum()), tables.positives.n_rows
-    effects = price.of_truth(tables.truth.rows(~is_lost)) if count < total else ()
+    effects = partial(price.of_truth, tables.truth.rows(~is_lost)) if count < total else tuple
     lost = tables.truth.item[is_lost]
-    of_items: Facts = {
-        "n_items": distinct(lost).size,
-        "kind": "" if count < total else "all",
-    }
-    return finding("unknown-items", (count, total), tables.item_examples(lost), effects, **of_items)
+    of, n_items = (count, total), distinct(lost).size
+    return fault("unknown-items", of, tables.examples("item", lost), effects, n_items=n_items)
 
 
 def repeated_training(price: Pricing) -> Finding | None:
     """Rows of the training part that occur twice, at the same time if there are times."""
     tables = price.tables
     is_repeat = _repeated_events(tables)
-    if not is_repeat.any():
-        return None
-    count, total = int(is_repeat.sum()), tables.train.n_rows
     events, once = (
         np.bincount(part.item, minlength=tables.n_items)
         for part in (tables.train, tables.train.rows(~is_repeat))
     )
-    effects = price.of_counts(once, events)
+    effects = partial(price.of_counts, once, events)
     examples = tables.pair_examples(tables.train.rows(is_repeat))
     kind = "" if tables.train.time is not None else "untimed"
-    return finding("duplicate-train", (count, total), examples, effects, kind=kind)
+    return fault("duplicate-train", is_repeat, examples, effects, kind=kind)
 
 
 def _repeated_events(tables: Tables) -> Mask:
@@ -113,19 +105,67 @@ def _seen_positives(tables: Tables) -> tuple[Mask, Mask]:
 
 
 def _of_pairs(price: Pricing, check: str, is_faulty: Mask, when: str) -> Finding | None:
-    if not is_faulty.any():
-        return None
     tables = price.tables
     of = int(is_faulty.sum()), tables.positives.n_rows
     examples = tables.pair_examples(tables.truth.rows(is_faulty))
-    effects = price.of_seen_pairs(tables.truth.rows(~is_faulty))
-    return finding(check, of, examples, effects, when=when)
+    effects = partial(price.of_seen_pairs, tables.truth.rows(~is_faulty))
+    return fault(check, of, examples, effects, when=when)
+
+
+def time_units(tables: Tables) -> Finding | None:
+    """Times of the parts in different units, such as seconds and milliseconds."""
+    train, test = tables.median_times or (0.0, 0.0)
+    if not 0 < _OTHER_UNIT * min(train, test) < max(train, test):
+        return None
+    return finding("time-units", tables.test.n_rows, train=train, test=test)
+
+
+def no_times(price: Pricing) -> Finding | None:
+    """Tables without times, in which leaks in time can't be found."""
+    if price.tables.has_times:
+        return None
+    return finding("no-times", price.tables.train.n_rows)
+
+
+def future_of_user(price: Pricing) -> Finding | None:
+    """Training events of a user after this user's first test event."""
+    tables = price.tables
+    if tables.train.time is None or tables.test.time is None:
+        return None
+    is_tested = present(tables.test.user, tables.n_users)[tables.train.user]
+    is_future = is_tested & (tables.train.time > first_times(tables)[tables.train.user])
+    users, effects = tables.train.user[is_future], partial(price.of_training, ~is_future)
+    n_users, examples = distinct(users).size, tables.examples("user", users)
+    return fault("future-of-user", is_future, examples, effects, n_users=n_users)
+
+
+def future_of_all(price: Pricing) -> Finding | None:
+    """Training events after the earliest test event of anybody."""
+    tables = price.tables
+    if tables.train.time is None or tables.test.time is None:
+        return None
+    is_future = tables.train.time > tables.test.time.min()
+    if _is_swapped(tables):
+        return None
+    examples = tables.examples("user", tables.train.user[is_future])
+    return fault("future-of-all", is_future, examples, price.of_future)
+
+
+def swapped_parts(price: Pricing) -> Finding | None:
+    """A training part that begins after the end of the test part."""
+    tables = price.tables
+    if not _is_swapped(tables):
+        return None
+    return finding("swapped-parts", tables.train.n_rows, tables.examples("user", tables.train.user))
+
+
+def _is_swapped(tables: Tables) -> bool:
+    if tables.train.time is None or tables.test.time is None:
+        return False
+    return bool(tables.train.time.min() > tables.test.time.max())
 
 
 CHECKS = (
-    trained_on,
-    repeat_consumption,
-    repeated_training,
-    unknown_users,
-    unknown_items,
+    *(trained_on, repeat_consumption, repeated_training, unknown_users, unknown_items),
+    *(no_times, swapped_parts, future_of_user, future_of_all),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,9 @@ class Part:
         return self.user if noun == "user" else self.item
 
     def rows(self, index: Mask | Ints) -> Part:
-        """Return some of the rows."""
+        """Return some of the rows, without a copy if a mask keeps all of them."""
+        if index.dtype == np.bool_ and index.all():
+            return self
         return Part(
             self.user[index],
             self.item[index],
@@ -83,11 +85,6 @@ class Request:
     candidates: str | None = None
     n_negatives: int | None = None
     one_in: int = 1
-
-    @property
-    def given_threshold(self) -> float | None:
-        """The threshold of positives, if the caller passed one."""
-        return self.threshold if self.has_threshold else None
 
     @property
     def keeps_low_grades(self) -> bool:
@@ -251,8 +248,7 @@ class Tables:
         key = f"tested {name}"
         if key not in self._lists:
             run = self.list_of(name)
-            is_tested = present(self.test_users, self.n_users)[run.user]
-            run = run if is_tested.all() else run.rows(is_tested)
+            run = run.rows(present(self.test_users, self.n_users)[run.user])
             in_order = (run.user[1:] >= run.user[:-1]).all()
             self._lists[key] = run if in_order else run.rows(np.argsort(run.user, kind="stable"))
         return self._lists[key]
@@ -265,8 +261,7 @@ class Tables:
         """Return the tables with other codes of users or items, ``twin[code]``."""
 
         def one(part: Part) -> Part:
-            codes = twin[part.ids(noun)]
-            return replace(part, user=codes) if noun == "user" else replace(part, item=codes)
+            return replace(part, **{noun: twin[part.ids(noun)]})
 
         others = self.other_items
         if noun == "item":
@@ -312,13 +307,10 @@ class Tables:
             for key in keys
         )
 
-    def user_examples(self, codes: Ints) -> tuple[str, ...]:
-        """Return the first users as texts, in the order of ids."""
-        return tuple(f"user {self.users[code]}" for code in _smallest(codes))
-
-    def item_examples(self, codes: Ints) -> tuple[str, ...]:
-        """Return the first items as texts, in the order of ids."""
-        return tuple(f"item {self.items[code]}" for code in _smallest(codes))
+    def examples(self, noun: Literal["user", "item"], codes: Ints) -> tuple[str, ...]:
+        """Return the first users or items as texts, in the order of ids."""
+        labels = self.users if noun == "user" else self.items
+        return tuple(f"{noun} {labels[code]}" for code in _smallest(codes))
 
 
 def present(codes: Ints, size: int) -> Mask:

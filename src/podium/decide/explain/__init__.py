@@ -1,7 +1,6 @@
 """Why two numbers differ: conventions of measures, and differences of tables."""
 
-from podium.decide.explain.answers import Match, Search
-from podium.decide.explain.tables import Differences, Line
-from podium.decide.explain.waterfall import Step, Waterfall
+from podium.decide.explain.explanation import Differences, Line, Step, Waterfall
+from podium.decide.explain.search import Match, Search
 
 __all__ = ["Differences", "Line", "Match", "Search", "Step", "Waterfall"]

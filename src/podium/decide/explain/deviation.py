@@ -14,9 +14,11 @@ the remedy. A plugin adds one in the same way (see `podium.registry`).
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -211,7 +213,7 @@ class Deviation:
         The metrics that can have it; empty for all.
     cutoffs : bool
         Whether only measures with a cutoff can have it.
-    whole : bool
+    reads_whole : bool
         Whether it reads whole lists, and not only the ranks to the cutoff and the next one.
     keeps_nan : bool
         Whether nan leaves a user out; otherwise 0/0 counts 0.
@@ -225,8 +227,6 @@ class Deviation:
         Whether it concerns the order of equal scores.
     odds : float
         How often an implementation has it, compared with not having it.
-    spelling : callable
-        How ids are spelt under a deviation of tables that changes their spelling.
     """
 
     name: str
@@ -234,14 +234,13 @@ class Deviation:
     stage: Literal["tables", "values", "mean"] = "values"
     measures: tuple[str, ...] = ()
     cutoffs: bool = False
-    whole: bool = False
+    reads_whole: bool = False
     keeps_nan: bool = False
     packages: tuple[str, ...] = ()
     keeps_ideal: bool = False
     reads_repeated: bool = False
     reads_ties: bool = False
     odds: float = 0.01
-    spelling: Callable[[str], str] = str
 
     @property
     def is_of_mean(self) -> bool:
@@ -314,6 +313,31 @@ def register(
         return function
 
     return enter
+
+
+def register_file(
+    name: str, function_of: Callable[[str, Any], Callable[..., Any]], **properties: Any
+) -> None:
+    """Register the deviations of a file in TOML, which has their words and attributes.
+
+    Parameters
+    ----------
+    name : str
+        A file of this package. An entry with `names` stands for several deviations.
+    function_of : callable
+        A function from the name of a deviation and its entry to the function of the deviation.
+    **properties
+        Further attributes of all deviations.
+    """
+    known = {field.name for field in fields(Deviation)}
+    content = files("podium.decide.explain").joinpath(name).read_text("utf-8")
+    for key, entry in tomllib.loads(content).items():
+        attributes: dict[str, Any] = {name: entry[name] for name in entry.keys() & known}
+        attributes |= {name: tuple(entry.get(name, ())) for name in ("measures", "packages")}
+        for deviation in entry.get("names", [key]):
+            function = function_of(deviation, entry)
+            function.__doc__ = f"{entry['sentence']}\n\n{entry['remedy']}"
+            REGISTRY.enter(deviation, Deviation(deviation, function, **attributes, **properties))
 
 
 def of_measure(measure: Measure) -> list[Deviation]:

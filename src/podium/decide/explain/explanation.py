@@ -1,4 +1,4 @@
-"""Why a number differs: the function, and its result."""
+"""Why a number differs: the function, its result, differences of tables, steps to a package."""
 
 from __future__ import annotations
 
@@ -7,23 +7,226 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from podium import presets
 from podium._json import plain
+from podium.data import Run, Truth
 from podium.data.frames import NO_FRAMES, Origin
+from podium.data.ids import share_all
 from podium.data.join import Join
-from podium.decide.explain.answers import Search
-from podium.decide.explain.joint import package_choices
+from podium.decide.explain.causes import package_choices
 from podium.decide.explain.numbers import Value, numbers_of
 from podium.decide.explain.readings import listed_once
-from podium.decide.explain.search import search
-from podium.decide.explain.table import Readings, ValueTable
-from podium.decide.explain.tables import Differences, differences
-from podium.decide.explain.waterfall import Waterfall, waterfall
+from podium.decide.explain.search import Search, search
+from podium.decide.explain.table import Readings, ValueTable, changes
 from podium.errors import ArgumentError, arg
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.results import Result
+from podium.types import PerGroup
+
+_MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of each of two tables.
+
+    Attributes
+    ----------
+    label : str
+        What is counted.
+    n_yours, n_theirs : int
+        The numbers in the first and the second table.
+    examples : tuple of str
+        Up to three of them.
+    """
+
+    label: str
+    n_yours: int
+    n_theirs: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of two truths or of two runs.
+
+    Attributes
+    ----------
+    kind : {"truth", "run"}
+    lines : tuple of Line
+        Counts of each table.
+    n_common_pairs : int
+        The pairs of a user and an item in both.
+    n_changed_pairs : int
+        Those with another relevance or, in runs, another score.
+    n_users_reordered : int
+        The users whose common items have another order; 0 for truths.
+    """
+
+    kind: str
+    lines: tuple[Line, ...]
+    n_common_pairs: int
+    n_changed_pairs: int
+    n_users_reordered: int = 0
+
+
+def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differences:
+    """Compare two truths or two runs by their ids and values.
+
+    Parameters
+    ----------
+    first_table, second_table : Truth or Run
+        Two tables of the same kind.
+    """
+    tables = first_table, second_table
+    users = share_all([t.user for t in tables], ["user" in t.whole for t in tables])
+    items = share_all([t.item for t in tables], ["item" in t.whole for t in tables])
+    of_first, of_second = users.columns
+    n_items, (items_of_first, items_of_second) = items.labels.size, items.columns
+    first, second = of_first * n_items + items_of_first, of_second * n_items + items_of_second
+
+    def pair(code: Any) -> str:
+        return f"({users.labels[code // n_items]}, {items.labels[code % n_items]})"
+
+    lines = [
+        Line("users", np.unique(of_first).size, np.unique(of_second).size),
+        _only("users only here", of_first, of_second, users.labels.__getitem__),
+        Line("pairs", first.size, second.size),
+        _only("pairs only here", first, second, pair),
+    ]
+    common, at_first, at_second = np.intersect1d(first, second, return_indices=True)
+    values, others = (t.relevance if isinstance(t, Truth) else t.score for t in tables)
+    pair_values, other_values = values[at_first], others[at_second]
+    n_changed = int((pair_values != other_values).sum())
+    if isinstance(first_table, Truth):
+        n_grades = np.unique(values).size, np.unique(others).size
+        lines.append(Line("distinct relevances", *n_grades))
+        return Differences("truth", tuple(lines), common.size, n_changed)
+    n_tied = _n_tied_users(of_first, values), _n_tied_users(of_second, others)
+    lines.append(Line("users with equal scores", *n_tied))
+    reordered = _n_reordered(of_first[at_first], pair_values, other_values)
+    return Differences("run", tuple(lines), common.size, n_changed, reordered)
+
+
+def _only(label: str, left: NDArray[np.int64], right: NDArray[np.int64], name_of: Any) -> Line:
+    """Count the codes that only one side has, with examples."""
+    only = np.setdiff1d(left, right), np.setdiff1d(right, left)
+    examples = [*only[0][:_MOST_EXAMPLES], *only[1][:_MOST_EXAMPLES]][:_MOST_EXAMPLES]
+    return Line(label, only[0].size, only[1].size, tuple(str(name_of(code)) for code in examples))
+
+
+def _n_tied_users(users: NDArray[np.int64], scores: NDArray[np.float64]) -> int:
+    """Count the users with two equal scores."""
+    order = np.lexsort((scores, users))
+    user, score = users[order], scores[order]
+    is_tied = (user[1:] == user[:-1]) & (score[1:] == score[:-1])
+    return int(np.unique(user[1:][is_tied]).size)
+
+
+def _n_reordered(
+    users: NDArray[np.int64], first: NDArray[np.float64], second: NDArray[np.float64]
+) -> int:
+    """Count the users for whom two scores of the same items give different orders."""
+    order = np.lexsort((first, users))
+    user, by_first, by_second = users[order], first[order], second[order]
+    is_same_user = user[1:] == user[:-1]
+    falls = is_same_user & (by_first[1:] > by_first[:-1]) & (by_second[1:] <= by_second[:-1])
+    splits = is_same_user & (by_first[1:] == by_first[:-1]) & (by_second[1:] != by_second[:-1])
+    return int(np.unique(user[1:][falls | splits]).size)
+
+
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Step:
+    """One convention that differs.
+
+    Attributes
+    ----------
+    convention : str
+    default, value : object
+        podium's value and the package's.
+    change : float
+        The difference of the mean that this step makes, after all steps before it.
+    n_users : int
+        The users whose value it changes, or that enter or leave the mean.
+    """
+
+    convention: str
+    default: Any
+    value: Any
+    change: float
+    n_users: int
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The steps from podium's value to that of a package, in the order of the computation.
+
+    Attributes
+    ----------
+    measure, like : str
+    start, end : float
+        The value under podium's defaults and under the conventions of the package.
+    steps : tuple of Step
+        Their changes sum to end - start. Each depends on the steps before it.
+    open_ties : tuple of float, or None
+        The lowest and highest value over the orders of equal scores, if the package leaves this
+        order open and it matters.
+    toml : str
+        The lines of podium.toml to change.
+    """
+
+    measure: str
+    like: str
+    start: float
+    end: float
+    steps: tuple[Step, ...]
+    open_ties: tuple[float, float] | None = None
+    toml: str = ""
+
+
+def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
+    """Return the steps from podium's value of a measure to that of a package.
+
+    Raises
+    ------
+    ArgumentError
+        If the package is unknown, lacks the measure or fixes an option that the measure sets
+        otherwise.
+    """
+    presets.get(like).measure(table.measure)  # raises
+    choices = package_choices(table, like)
+    target, current = choices[0], table.defaults
+    start = value = table.mean(current)
+    steps: list[Step] = []
+    for name, changed in changes(target, current).items():
+        following = {**current, name: changed}
+        next_value = table.mean(following)
+        n_users = _n_changed(table.counted(current), table.counted(following))
+        steps.append(Step(name, current[name], changed, next_value - value, n_users))
+        current, value = following, next_value
+    ends = sorted(table.mean(choice) for choice in choices)
+    is_open = ends[-1] - ends[0] > _TOLERANCE
+    return Waterfall(
+        str(table.measure),
+        like,
+        start,
+        value,
+        tuple(steps),
+        (ends[0], ends[-1]) if is_open else None,
+        given.changes_to(given.replace(like=like)),
+    )
+
+
+def _n_changed(before: PerGroup, after: PerGroup) -> int:
+    return int((~np.isclose(before, after, rtol=0.0, atol=_TOLERANCE, equal_nan=True)).sum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,14 +339,14 @@ def explain(
         stated = stated.replace(measures=list(value))
     measure = parse_relevance(stated.required_measures()[0])
     pairs = [(truth, {"": run}), (other_truth, {"": other_run})]
-    ours, theirs = Tables.open_splits(stated, pairs)
-    truth_table, runs = ours.read()
+    opened, other_opened = Tables.open_splits(stated, pairs)
+    truth_table, runs = opened.read()
     run_table, listed = runs[""], listed_once(runs[""])
     compared: list[Differences] = []
     if other_truth is not None:
-        compared.append(differences(truth_table, read_truth(theirs.truth)))
+        compared.append(differences(truth_table, read_truth(other_opened.truth)))
     if other_run is not None:
-        compared.append(differences(run_table, read_run(theirs.runs[""])))
+        compared.append(differences(run_table, read_run(other_opened.runs[""])))
     only_tables = bool(compared) and value is None and like is None
     join = Join.of(truth_table, listed)
     if value is None:
@@ -167,7 +370,7 @@ def explain(
         *(str(stated.measure(measure)), join.is_absent.size, int(join.is_absent.sum())),
         n_repeated=run_table.score.size - listed.score.size,
         differences=tuple(compared),
-        origin=Origin(ours.kind, truth_table.origin.user),
+        origin=Origin(opened.kind, truth_table.origin.user),
         protocol=stated,
         **answers,
     )

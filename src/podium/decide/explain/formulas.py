@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from podium.decide.explain.deviation import Case, register
+from podium.decide.explain.deviation import Case, register_file
 from podium.ranking import kept_offsets
 from podium.types import Mask, PerGroup, PerRow
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 OTHERS = ("hit_rate", "recall", "precision", "f1", "rr", "ap", "r_precision", "ndcg", "dcg")
-_HITS = ("precision", "recall", "f1", "ap")
 
 # --- Formulas of formulas.toml --------------------------------------------------------------------
 
@@ -71,16 +68,7 @@ def _formula(parts: Mapping[str, Any]) -> Callable[[Case], PerGroup]:
         ideal["depth"] = _sum(case, ideal["depth"])
         return gained if case.measure.name == "dcg" else gained / case.best(**ideal)
 
-    formula.__doc__ = f"{parts['sentence']}\n\n{parts['remedy']}"
     return formula
-
-
-for _name, _entry in tomllib.loads(
-    files("podium.decide.explain").joinpath("formulas.toml").read_text("utf-8")
-).items():
-    _kept = {name: _entry[name] for name in ("cutoffs", "odds") if name in _entry}
-    _packages = tuple(_entry.get("packages", ()))
-    register(_name, *_entry["measures"], packages=_packages, **_kept)(_formula(_entry))
 
 
 def _beyond(case: Case) -> PerGroup:
@@ -96,25 +84,7 @@ def _best_precision(case: Case) -> PerRow:
     return best[::-1]
 
 
-# --- The ideal list of ndcg -----------------------------------------------------------------------
-
-
-@register("ideal-of-top-k", "ndcg", odds=0.03)
-def ideal_of_top_k(case: Case) -> PerGroup:
-    """The ideal list has only the items among the top k, sorted.
-
-    Sort all relevant items of the user for the ideal, retrieved or not.
-    """
-    return _with_ideal(case, case.within)
-
-
-@register("ideal-of-list", "ndcg", whole=True, odds=0.03)
-def ideal_of_list(case: Case) -> PerGroup:
-    """The ideal list has only the retrieved items.
-
-    Sort all relevant items of the user for the ideal, retrieved or not.
-    """
-    return _with_ideal(case, np.ones(case.rank.size, np.bool_))
+# --- Functions of formulas.toml -------------------------------------------------------------------
 
 
 def _with_ideal(case: Case, counts: Mask) -> PerGroup:
@@ -127,12 +97,7 @@ def _with_ideal(case: Case, counts: Mask) -> PerGroup:
     return case.of(replace(ranking, ideal=ranking.relevance[order], ideal_offsets=offsets))
 
 
-@register("ideal-ascending", "ndcg", odds=0.005)
-def ideal_ascending(case: Case) -> PerGroup:
-    """The ideal list has the least relevant items first.
-
-    Sort the ideal list by decreasing relevance.
-    """
+def _ideal_ascending(case: Case) -> PerGroup:
     ranking = case.ranking
     ends, starts = ranking.ideal_offsets[1:], ranking.ideal_offsets[:-1]
     user = np.repeat(np.arange(ends.size), ends - starts)
@@ -140,65 +105,18 @@ def ideal_ascending(case: Case) -> PerGroup:
     return case.of(replace(ranking, ideal=ranking.ideal[reverse]))
 
 
-# --- The cutoff -----------------------------------------------------------------------------------
+def _cut(k: int | None) -> Callable[[Case], PerGroup]:
+    return lambda case: case.cut(k)
 
 
-def _cut(k: int | None, *, relative: bool = False) -> Callable[[Case], PerGroup]:
-    def cutoff(case: Case) -> PerGroup:
-        """The measure has another cutoff: {name}.
-
-        Compare measures with the same k.
-        """
-        cut = case.k + (k or 0) if relative else k
-        return np.zeros(case.lengths.size) if cut == 0 else case.cut(cut)
-
-    return cutoff
+def _as(name: str) -> Callable[[Case], PerGroup]:
+    return lambda case: case.value(name)
 
 
-for _k in CUTOFFS:
-    register(f"cutoff-{_k}", cutoffs=True, whole=True)(_cut(_k))
-register("cutoff-k-minus-1", cutoffs=True, odds=0.015)(_cut(-1, relative=True))
-register("cutoff-k-plus-1", cutoffs=True, odds=0.015)(_cut(1, relative=True))
-_UNCUT = ("recall", "hit_rate", "rr", "ap", "ndcg", "dcg")
-register("cutoff-none", *_UNCUT, cutoffs=True, whole=True, odds=0.02)(_cut(None))
-
-
-@register("cutoff-mean", cutoffs=True, odds=0.005)
-def cutoff_mean(case: Case) -> PerGroup:
-    """It is the mean of the measure at the cutoffs from 1 to k.
-
-    Compare measures with the same k.
-    """
-    return np.mean([case.cut(k) for k in range(1, min(case.k, 20) + 1)], axis=0)
-
-
-@register("cutoff-length", "precision", "f1", cutoffs=True, whole=True)
-def cutoff_length(case: Case) -> PerGroup:
-    """The whole list counts, and its length takes the place of k.
-
-    Cut the list at k.
-    """
+def _cutoff_length(case: Case) -> PerGroup:
     sizes, n_pos = case.ranking.groups.sizes, case.ranking.n_pos
     hits = case.total(case.ranking.relevance >= case.ranking.min_relevance)
     return hits / sizes if case.measure.name == "precision" else 2 * hits / (sizes + n_pos)
-
-
-@register("list-cut-at-k-minus-1", *_HITS, "ndcg", cutoffs=True)
-def list_cut_at_k_minus_1(case: Case) -> PerGroup:
-    """The list is cut one rank off, while the rest of the formula has k.
-
-    Cut the list at k: its first k items.
-    """
-    return _with_ranks(case, case.rank < case.k)
-
-
-@register("first-rank-ignored", cutoffs=True)
-def first_rank_ignored(case: Case) -> PerGroup:
-    """The first item of each list has no effect.
-
-    Start at the first item: index 0.
-    """
-    return _with_ranks(case, case.rank > 1)
 
 
 def _with_ranks(case: Case, counts: Mask) -> PerGroup:
@@ -207,147 +125,70 @@ def _with_ranks(case: Case, counts: Mask) -> PerGroup:
     return case.of(replace(case.ranking, relevance=relevance))
 
 
-@register("first-rank-removed", cutoffs=True)
-def first_rank_removed(case: Case) -> PerGroup:
-    """The list starts at its second item.
-
-    Start at the first item: index 0.
-    """
+def _first_rank_removed(case: Case) -> PerGroup:
     ranking = case.ranking
     moved = np.append(ranking.relevance[1:], 0.0)
     moved[ranking.groups.offsets[1:][ranking.groups.sizes > 0] - 1] = 0.0
     return case.of(replace(ranking, relevance=moved))
 
 
-# --- Another measure, or the mean of others -------------------------------------------------------
-
-
-def _as(name: str) -> Callable[[Case], PerGroup]:
-    def another(case: Case) -> PerGroup:
-        """The number is {name}, under another name.
-
-        Report it under its own name.
-        """
-        return case.value(name)
-
-    return another
-
-
-for _name in OTHERS:
-    register(f"as-{_name}", *OTHERS)(_as(_name))
-
-
-@register("f1-arithmetic", "f1", odds=0.005)
-def f1_arithmetic(case: Case) -> PerGroup:
-    """It is the arithmetic mean of precision and recall.
-
-    Take the harmonic mean.
-    """
-    return (case.value("precision") + case.value("recall")) / 2
-
-
-@register("f1-of-means", "f1", odds=0.02)
-def f1_of_means(case: Case) -> float:
-    """It is the harmonic mean of the mean precision and the mean recall.
-
-    Take the harmonic mean for each user, and then the mean.
-    """
+def _f1_of_means(case: Case) -> float:
     means = [float(np.nanmean(case.value(name))) for name in ("precision", "recall")]
     return 2 * means[0] * means[1] / sum(means) if any(means) else 0.0
 
 
-@register("rr-of-mean-rank", "rr", odds=0.005)
-def rr_of_mean_rank(case: Case) -> float:
-    """It is one over the mean rank of the first hits.
-
-    Take the mean of 1 / rank.
-    """
-    return float(1 / np.mean(case.first[np.isfinite(case.first)]))
-
-
-# --- Users and means ------------------------------------------------------------------------------
-
-
-@register("users-with-a-hit", keeps_nan=True, odds=0.03)
-def users_with_a_hit(case: Case) -> PerGroup:
-    """Only users with a hit are in the mean.
-
-    Count 0 for a user without a hit.
-    """
-    return np.where(case.n_hits > 0, case.value(), np.nan)
-
-
-@register("empty-lists-left-out", keeps_nan=True)
-def empty_lists_left_out(case: Case) -> PerGroup:
-    """Users with an empty list, or without one, are not in the mean.
-
-    Count 0 for an empty list.
-    """
-    return np.where(case.ranking.groups.sizes > 0, case.value(), np.nan)
+_VALUES: dict[str, Callable[[Case], Any]] = {
+    "ideal-of-top-k": lambda case: _with_ideal(case, case.within),
+    "ideal-of-list": lambda case: _with_ideal(case, np.ones(case.rank.size, np.bool_)),
+    "ideal-ascending": _ideal_ascending,
+    **{f"cutoff-{k}": _cut(k) for k in CUTOFFS},
+    "cutoff-k-minus-1": lambda case: case.cut(case.k - 1) if case.k > 1 else 0.0 * case.lengths,
+    "cutoff-k-plus-1": lambda case: case.cut(case.k + 1),
+    "cutoff-none": _cut(None),
+    "cutoff-mean": lambda case: np.mean(
+        [case.cut(k) for k in range(1, min(case.k, 20) + 1)], axis=0
+    ),
+    "cutoff-length": _cutoff_length,
+    "list-cut-at-k-minus-1": lambda case: _with_ranks(case, case.rank < case.k),
+    "first-rank-ignored": lambda case: _with_ranks(case, case.rank > 1),
+    "first-rank-removed": _first_rank_removed,
+    **{f"as-{name}": _as(name) for name in OTHERS},
+    "f1-arithmetic": lambda case: (case.value("precision") + case.value("recall")) / 2,
+    "f1-of-means": _f1_of_means,
+    "rr-of-mean-rank": lambda case: float(1 / np.mean(case.first[np.isfinite(case.first)])),
+    "users-with-a-hit": lambda case: np.where(case.n_hits > 0, case.value(), np.nan),
+    "empty-lists-left-out": lambda case: np.where(
+        case.ranking.groups.sizes > 0, case.value(), np.nan
+    ),
+    "short-lists-left-out": lambda case: np.where(case.lengths >= case.k, case.value(), np.nan),
+    "sums-pooled": lambda case: float(np.sum(case.dcg()) / np.sum(case.best())),
+}
 
 
-@register("short-lists-left-out", cutoffs=True, keeps_nan=True)
-def short_lists_left_out(case: Case) -> PerGroup:
-    """Users with fewer than k items are not in the mean.
-
-    Count the items that a short list has.
-    """
-    return np.where(case.lengths >= case.k, case.value(), np.nan)
-
-
-@register("sums-pooled", "ndcg")
-def sums_pooled(case: Case) -> float:
-    """It is the sum of all gains over the sum of all ideal gains, not the mean of users.
-
-    Divide for each user, and then take the mean.
-    """
-    return float(np.sum(case.dcg()) / np.sum(case.best()))
-
-
-@register("users-of-the-run", stage="mean")
-def users_of_the_run(values: PerGroup, case: Case) -> float:
-    """All users of the run are in the mean, also those without judgements, with the value 0.
-
-    Leave out users without judgements.
-    """
-    return float(np.nansum(values) / (np.sum(~np.isnan(values)) + case.n_others))
-
-
-@register("users-with-low-grades", stage="mean", odds=0.1)
-def users_with_low_grades(values: PerGroup, case: Case) -> float:
-    """Users count 0 if their relevant items lie below the threshold, or are left out.
-
-    Leave out users without a relevant item.
-    """
-    offsets = (
-        case.ranking.ideal_offsets if case.ranking.of_truth is None else case.ranking.of_truth[0]
-    )
+def _with_low_grades(values: PerGroup, case: Case) -> float:
+    of_truth = case.ranking.of_truth
+    offsets = case.ranking.ideal_offsets if of_truth is None else of_truth[0]
     return float(np.nanmean(np.where(np.isnan(values) & (np.diff(offsets) > 0), 0.0, values)))
 
 
-@register("divided-by-one-less", stage="mean", odds=0.005)
-def divided_by_one_less(values: PerGroup, case: Case) -> float:
-    """The sum over users is divided by their number, minus 1.
-
-    Divide by the number of users.
-    """
-    return float(np.nansum(values) / max(np.sum(~np.isnan(values)) - 1, 1))
-
-
-@register("median", stage="mean")
-def median(values: PerGroup, case: Case) -> float:
-    """It is the median of the users, not their mean.
-
-    Report it as a median.
-    """
-    return float(np.nanmedian(values))
-
-
-@register("weighted-by-positives", stage="mean")
-def weighted_by_positives(values: PerGroup, case: Case) -> float:
-    """Users are weighted by their number of relevant items.
-
-    Take the plain mean over users.
-    """
+def _by_positives(values: PerGroup, case: Case) -> float:
     weights = np.where(np.isnan(values), 0.0, case.ranking.n_pos)
     return float(np.nansum(values * weights) / weights.sum())
+
+
+def _sum_over(values: PerGroup, n_more: int) -> float:
+    """Return the sum of values over their number and that of further users."""
+    return float(np.nansum(values) / max(np.sum(~np.isnan(values)) + n_more, 1))
+
+
+_MEANS: dict[str, Callable[[PerGroup, Case], float]] = {
+    "users-of-the-run": lambda values, case: _sum_over(values, case.n_others),
+    "users-with-low-grades": _with_low_grades,
+    "divided-by-one-less": lambda values, case: _sum_over(values, -1),
+    "median": lambda values, case: float(np.nanmedian(values)),
+    "weighted-by-positives": _by_positives,
+}
+
+_FUNCTIONS = {**_VALUES, **_MEANS}
+
+register_file("formulas.toml", lambda name, entry: _FUNCTIONS.get(name) or _formula(entry))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from podium._files import replacing
-from podium.decide.explain.answers import Search
 from podium.decide.explain.explanation import explain
 from podium.decide.explain.numbers import read_values
+from podium.decide.explain.search import Search
 from podium.errors import DataError
 
 N_LISTS = 200

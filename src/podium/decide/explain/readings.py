@@ -15,91 +15,31 @@ from podium.data import Run, Truth
 from podium.data.convert import Ids
 from podium.data.ids import first_repeated, joined_ids, pair_codes, share_all, strings
 from podium.data.runs import best_of_pairs, rows_of
-from podium.decide.explain.deviation import register
+from podium.decide.explain.deviation import register_file
 from podium.groups import find
 
 Tables = tuple[Truth, Run] | None
-
-
-@register("order-reversed", stage="tables", odds=0.02)
-def order_reversed(truth: Truth, run: Run) -> Tables:
-    """The lowest score is ranked first.
-
-    Sort by decreasing score. Pass ranks as ranks, and the negative of a distance as the score.
-    """
-    return truth, replace(run, score=-run.score)
-
-
-@register("order-of-file", stage="tables", odds=0.02)
-def order_of_file(truth: Truth, run: Run) -> Tables:
-    """Items are in the order of the file, not of the scores.
-
-    Sort each list by decreasing score first.
-    """
-    return truth, replace(run, score=-np.arange(run.score.size, dtype=np.float64), is_order=True)
-
-
-@register("ties-in-order-of-file", stage="tables", reads_ties=True)
-def ties_in_order_of_file(truth: Truth, run: Run) -> Tables:
-    """Equal scores keep the order of the file, as a stable sort leaves them.
-
-    State the order of equal scores, such as by id.
-    """
-    return _untied(truth, run, np.arange(run.score.size))
-
-
-@register("ties-by-id", stage="tables", reads_ties=True, odds=0.02)
-def ties_by_id(truth: Truth, run: Run) -> Tables:
-    """Equal scores are in the order of their ids as text, the first one first.
-
-    State the order of equal scores, such as by decreasing id.
-    """
-    return _untied(truth, run, np.unique(strings(run.item).to_numpy(), return_inverse=True)[1])
-
-
-@register("ties-in-reverse", stage="tables", reads_ties=True)
-def ties_in_reverse(truth: Truth, run: Run) -> Tables:
-    """Equal scores have the reverse order of the file, as an increasing sort read backwards.
-
-    State the order of equal scores, such as by id.
-    """
-    return _untied(truth, run, -np.arange(run.score.size))
 
 
 def _untied(truth: Truth, run: Run, order: NDArray[np.int64]) -> Tables:
     """Return a run in which equal scores have the order of increasing numbers."""
     ranks = np.empty(run.score.size)
     ranks[np.lexsort((order, -run.score))] = np.arange(ranks.size)
-    return truth, replace(run, score=-ranks, is_order=True)
+    return truth, _in_order(run, ranks)
 
 
-@register("judged-as-relevant", stage="tables", odds=0.02)
-def judged_as_relevant(truth: Truth, run: Run) -> Tables:
-    """Each judged item counts as relevant, also with grade 0.
+def _text_codes(run: Run) -> NDArray[np.int64]:
+    return np.unique(strings(run.item).to_numpy(), return_inverse=True)[1]
 
-    Leave out items of grade 0, or compare grades with a threshold.
-    """
+
+def _in_order(run: Run, ranks: NDArray[Any]) -> Run:
+    return replace(run, score=-ranks.astype(np.float64), is_order=True)
+
+
+def _judged_as_relevant(truth: Truth, run: Run) -> Tables:
     if truth.relevance.all():
         return None
     return replace(truth, relevance=np.maximum(truth.relevance, 1.0)), run
-
-
-@register("first-positive-only", stage="tables")
-def first_positive_only(truth: Truth, run: Run) -> Tables:
-    """Only the first relevant item of each user in the file counts.
-
-    Keep all relevant items of a user.
-    """
-    return _with_one_positive(truth, run, 1)
-
-
-@register("last-positive-only", stage="tables")
-def last_positive_only(truth: Truth, run: Run) -> Tables:
-    """Only the last relevant item of each user in the file counts, as in a dictionary by user.
-
-    Keep all relevant items of a user.
-    """
-    return _with_one_positive(truth, run, -1)
 
 
 def _with_one_positive(truth: Truth, run: Run, step: int) -> Tables:
@@ -111,22 +51,17 @@ def _with_one_positive(truth: Truth, run: Run, step: int) -> Tables:
     return None if keep.size == truth.relevance.size else (rows_of(truth, np.sort(keep)), run)
 
 
-@register("duplicates-twice", stage="tables", odds=0.03, keeps_ideal=True, reads_repeated=True)
-def duplicates_twice(truth: Truth, run: Run) -> Tables:
-    """An item that is listed twice counts twice, but once in the ideal list.
-
-    List each item once: its first occurrence only.
-    """
+def _duplicates_twice(truth: Truth, run: Run) -> Tables:
     rows, (known, pairs) = np.flatnonzero(repeated(run)), _pairs(truth, run)
     order = np.argsort(known)
     at = find(known[order], pairs[rows])
-    judged, again = order[at[at >= 0]], rows[at >= 0]
+    judged_rows, repeated_rows = order[at[at >= 0]], rows[at >= 0]
     items = _renamed(run.item, rows)
     counted = replace(
         truth,
-        user=joined_ids([truth.user, truth.user[judged]]),
-        item=joined_ids([strings(truth.item), items[again]]),
-        relevance=np.concatenate([truth.relevance, truth.relevance[judged]]),
+        user=joined_ids([truth.user, truth.user[judged_rows]]),
+        item=joined_ids([strings(truth.item), items[repeated_rows]]),
+        relevance=np.concatenate([truth.relevance, truth.relevance[judged_rows]]),
     )
     return (counted, replace(run, item=items)) if rows.size else None
 
@@ -145,22 +80,12 @@ def _renamed(item: Ids, rows: NDArray[np.int64]) -> Any:
     return strings(item).clone().scatter(rows, new)
 
 
-@register("duplicates-not-relevant", stage="tables", packages=("haystack",), reads_repeated=True)
-def duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
-    """An item that is listed twice counts once, and takes its second rank all the same.
-
-    List each item once: its first occurrence only.
-    """
-    again = np.flatnonzero(repeated(run))
-    return (truth, replace(run, item=_renamed(run.item, again))) if again.size else None
+def _duplicates_not_relevant(truth: Truth, run: Run) -> Tables:
+    rows = np.flatnonzero(repeated(run))
+    return (truth, replace(run, item=_renamed(run.item, rows))) if rows.size else None
 
 
-@register("duplicates-first", stage="tables", odds=0.02, reads_repeated=True)
-def duplicates_first(truth: Truth, run: Run) -> Tables:
-    """Of an item that is listed twice, only the best rank stays, and the others move up.
-
-    List each item once.
-    """
+def _duplicates_first(truth: Truth, run: Run) -> Tables:
     once = listed_once(run)
     return None if once is run else (truth, once)
 
@@ -174,25 +99,21 @@ def listed_once(run: Run) -> Run:
 
 def repeated(run: Run) -> NDArray[np.bool_]:
     """Return the rows of a run whose item the user has with a better or an earlier score."""
-    again = np.ones(run.score.size, np.bool_)
-    again[best_of_pairs(run, run.score)] = False
-    return again
+    is_repeated = np.ones(run.score.size, np.bool_)
+    is_repeated[best_of_pairs(run, run.score)] = False
+    return is_repeated
 
 
 def _spelt(change: Callable[[str], str]) -> Callable[[Truth, Run], Tables]:
     def spelt(truth: Truth, run: Run) -> Tables:
-        """Ids are compared in another spelling: {name}.
-
-        Write the ids of both tables in the same way.
-        """
         before = [truth.user, truth.item, run.user, run.item]
         after = [_changed(ids, change) for ids in before]
         if all(new is old for new, old in zip(after, before, strict=True)):
             return None
         judged = replace(truth, user=after[0], item=after[1])
         first = np.unique(pair_codes(judged.user, judged.item), return_index=True)[1]
-        shown = replace(run, user=after[2], item=after[3])
-        return rows_of(judged, np.sort(first)), listed_once(shown)
+        listed = replace(run, user=after[2], item=after[3])
+        return rows_of(judged, np.sort(first)), listed_once(listed)
 
     return spelt
 
@@ -206,21 +127,7 @@ def _changed(ids: Ids, change: Callable[[str], str]) -> Ids:
     return ids if spelt.equals(names) else ids.replace_strict(names, spelt)
 
 
-_SPELLINGS: dict[str, Callable[[str], str]] = {
-    "ids-trimmed": str.strip,
-    "ids-without-case": str.casefold,
-    "ids-normalized": lambda text: unicodedata.normalize("NFKC", text),
-}
-for _name, _spelling in _SPELLINGS.items():
-    register(_name, stage="tables", odds=0.02, spelling=_spelling)(_spelt(_spelling))
-
-
-@register("chunks-as-documents", stage="tables")
-def chunks_as_documents(truth: Truth, run: Run) -> Tables:
-    """Chunks are judged as their documents, of which the best chunk counts.
-
-    Judge chunks, or pass the documents of the chunks, each once.
-    """
+def _chunks_as_documents(truth: Truth, run: Run) -> Tables:
     known = set(strings(truth.item).to_list())
     parent = re.compile(r"(.+?)[#:_/.-]+(?:chunk|part|p|c)?[#:_-]*\d+")
 
@@ -230,3 +137,29 @@ def chunks_as_documents(truth: Truth, run: Run) -> Tables:
 
     items = _changed(run.item, document)
     return None if items is run.item else (truth, listed_once(replace(run, item=items)))
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "ids-trimmed": str.strip,
+    "ids-without-case": str.casefold,
+    "ids-normalized": lambda text: unicodedata.normalize("NFKC", text),
+}
+"""The spelling of ids under a reading."""
+
+_READINGS: dict[str, Callable[[Truth, Run], Tables]] = {
+    "order-reversed": lambda truth, run: (truth, replace(run, score=-run.score)),
+    "order-of-file": lambda truth, run: (truth, _in_order(run, np.arange(run.score.size))),
+    "ties-in-order-of-file": lambda truth, run: _untied(truth, run, np.arange(run.score.size)),
+    "ties-by-id": lambda truth, run: _untied(truth, run, _text_codes(run)),
+    "ties-in-reverse": lambda truth, run: _untied(truth, run, -np.arange(run.score.size)),
+    "judged-as-relevant": _judged_as_relevant,
+    "first-positive-only": lambda truth, run: _with_one_positive(truth, run, 1),
+    "last-positive-only": lambda truth, run: _with_one_positive(truth, run, -1),
+    "duplicates-twice": _duplicates_twice,
+    "duplicates-not-relevant": _duplicates_not_relevant,
+    "duplicates-first": _duplicates_first,
+    **{name: _spelt(change) for name, change in SPELLINGS.items()},
+    "chunks-as-documents": _chunks_as_documents,
+}
+
+register_file("readings.toml", lambda name, _: _READINGS[name], stage="tables")

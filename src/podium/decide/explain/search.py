@@ -1,21 +1,139 @@
-"""The search of the causes of numbers, from the most probable ones to others."""
+"""The search of the causes of numbers, from the most probable ones to others, and its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from podium.decide.explain.answers import Example, Match, Search
-from podium.decide.explain.causes import Candidates, causes_of
+from podium.decide.explain.causes import (
+    Candidates,
+    Joint,
+    causes_of,
+    grouped,
+    joints,
+    of_packages,
+    unsearched,
+)
 from podium.decide.explain.deviation import REGISTRY
 from podium.decide.explain.grid import separated_by
-from podium.decide.explain.joint import Joint, grouped, joints, of_packages, unsearched
 from podium.decide.explain.numbers import Number
 from podium.decide.explain.table import DEVIATION, READING, Cause, ValueTable
 from podium.metrics import Measure
 from podium.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Match:
+    """An answer: causes that give the numbers.
+
+    Attributes
+    ----------
+    value : float
+        The mean of the first measure over users.
+    changes : tuple of dict
+        The differences from the defaults: conventions, a deviation and a reading. If several causes
+        have this value, to 12 digits, each is a dictionary, the most probable one first.
+    packages : tuple of str
+        The packages with these conventions.
+    toml : tuple of str
+        The lines of podium.toml to change, for each cause. No line stands for pooled or for a
+        deviation.
+    protocol : dict
+        The stated fields of a protocol with the first cause.
+    values : dict of str to float
+        The mean of each measure.
+    chance : float
+        The probability that a cause that isn't searched gives the numbers by chance, if the only
+        alternative is this answer.
+    share : float
+        The probability of this answer among all that fit, and of causes that aren't searched.
+    sentence, remedy : str
+        The words of the deviations of a cause, and what to do instead; empty without one.
+    """
+
+    value: float
+    changes: tuple[dict[str, Any], ...]
+    packages: tuple[str, ...] = ()
+    toml: tuple[str, ...] = ()
+    protocol: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    chance: float = 1.0
+    share: float = 0.0
+    sentence: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A user whose value differs.
+
+    Attributes
+    ----------
+    user : str
+    values : tuple of float
+        Podium's value and that of the first answer; or those of the answers.
+    items : tuple of str
+        The items of the list to rank k, with the relevance of relevant ones.
+    """
+
+    user: str
+    values: tuple[float, ...]
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Search:
+    """The causes that give numbers on these data.
+
+    Attributes
+    ----------
+    measure, value : str
+        The first measure, and its number as it was given.
+    default : float
+        The value under podium's conventions.
+    numbers : dict of str to str
+        All numbers as they were given.
+    defaults : dict of str to float
+        Podium's value of each measure.
+    matches : tuple of Match
+        The answers, the most probable one first.
+    is_determined : bool
+        Whether the first answer is the cause. Otherwise another one could be, also one that isn't
+        searched.
+    n_others : int
+        The number of further answers.
+    nearest : Match
+        The answer with the nearest value of the first measure.
+    n_combinations : int
+        The number of causes that were searched, of all measures.
+    without_effect : dict of str to str
+        The conventions that have no effect on these data, and data that would show one.
+    deciding : dict of str to tuple of float
+        A further measure, with its value under each of the first answers, if the cause is not
+        determined; empty if no measure separates them.
+    examples : tuple of Example
+        Users on whom the first answer differs from podium's value; if the cause is not determined,
+        those on whom the first two answers differ.
+    """
+
+    measure: str
+    value: str
+    default: float
+    numbers: Mapping[str, str]
+    defaults: Mapping[str, float]
+    matches: tuple[Match, ...]
+    is_determined: bool
+    n_others: int
+    nearest: Match
+    n_combinations: int
+    without_effect: dict[str, str]
+    deciding: Mapping[str, tuple[float, ...]]
+    examples: tuple[Example, ...]
+
 
 _LEAST_ODDS = 2e-4
 _LEAST_ODDS_IF_NONE_FITS = 2e-5
@@ -53,6 +171,8 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
     first = [causes[0].parts[0] for causes in answers[:_MOST_COMPARED]]
     defaults = [one.mean(()) for one in candidates]
     names = [one.name for one in candidates]
+    conventions = {axis.name for one in candidates for axis in one.table.conventions}
+    without_effect = sorted(conventions.difference(*(one.effective() for one in candidates)))
     return Search(
         names[0],
         numbers[0].text,
@@ -64,7 +184,7 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
         len(answers) - len(matches),
         _nearest(candidates[0], given),
         sum(len(one.causes) for one in candidates),
-        _without_effect(candidates),
+        {name: separated_by(name) for name in without_effect},
         {} if is_determined else _deciding(tables[0], first),
         _examples(tables[0], first, is_determined),
     )
@@ -120,13 +240,6 @@ def _nearest(candidates: Candidates, given: Protocol) -> Match:
     gap = np.abs(candidates.means - candidates.number.target)
     at = int(np.nanargmin(gap)) if np.isfinite(gap).any() else 0
     return _match([Joint((candidates.causes[at],), 0.0)], [candidates], given, (1.0, 1.0))
-
-
-def _without_effect(candidates: Sequence[Candidates]) -> dict[str, str]:
-    """Return the conventions that change no mean, with the data that would show one."""
-    names = {axis.name for one in candidates for axis in one.table.conventions}
-    without = sorted(names.difference(*(one.effective() for one in candidates)))
-    return {name: separated_by(name) for name in without}
 
 
 def _deciding(table: ValueTable, answers: Sequence[Cause]) -> dict[str, tuple[float, ...]]:

@@ -6,8 +6,12 @@
 """
 
 from podium.rankers.boosting.lightgbm import LightGBMRanker
-from podium.rankers.boosting.metrics import lightgbm_metric, xgboost_metric
-from podium.rankers.boosting.objectives import lightgbm_objective, xgboost_objective
+from podium.rankers.boosting.objectives import (
+    lightgbm_metric,
+    lightgbm_objective,
+    xgboost_metric,
+    xgboost_objective,
+)
 from podium.rankers.boosting.xgboost import XGBoostRanker
 
 __all__ = [

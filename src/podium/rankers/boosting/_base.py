@@ -5,39 +5,265 @@ from __future__ import annotations
 import abc
 import contextlib
 import re
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from podium import _check, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
-from podium.losses import Loss
+from podium.groups import Groups
+from podium.losses import Logistic, Loss
+from podium.losses.inputs import RowLabels
 from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
-from podium.rankers.boosting._training import (
-    STARTS,
-    Course,
-    ModelBytes,
-    Part,
-    Plan,
-    Training,
-    check_labels,
-    grow,
-    learn_start,
-    score_space,
-    start_scores,
-)
+from podium.rankers.boosting.objectives import ScoreSpace, without_data
 from podium.rankers.estimator import FitData, Ranker
+from podium.rankers.fitting import by_content, untrainable
+from podium.rankers.objective import Labels, LinearObjective, dot, times
+from podium.rankers.solvers import LBFGS, Settings
 from podium.types import PerRow, Progress
+
+Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
+ModelBytes: TypeAlias = NDArray[np.uint8]  # the trees in the library's own text format
+Plan: TypeAlias = Mapping[str, Any]
+"""The checked parameters of an estimator, and "objective": a podium loss on the training rows, or
+the name of one of the library's own objectives."""
+
+STARTS = ("zero", "log-odds", "logistic")
+_L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
+_SETTINGS = Settings(learning_rate=1.0, max_iter=1000, tol=1e-5)
+_LARGEST = float(np.finfo(np.float32).max)
+_OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades have a gain
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that a library trains on or validates with; `start` is their score before the trees."""
+
+    features: Any
+    relevance: PerRow
+    groups: Groups
+    start: PerRow
+    weights: PerRow | None = None
+
+    def __post_init__(self) -> None:
+        for name, values in (("y", self.relevance), ("sample_weight", self.weights)):
+            highest = 0.0 if values is None else float(np.max(values, initial=0.0))
+            if highest > _LARGEST:
+                raise ArgumentError(
+                    f"{name} must be at most {_LARGEST:.2g}, the largest float32 number, got "
+                    f"{highest:g}."
+                )
+
+    def by_group(self) -> Part:
+        """Return the rows sorted by group, as the libraries' own ranking objectives read them."""
+        order = self.groups.order
+        if order is None:
+            return self
+        return Part(
+            self.features[order],
+            self.relevance[order],
+            Groups(self.groups.labels, self.groups.offsets),
+            self.start[order],
+            None if self.weights is None else self.weights[order],
+        )
+
+
+class Training(abc.ABC):
+    """A booster in training."""
+
+    def __init__(self, plan: Plan) -> None:
+        objective = plan["objective"]
+        self.fobj = None if isinstance(objective, str) else without_data(objective)
+
+    @abc.abstractmethod
+    def step(self) -> bool:
+        """Grow one tree; return whether training has finished because nothing can be split."""
+
+    @abc.abstractmethod
+    def scores(self, *, valid: bool) -> PerRow:
+        """Return the scores of the training or the validation rows, including the start."""
+
+    @abc.abstractmethod
+    def to_bytes(self, n_trees: int) -> ModelBytes:
+        """Return the first n_trees trees as bytes."""
+
+
+@dataclass
+class Course:
+    """The course of training; `objective` and `validation` have one value per tree."""
+
+    n_trees: int = 0
+    objective: list[float] = field(default_factory=list[float])
+    validation: list[float] = field(default_factory=list[float])
+    stop_reason: str = "max_iter"
+
+    @property
+    def best(self) -> int:
+        """The first tree with the best validation; without validation the last tree."""
+        return int(np.argmax(self.validation)) if self.validation else self.n_trees - 1
+
+    @property
+    def note(self) -> str:
+        if self.validation:
+            return f"validation {self.validation[-1]:.6g}"
+        return f"objective {self.objective[-1]:.6g}" if self.objective else ""
+
+    @property
+    def histories(self) -> dict[str, NDArray[np.float64]]:
+        """The arrays of values per tree, without empty ones."""
+        values_by_name = {"objective": self.objective, "validation": self.validation}
+        return {name: np.array(values) for name, values in values_by_name.items() if values}
+
+
+def grow(
+    training: Training,
+    loss: ScoreSpace | str,
+    validate: Callable[[PerRow], float] | None,
+    n_trees: int,
+    patience: int | None,
+    progress: Progress,
+) -> Course:
+    """Grow trees until there are n_trees, validation no longer rises, or nothing can be split."""
+    course = Course()
+    while course.n_trees < n_trees and course.stop_reason == "max_iter":
+        finished = training.step()
+        course.n_trees += 1
+        if course.n_trees > 1 and isinstance(loss, ScoreSpace):
+            course.objective.append(loss.objective)  # a step evaluates the scores before its tree
+        if validate is not None:
+            course.validation.append(validate(training.scores(valid=True)))
+        progress(course.n_trees, n_trees, course.note)
+        if finished:
+            course.stop_reason = "converged"
+        elif patience is not None and course.n_trees - 1 - course.best >= patience:
+            course.stop_reason = "patience"
+    if isinstance(loss, ScoreSpace):
+        loss(training.scores(valid=False))
+        course.objective.append(loss.objective)
+    return course
+
+
+def score_space(loss: Loss, train: Part) -> ScoreSpace:
+    """Return the loss on these rows; random orders of ties are drawn by the rows' features."""
+    drawn = None
+    if loss.draws:
+        drawn = by_content(train.features, train.relevance, train.groups)
+    return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))
+
+
+def check_labels(
+    objective: str,
+    highest: float,
+    relevance: PerRow,
+    groups: Groups,
+    weights: PerRow | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Raise unless the objective reads all labels and some group has an order to learn.
+
+    `highest` is the highest grade that the objective reads, or inf if it only compares labels.
+    """
+    if np.isfinite(highest) and not any(name in options for name in _OWN_GAINS):
+        _check_grades(objective, int(highest), relevance, groups)
+    if not _has_order(relevance, groups, weights):
+        reason = (
+            f"{objective} needs two rows of different relevance in a group, on rows of weight > 0. "
+            "Check y and qid."
+        )
+        raise untrainable(groups, reason)
+
+
+def _check_grades(objective: str, highest: int, relevance: PerRow, groups: Groups) -> None:
+    is_read = (relevance == np.floor(relevance)) & (relevance <= highest)
+    if is_read.all():
+        return
+    row = int(np.argmin(is_read))
+    kinds = "only 0 and 1" if highest == 1 else f"integers from 0 to {highest}"
+    raise ArgumentError(
+        f"y must have {kinds} with the loss {objective!r}, got {relevance[row]:g} at row {row} "
+        f"(qid {_check.label(RowLabels(groups)[row])}). Convert the grades, or choose a loss of "
+        "podium, such as 'softmax'."
+    )
+
+
+def _has_order(relevance: PerRow, groups: Groups, weights: PerRow | None) -> bool:
+    """Return whether two rows of a group, both with a weight, differ in relevance."""
+    used = np.ones(relevance.size, np.bool_) if weights is None else weights > 0
+    index = groups.index[used]
+    lowest, largest = np.full(groups.n_groups, np.inf), np.full(groups.n_groups, -np.inf)
+    np.minimum.at(lowest, index, relevance[used])
+    np.maximum.at(largest, index, relevance[used])
+    return bool(np.any(lowest < largest))
+
+
+def learn_start(
+    kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
+) -> Start:
+    """Return zeros, the log-odds of a positive, or a logistic regression over all rows."""
+    start = np.zeros(int(features.shape[1]) + 1)
+    if kind == "log-odds":
+        start[-1] = _log_odds(positive, weights)
+    if kind == "logistic":
+        inputs.finite_features(
+            features, qid, f"{arg.start('logistic')} needs finite features, but X"
+        )
+        start[:] = _logistic(features, positive, weights)
+    return start
+
+
+def start_scores(start: Start, features: Any) -> PerRow:
+    """Return the score of each row before the first tree."""
+    if not start[:-1].any():  # features may be nan, and 0 * nan is not 0
+        return np.full(int(features.shape[0]), start[-1])
+    return times(features, start[:-1]) + start[-1]
+
+
+def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
+    share = float(np.average(positive, weights=weights))
+    if not 0.0 < share < 1.0:
+        raise ArgumentError(
+            f"{arg.start('log-odds')} needs rows of both classes, got {int(positive.sum())} "
+            f"positives among {positive.size} rows. Use {arg.start('zero')}."
+        )
+    return float(np.log(share / (1.0 - share)))
+
+
+def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
+    """Fit standardised features, and return the coefficients of the raw features."""
+    if _check.is_sparse(features):
+        raise ArgumentError(
+            f"{arg.start('logistic')} needs dense features. Use {arg.start('log-odds')}."
+        )
+    units = _units(features)
+    features = features / units
+    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    spread[spread == 0.0] = 1.0
+    scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
+    loss = Logistic()
+    target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
+    objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
+    coef, constant = objective.split(
+        LBFGS.solve(objective, _SETTINGS, None, or_silent(None)).parameters
+    )
+    return np.append(coef / spread / units, constant - dot(coef / spread, mean))
+
+
+def _units(features: Any) -> Any:
+    """Return a power of two near each feature's size; squares of huge features would overflow."""
+    largest = np.maximum(features.max(axis=0), -features.min(axis=0))
+    exponents = np.frexp(largest)[1] - 1
+    return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))
+
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
 
@@ -108,7 +334,6 @@ class BoostedRanker(Ranker):
         *,
         item: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        group: ArrayLike | None = None,
         eval_set: tuple[Any, ...] | None = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -121,16 +346,14 @@ class BoostedRanker(Ranker):
         y : (n_rows,)
             The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            The group of each row, in any order. A loss that uses groups needs it, or `group`,
-            unless one_group=True.
+            The group of each row, in any order. A loss that uses groups needs it, unless
+            one_group=True.
         item : (n_rows,), optional
             The item of each row, if items recur in many groups. The share `pool_share` of a row's
             label is then replaced by the relevance that its group and its item predict (see
             `podium.data.pooled_relevance`). Only for the loss "group-logistic".
         sample_weight : (n_rows,) or (n_groups,), optional
             The weights, >= 0, by row or by group in ascending order of labels.
-        group : (n_groups,), optional
-            The sizes of consecutive groups instead of `qid`.
         eval_set : (X, y, qid), optional
             The rows by which the number of trees is chosen; (X, y) with one_group=True.
         progress : callable, optional
@@ -150,7 +373,7 @@ class BoostedRanker(Ranker):
         ConvergenceWarning
             If no kept tree has a split, so that the model is its start.
         """
-        reader, labels = self._fit_reader(item), (y, qid, group, sample_weight)
+        reader, labels = self._fit_reader(item), (y, qid, sample_weight)
         self._learn(self._data(reader, X, labels, eval_set), or_silent(progress), item)
         return self
 
@@ -159,6 +382,8 @@ class BoostedRanker(Ranker):
         self._enter_threads()
         rows, weights, checked = data.rows, data.weights, data.parameters
         checked["options"] = dict(checked["options"] or {})
+        checked["n_threads"] = checked["n_threads"] or 0  # all cores, for both libraries
+        checked["random_state"] %= 2**31 - 1  # both accept smaller seeds only
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
         self.start_ = learn_start(self.start, rows.features, positive, weights, rows.qid)
         if item is not None:
@@ -169,14 +394,15 @@ class BoostedRanker(Ranker):
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
+        if loss in self._ranking:
+            train = train.by_group()
         valid = validate = None
         if data.valid is not None:
             valid, validate = self._part(data.valid), self._validator(data.valid)
             validate(valid.start)  # raises before the first tree if the measure is undefined
         objective = loss if isinstance(loss, str) else score_space(loss, train)
         with self._library_errors():
-            plan = Plan(objective, *(checked[field.name] for field in fields(Plan)[1:]))
-            training = self._training(plan, train, valid)
+            training = self._training({**checked, "objective": objective}, train, valid)
             limits = checked["n_trees"], checked["patience"]
             course = grow(training, objective, validate, *limits, progress)
         self._keep(training, course)

@@ -14,9 +14,7 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.rankers.boosting._base import BoostedRanker
-from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
-from podium.rankers.boosting.objectives import without_data
+from podium.rankers.boosting._base import BoostedRanker, ModelBytes, Part, Plan, Training
 from podium.types import PerRow
 
 _RANKING = {"lambdarank": 30.0, "rank_xendcg": 30.0}
@@ -122,11 +120,10 @@ class LightGBMRanker(BoostedRanker):
     min_rows_in_leaf: int = 20
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
-        leaf = min(int(self.min_rows_in_leaf), _MOST_ROWS)
         _require_values(train.features)
-        if plan.options:
-            _require_known_params(self._library(), _params(plan, leaf))
-        return _Training(self._library(), plan, leaf, train, valid)
+        if plan["options"]:
+            _require_known_params(self._library(), _params(plan))
+        return _Training(self._library(), plan, train, valid)
 
     def _from_bytes(self, trees: ModelBytes) -> Any:
         return self._library().Booster(model_str=trees.tobytes().decode())
@@ -151,29 +148,22 @@ class LightGBMRanker(BoostedRanker):
 
 
 _STDERR = threading.Lock()  # two threads that redirect stderr would restore each other's
-_QUIET = {"verbosity": -1}
 _MOST_ROWS = 2**31 - 1  # LightGBM's limit of rows in a leaf
 _ZERO = 1e-35  # LightGBM treats values up to this size as 0
 
 
 class _Training(Training):
-    def __init__(
-        self, library: Any, plan: Plan, min_rows: int, train: Part, valid: Part | None
-    ) -> None:
-        params = _params(plan, min_rows)
-        grouped = plan.objective in _RANKING
-        self._objective = plan.objective
-        data = _dataset(library, train, grouped=grouped, params=params)
+    def __init__(self, library: Any, plan: Plan, train: Part, valid: Part | None) -> None:
+        super().__init__(plan)
+        params = _params(plan)
+        sizes = train.groups.sizes if plan["objective"] in _RANKING else None
+        data = _dataset(library, train, params, group=sizes)
         self._booster = library.Booster(params, data)
         if valid is not None:
-            valid_data = _dataset(library, valid, grouped=False, params=params, reference=data)
-            self._booster.add_valid(valid_data, "eval_set")
+            self._booster.add_valid(_dataset(library, valid, params, reference=data), "eval_set")
 
     def step(self) -> bool:
-        objective = self._objective
-        if isinstance(objective, str):
-            return bool(self._booster.update())
-        return bool(self._booster.update(fobj=without_data(objective)))
+        return bool(self._booster.update(fobj=self.fobj))
 
     def scores(self, *, valid: bool) -> PerRow:
         captured: list[PerRow] = []
@@ -190,50 +180,39 @@ class _Training(Training):
         return np.frombuffer(text.encode(), np.uint8)
 
 
-def _params(plan: Plan, min_rows: int) -> dict[str, Any]:
-    is_library_objective = isinstance(plan.objective, str)
+def _params(plan: Plan) -> dict[str, Any]:
+    is_library_objective = isinstance(plan["objective"], str)
     return {
-        "objective": plan.objective if is_library_objective else "none",
+        "objective": plan["objective"] if is_library_objective else "none",
         "metric": "None",
         "boost_from_average": False,
-        "learning_rate": plan.learning_rate,
-        "num_leaves": plan.n_leaves,
-        "min_data_in_leaf": min_rows,
-        "min_sum_hessian_in_leaf": plan.min_hessian_in_leaf,
-        "lambda_l2": plan.l2,
-        "bagging_fraction": plan.row_share,
-        "bagging_freq": int(plan.row_share < 1.0),
-        "feature_fraction": plan.feature_share,
-        "seed": plan.seed,
-        "num_threads": plan.n_threads or 0,
+        "learning_rate": plan["learning_rate"],
+        "num_leaves": plan["n_leaves"],
+        "min_data_in_leaf": min(plan["min_rows_in_leaf"], _MOST_ROWS),
+        "min_sum_hessian_in_leaf": plan["min_hessian_in_leaf"],
+        "lambda_l2": plan["l2"],
+        "bagging_fraction": plan["row_share"],
+        "bagging_freq": int(plan["row_share"] < 1.0),
+        "feature_fraction": plan["feature_share"],
+        "seed": plan["random_state"],
+        "num_threads": plan["n_threads"],
         "deterministic": True,
         "feature_pre_filter": False,  # with few rows it may remove all features, an error
         "force_col_wise": True,  # sums have one order for any number of threads
-        **_QUIET,
-        **plan.options,
+        "verbosity": -1,
+        **plan["options"],
     }
 
 
-def _dataset(
-    library: Any,
-    part: Part,
-    *,
-    grouped: bool,
-    params: Mapping[str, Any],
-    reference: Any = None,
-) -> Any:
-    """Return a Dataset; LightGBM's own ranking objectives need rows sorted by group."""
-    if grouped:
-        part = part.by_group()
+def _dataset(library: Any, part: Part, params: Mapping[str, Any], **options: Any) -> Any:
     return library.Dataset(
         _readable(part.features),
         part.relevance,
         weight=part.weights,
-        group=part.groups.sizes if grouped else None,
         init_score=part.start,
-        reference=reference,
         params=dict(params),
         free_raw_data=True,
+        **options,
     )
 
 

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.errors import ArgumentError
-from podium.rankers.boosting._base import BoostedRanker
-from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
-from podium.rankers.boosting.objectives import without_data
+from podium.rankers.boosting._base import BoostedRanker, ModelBytes, Part, Plan, Training
 from podium.types import PerRow
 
 _RANKING = {"rank:ndcg": 31.0, "rank:map": 1.0, "rank:pairwise": np.inf}
@@ -124,17 +122,20 @@ _QUIET = {"verbosity": 0}
 
 class _Training(Training):
     def __init__(self, library: Any, plan: Plan, train: Part, valid: Part | None) -> None:
-        self._objective, self._done = plan.objective, 0
-        grouped = plan.objective in _RANKING
-        self._data = _matrix(library, plan, train, grouped=grouped)
-        self._valid = None if valid is None else _matrix(library, plan, valid, grouped=False)
+        super().__init__(plan)
+        self._done, weights, sizes = 0, train.weights, None
+        if plan["objective"] in _RANKING:  # these read weights by group
+            groups, sizes = train.groups, train.groups.sizes
+            if weights is not None:
+                weights = np.bincount(groups.index, weights, groups.n_groups) / sizes
+        options = {"nthread": plan["n_threads"]}
+        self._data = _matrix(library, train, weight=weights, group=sizes, **options)
+        self._valid = None if valid is None else _matrix(library, valid, **options)
         sets = [self._data] if self._valid is None else [self._data, self._valid]
         self._booster = library.Booster(_params(plan), sets)  # caches the scores of the sets
 
     def step(self) -> bool:
-        objective = self._objective
-        fobj = None if isinstance(objective, str) else without_data(objective)
-        self._booster.update(self._data, self._done, fobj=fobj)
+        self._booster.update(self._data, self._done, fobj=self.fobj)
         self._done += 1
         return False
 
@@ -150,23 +151,24 @@ def _margins(booster: Any, data: Any) -> PerRow:
 
 
 def _params(plan: Plan) -> dict[str, Any]:
-    library_objective = {"objective": plan.objective} if isinstance(plan.objective, str) else {}
+    is_library_objective = isinstance(plan["objective"], str)
+    library_objective = {"objective": plan["objective"]} if is_library_objective else {}
     return {
         **library_objective,
         "disable_default_eval_metric": 1,
         "tree_method": "hist",
         "grow_policy": "lossguide",
         "max_depth": 0,
-        "max_leaves": plan.n_leaves,
-        "eta": plan.learning_rate,
-        "lambda": plan.l2,
-        "min_child_weight": plan.min_hessian_in_leaf,
-        "subsample": plan.row_share,
-        "colsample_bytree": plan.feature_share,
-        "seed": plan.seed,
-        "nthread": plan.n_threads or 0,
+        "max_leaves": plan["n_leaves"],
+        "eta": plan["learning_rate"],
+        "lambda": plan["l2"],
+        "min_child_weight": plan["min_hessian_in_leaf"],
+        "subsample": plan["row_share"],
+        "colsample_bytree": plan["feature_share"],
+        "seed": plan["random_state"],
+        "nthread": plan["n_threads"],
         **_QUIET,
-        **plan.options,
+        **plan["options"],
     }
 
 
@@ -179,19 +181,5 @@ def _dmatrix(library: Any, features: Any, *labels: Any, **options: Any) -> Any:
         ) from None
 
 
-def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
-    """Return a DMatrix; XGBoost's own ranking objectives read rows and weights by group."""
-    if grouped:
-        part = part.by_group()
-    weights, groups = part.weights, part.groups
-    if grouped and weights is not None:
-        weights = np.bincount(groups.index, weights, groups.n_groups) / groups.sizes
-    return _dmatrix(
-        library,
-        part.features,
-        part.relevance,
-        weight=weights,
-        base_margin=part.start,
-        group=groups.sizes if grouped else None,
-        nthread=plan.n_threads or 0,
-    )
+def _matrix(library: Any, part: Part, **options: Any) -> Any:
+    return _dmatrix(library, part.features, part.relevance, base_margin=part.start, **options)

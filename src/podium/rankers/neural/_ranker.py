@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from podium.rankers import fitting
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.inputs import Rows
 from podium.rankers.neural import _training
-from podium.rankers.neural._network import ACTIVATIONS, Network, Standard, hidden_sizes
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Solution
 from podium.rankers.solvers._common import Validate
@@ -40,8 +38,6 @@ class NeuralRanker(Ranker):
         A loss, or its name, such as ``"listmle@10"``; by default `podium.losses.PApLogistic`.
     hidden : int or tuple of int
         The units of the hidden layer, or of each hidden layer; 0 and () give a linear model.
-    activation : {"relu", "tanh", "sigmoid"}
-        The activation of hidden units.
     standardize : bool
         Whether to learn from features with mean 0 and variance 1 over the weighted training rows.
     l2 : float
@@ -75,7 +71,6 @@ class NeuralRanker(Ranker):
         one by objective.
     layer_sizes_ : int64, (n_layers + 1,)
         The number of features, the units of each hidden layer, and 1.
-    activation_ : str
     mean_, scale_ : float64, (n_features,)
         The shift and scale of features: the network reads ``(x - mean_) / scale_``.
     objective_ : float
@@ -125,8 +120,7 @@ class NeuralRanker(Ranker):
         "l2": [1e-5, 1e-3, 1e-1],
     }
     constraints: ClassVar[_check.Constraints] = {
-        "hidden": hidden_sizes,
-        "activation": partial(_check.choice, options=ACTIVATIONS),
+        "hidden": _training.hidden_sizes,
         "standardize": _check.flag,
     }
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
@@ -134,7 +128,6 @@ class NeuralRanker(Ranker):
     loss: Loss | str | None = None
     _: KW_ONLY
     hidden: int | tuple[int, ...] = 32
-    activation: str = "relu"
     standardize: bool = True
     l2: float = 1e-4
     learning_rate: float = 0.01
@@ -153,7 +146,7 @@ class NeuralRanker(Ranker):
         problem = self._problem(data, loss, labels, places)
         validate = None if data.valid is None else self._validate(data.valid, problem)
         settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
-        solution = _training.train(problem, settings, validate, progress)
+        solution = _training.AdamRun.solve(problem, settings, validate, progress)
         self._keep(solution, problem)
         if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning
             text = fitting.warning_text(solution, settings, "stochastic")
@@ -166,7 +159,7 @@ class NeuralRanker(Ranker):
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
         features = self._features_to_score(X)
-        standard = Standard(self.mean_, self.scale_)
+        standard = _training.Standard(self.mean_, self.scale_)
         return _training.scores_of(self._network(), standard, self.parameters_, features)
 
     @property
@@ -183,7 +176,6 @@ class NeuralRanker(Ranker):
 
     def check_restored(self) -> None:
         """Raise an ArgumentError unless the attributes read from a file are consistent."""
-        _check.choice(self.activation_, "activation_", ACTIVATIONS)
         sizes = self.layer_sizes_.tolist()
         ends = (self.n_features_in_, 1)
         is_int_vector = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
@@ -206,10 +198,10 @@ class NeuralRanker(Ranker):
         checked, features = data.parameters, data.rows.features
         target = fitting.target_of(loss, labels, checked["random_state"])
         n_features = int(features.shape[1])
-        standard = Standard.none(n_features)
+        standard = _training.Standard.none(n_features)
         if checked["standardize"]:
-            standard = Standard.of(features, labels.weights, places)
-        network = Network((n_features, *checked["hidden"], 1), checked["activation"])
+            standard = _training.Standard.of(features, labels.weights, places)
+        network = _training.Network((n_features, *checked["hidden"], 1))
         return _training.Problem(
             network, standard, features, loss, target, labels, places, checked["l2"]
         )
@@ -227,12 +219,10 @@ class NeuralRanker(Ranker):
         history = solution.history
         self.parameters_: Parameters = solution.parameters
         self.layer_sizes_ = np.array(problem.network.sizes, np.int64)
-        self.activation_ = problem.network.activation
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
         self.objective_, self.best_iteration_ = solution.objective, history.kept_at
         self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
         self.history_ = history.arrays()
 
-    def _network(self) -> Network:
-        activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
-        return Network(tuple(self.layer_sizes_.tolist()), activation)
+    def _network(self) -> _training.Network:
+        return _training.Network(tuple(self.layer_sizes_.tolist()))

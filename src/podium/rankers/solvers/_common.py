@@ -15,10 +15,10 @@ from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.types import Progress
 
 StopReason: TypeAlias = Literal["converged", "patience", "max_iter", "stalled", "diverged"]
-Keep: TypeAlias = Literal["best", "best_loss", "last", "average"]
+Keep: TypeAlias = Literal["best", "best_loss", "last"]
 Validate: TypeAlias = Callable[[Parameters], float]  # higher is better
 
-KEEP: tuple[Keep, ...] = ("best", "best_loss", "last", "average")
+KEEP: tuple[Keep, ...] = ("best", "best_loss", "last")
 
 _WINDOW = 10  # objectives whose range decides on convergence
 _MIN_ITER = 11  # iterations before the first decision (the reference implementation's rule)
@@ -43,7 +43,7 @@ class Settings:
         The number of iterations without a better validation after which the solver stops.
     start : float64, (n_parameters,), or None
         The first iterate; None for zero.
-    keep : {"best", "best_loss", "last", "average"}
+    keep : {"best", "best_loss", "last"}
         The iterate to return; see `History`.
     batch_size : int
         The number of groups in a mini-batch, for "stochastic".
@@ -68,9 +68,8 @@ class History:
 
     "best" is the iterate with the highest validation, or without one with the lowest objective.
     "best_loss" is that with the lowest loss without its penalty (the rule of the paper's
-    reference implementation), "last" the last (the paper's rule), and "average" the mean of all,
-    in which iterate t weighs t + 1; the validation of an iterate is then that of the mean so far.
-    Among equals the first is kept. Iterates whose objective is not finite are ignored.
+    reference implementation), and "last" the last (the paper's rule). Among equals the first is
+    kept. Iterates whose objective is not finite are ignored.
     """
 
     keep: Keep = "best"
@@ -80,18 +79,15 @@ class History:
     best: int = -1
     kept_at: int = -1
     kept_point: Point | None = None
-    _mean: Parameters | None = None
 
     def add(self, point: Point, validate: Validate | None) -> None:
         """Record an iterate; it is neither validated nor kept if its objective is not finite."""
         finite = bool(np.isfinite(point.objective))
-        now, parameters = len(self.objectives), point.parameters
+        now = len(self.objectives)
         self.objectives.append(point.objective)
         self.losses.append(point.loss)
-        if finite and self.keep == "average":
-            parameters = self._mean = rising_mean(self._mean, parameters, now)
         if validate is not None:
-            self.validation.append(validate(parameters) if finite else np.nan)
+            self.validation.append(validate(point.parameters) if finite else np.nan)
         if not finite:
             return
         if self._improves(now):
@@ -129,14 +125,14 @@ class History:
         last = self.objectives[-_WINDOW:]
         return max(last) - min(last)
 
-    def choose(self, objective: LinearObjective) -> Point:
-        """Return the iterate to keep, or the mean of the iterates."""
+    def choose(self) -> Point:
+        """Return the iterate to keep."""
         if self.kept_point is None:
             raise ArgumentError(
                 f"{arg.start} has no finite objective, because the scores overflow. Pass "
                 f"{arg.start('zero')}, or scale the features."
             )
-        return self.kept_point if self._mean is None else objective.evaluate(self._mean)
+        return self.kept_point
 
     def note(self) -> str:
         """Return the objective and validation of the last iterate as text for a progress bar."""
@@ -216,7 +212,7 @@ class Run(abc.ABC):
         run = cls(*problem)
         reason = run.reason()
         run.show(run.settings.max_iter)
-        point = run.history.choose(run.objective)
+        point = run.history.choose()
         optimum = point.parameters, point.objective
         return Solution(*optimum, reason, run.history, run.remaining(), run.lower_bound)
 
@@ -262,10 +258,3 @@ def require(
             f"{arg.solver(solver)} needs a {declared} loss, which {loss.name!r} is not. Use "
             f"another loss, or {others}, which accept any loss."
         )
-
-
-def rising_mean(mean: Parameters | None, new: Parameters, index: int) -> Parameters:
-    """Return the mean of iterates 0 to index, in which iterate t weighs t + 1."""
-    if mean is None:
-        return new.copy()
-    return mean + 2.0 / (index + 2.0) * (new - mean)

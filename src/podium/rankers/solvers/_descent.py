@@ -10,7 +10,7 @@ import numpy as np
 from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import Parameters
-from podium.rankers.solvers._common import Run, StopReason, require, rising_mean
+from podium.rankers.solvers._common import Run, StopReason, require
 
 
 class Subgradient(Run):
@@ -48,9 +48,8 @@ class Stochastic(Run):
     """Descend on mini-batches of `batch_size` groups, with each group once per pass.
 
     Update t, from 0, has length learning_rate / sqrt(t + 1). A pass is measured by the mean of its
-    iterates, or with keep="average" by the mean of all iterates since the start, in which iterate
-    t weighs t + 1. The solver returns one of these means, because they vary less than the
-    iterates. Iteration 0 is the start, and iteration i > 0 the i-th pass.
+    iterates. The solver returns one of these means, because they vary less than the iterates.
+    Iteration 0 is the start, and iteration i > 0 the i-th pass.
 
     The order of groups depends only on `seed` and the number of the pass, as do the keys of a loss
     that breaks ties anew in each pass; all passes are measured with one such draw. A pass costs
@@ -67,9 +66,6 @@ class Stochastic(Run):
             )
         batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
         self._parameters, self._n_updates = self.start, 0
-        self._mean: Parameters | None = None
-        if settings.keep == "average":  # of the means, the last is that of all iterates
-            self.history.keep = "last"
         reason = self.record(objective.evaluate(self._parameters), settles=True)
         while reason is None:
             mean = self._epoch(batches.epoch(len(self.history.objectives), settings.batch_size))
@@ -82,8 +78,6 @@ class Stochastic(Run):
         for batch in batches:
             self._update(batch)
             sum_of_iterates += self._parameters
-        if self.settings.keep == "average" and self._mean is not None:
-            return self._mean
         return sum_of_iterates / max(1, self._n_updates - n_before)
 
     def _update(self, batch: Batch) -> None:
@@ -94,5 +88,4 @@ class Stochastic(Run):
         with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective shows overflow
             grad = batch_objective.evaluate(self._parameters).grad
             self._parameters = self._parameters - step * grad
-        self._mean = rising_mean(self._mean, self._parameters, self._n_updates)
         self._n_updates += 1

@@ -56,7 +56,7 @@ class PApStruct(HingeLoss, PApLoss):
     upper_bounds: ClassVar[str | None] = "pap"
 
     def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
-        from podium.losses.structural_kernels import ordering_hinges
+        from podium.losses.pap_kernels import ordering_hinges
 
         ordering_hinges(scores, target.tops, True, unit, out)
 

@@ -91,7 +91,7 @@ def _coefficients(
     else:
         ranker = SVMpAUC(k, **options)  # cutting planes need no seed
     try:
-        return ranker.fit(*sample, group=[sample[1].size]).coef_
+        return ranker.fit(*sample, np.zeros(sample[1].size, np.int64)).coef_
     except NothingLearnedError:
         return np.zeros(int(sample[0].shape[1]))
 

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 
 from podium.losses import inputs, register
 from podium.losses.base import Out, count_of
+from podium.losses.gains import Robust, Sigma, Type
 from podium.losses.pointwise import RowLoss, RowTarget
-from podium.losses.robust import Robust, Sigma, Type
 from podium.types import PerRow
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.rankers.content import by_content
+from podium.rankers.fitting import by_content
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress

@@ -134,7 +134,7 @@ class SVMpAUC(LinearBaseline):
                 else:
                     model, bound = minimum, max(bound, minimum.lower_bound)
         progress(settings.max_iter, settings.max_iter, history.note())
-        kept = history.choose(objective)
+        kept = history.choose()
         remaining = f"the last ordering exceeds the slack by {excess:.2g} > tol={settings.tol:g}"
         solution = Solution(kept.parameters, kept.objective, reason, history, remaining, bound)
         self.objective_, self.gap_ = solution.objective, solution.gap
