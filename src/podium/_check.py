@@ -28,7 +28,7 @@ Constraints: TypeAlias = Mapping[str, Check]
 """The checks of parameters by name."""
 
 _LARGEST = 2**63 - 1
-_BLOCK = 4096  # rows whose values are flagged at a time
+_BLOCK = 2**18  # values that are checked at a time
 _WORDS = {"none": None, "true": True, "false": False}
 
 
@@ -145,8 +145,9 @@ def bad_cells(X: Any, is_bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tu
     values = X.data if is_sparse(X) else X
     width = 1 if is_sparse(X) else X.shape[1]
     n_bad, first = 0, -1
-    for start in range(0, values.shape[0], _BLOCK):
-        flags = is_bad(values[start : start + _BLOCK]).ravel()
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, values.shape[0], step):
+        flags = is_bad(values[start : start + step]).ravel()
         n_bad += int(np.count_nonzero(flags))
         if first < 0 < n_bad:
             first = start * width + int(np.argmax(flags))
