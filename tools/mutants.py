@@ -355,7 +355,7 @@ def _first_failure(tests: list[str], copy: Path, compiles: bool, *options: str) 
         **os.environ,
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}",
+        "PYTHONPATH": os.pathsep.join(map(str, (copy / "src", copy / "studies/src", copy))),
         "PODIUM_DATA": os.environ.get("PODIUM_DATA", str(ROOT.parent / "shared" / "data")),
     }
     with tempfile.TemporaryDirectory() as cache:

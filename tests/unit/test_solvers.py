@@ -301,7 +301,7 @@ def test_largest_and_smallest_numbers_are_finite() -> None:
         narrow = dtype is np.float32  # scores of float32 don't overflow: no step is an improvement
         refused = raises(NothingLearnedError, "eval_set")
         with refused if narrow else pytest.warns(UserWarning, match="LinearRanker"):
-            LinearRanker("pap-avg@1", solver="subgradient").fit(X, [1, 0], group=[2])
+            LinearRanker("pap-avg@1", solver="subgradient").fit(X, [1, 0], qid=[0, 0])
 
 
 def test_objective_overflows_to_infinity_and_never_to_undefined() -> None:
