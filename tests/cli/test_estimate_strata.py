@@ -111,7 +111,7 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --method mle | mle scans
         --resamples 50 | --resamples
         --column rank=r | 'r'
-        --column history=h | ranks
+        --column history=h | strata
         --negatives 0 | --negatives
         -m recall | recall@10
         --shared -m auc | auc

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from podium.sampled import MLE, Design, RankDistribution, SampledRanks
 from podium.sampled.bounds import identification_bounds
-from podium.sampled.estimators.mes import flattest
+from podium.sampled.estimators.likeliest import flattest
 from podium.sampled.likelihood import em, likelihood
 from podium.sampled.sums import grid
 

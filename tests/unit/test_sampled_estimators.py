@@ -45,8 +45,7 @@ def test_naive_is_the_measure_among_the_sampled_items() -> None:
 
 
 def test_numbers_of_numpy_have_a_text() -> None:
-    wmle = get("wmle", scale=np.float32(11), n_steps=np.int64(3))
-    for value in (get("mle", n_steps=np.int64(5)), wmle, get("mes", eta=np.float32(0.5))):
+    for value in (get("mle", n_steps=np.int64(5)), get("mes", eta=np.float32(0.5))):
         assert get(str(value)) == value
 
 
@@ -125,8 +124,6 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
     found = RankDistribution.of_ranks([1.5, 3.0], 4)
     assert found.probabilities.tolist() == [1 / 4, 1 / 4, 1 / 2, 0]
     assert found.cdf.tolist() == [1 / 4, 1 / 2, 1, 1]
-    weighted = RankDistribution.of_ranks([1, 2], 4, weights=[3, 1])
-    assert weighted.probabilities.tolist() == [3 / 4, 1 / 4, 0, 0]
     with raises(ArgumentError, "n_items"):
         RankDistribution.of_ranks([5], 4)
 
@@ -141,31 +138,9 @@ def test_simulated_full_sample_is_the_rank_itself() -> None:
         simulate_ranks([21], 20, 5)
 
 
-ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
-
-
 def test_wmle_is_the_likelihood_of_reweighted_users() -> None:
-    """Weights 1 and 1/2 of ranks 1 and 2: the same as twice as many users of rank 1."""
+    weights = 1 / np.log2([1.1, 1.1, 3.0])
     with pytest.warns(PodiumWarning, match="gives users with small sampled ranks larger weights"):
-        found = WMLE(weight="ap", scale=1.0).fit(SampledRanks([1, 2], 9, 50))
-    assert found.probabilities == pytest.approx(
-        MLE().fit(SampledRanks([1, 1, 2], 9, 50)).probabilities
-    )
-
-
-def test_wmle_takes_the_papers_weights_and_a_callers() -> None:
-    ranks = np.array([1.0, 20.0])
-    assert WMLE().weights(ranks) == pytest.approx([1 / np.log2(1.1), 1 / np.log2(3.0)])
-    assert WMLE(weight="ap", scale=10.0).weights(ranks) == pytest.approx([10.0, 0.5])
-    assert WMLE(weight=np.exp, scale=20.0).weights(ranks) == pytest.approx(np.exp([0.05, 1.0]))
-    constant = WMLE(weight=np.ones_like)
-    observed = SampledRanks([1, 2, 5], 9, 50)
-    with pytest.warns(PodiumWarning):
-        found = constant.fit(observed)
-    assert found.probabilities == pytest.approx(MLE().fit(observed).probabilities)
-
-
-def test_wmle_refuses_weights_that_are_none() -> None:
-    for bad, message in ((np.zeros_like, "got 0 for all"), (np.negative, "must be >= 0")):
-        with pytest.warns(PodiumWarning), pytest.raises(ArgumentError, match=message):
-            WMLE(weight=bad).fit(ONE_EACH)
+        found = WMLE().fit(SampledRanks([1, 1, 20], 29, 50))
+    expected = MLE().fit(SampledRanks([1, 1, 20], 29, 50, row_weights=weights))
+    assert found.probabilities == pytest.approx(expected.probabilities)

@@ -26,7 +26,7 @@ STRATA: dict[str, Any] = {  # a has two targets; scores tie with the target of b
     "item": ["t1", "t2", "i1", "i2", "i3", "t1", "i1", "i2"],
     "score": [0.9, 0.5, 1.0, 0.7, 0.6, 0.1, 0.1, 0.3],
     "target": [1, 1, 0, 0, 0, 1, 0, 0],
-    "stratum": ["listed", "drawn", "listed", "listed", "drawn", "drawn", "uniform", "certain"],
+    "stratum": ["listed", "drawn", "listed", "listed", "drawn", "drawn", "drawn", "listed"],
 }
 SEEN = {"user": ["a", "a", "b"], "item": ["s1", "s2", "i3"]}
 KINDS = pytest.mark.parametrize("kind", [{"k": 2}, {"shared": True}])

@@ -209,8 +209,6 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: get("bv(gamma=0.1)", gamma=0.2),),
     (lambda: get("bv(gamma=0)"), "gamma"),
     (lambda: get("recall-map(a=-1)"), "a"),
-    (lambda: get("wmle(weight=dcg)"), "weight"),
-    (lambda: get("wmle(scale=0)"), "scale"),
     (lambda: get("mes(eta=0)"), "eta"),
     (lambda: get("bv").posterior(RANKS),),
     (lambda: identification_bounds(RANKS, "recall@5", confidence=0), "confidence"),

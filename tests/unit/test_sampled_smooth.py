@@ -59,7 +59,7 @@ def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negativ
     observed = likelihood(SampledRanks(np.arange(1, n_negatives + 2), n_negatives, n_items))
     whole = Design(n_negatives, n_items).probabilities()
     means = np.add.reduceat(whole, cells.edges[:-1]) / cells.sizes[:, None]
-    assert np.abs(cells.chances(observed) - means).max() < 1e-3
+    assert np.abs(cells.outcomes(observed)[0] - means).max() < 1e-3
     uniform = cells.spread(cells.sizes / n_items)
     assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
 
@@ -73,7 +73,7 @@ def small_case() -> tuple[Prior, NDArray[np.float64], NDArray[np.float64]]:
     observed = likelihood(SampledRanks(np.arange(1, 8), 6, 60))
     counts = np.array([[30.0, 12, 9, 5, 4, 2, 3], [10.0, 9, 8, 7, 7, 6, 9]])
     prior = with_history(cells, np.array([3.0, 20.0]), np.array([65.0, 56.0]))
-    return prior, cells.chances(observed), counts
+    return prior, cells.outcomes(observed)[0], counts
 
 
 def test_mode_is_what_a_general_optimiser_finds() -> None:
@@ -117,8 +117,7 @@ def test_variance_of_a_measure_is_that_of_drawn_coefficients() -> None:
     rng = np.random.default_rng(4)
     exact = rng.choice(2000, 30_000, p=power_law(2000, 20.0, 1.0)) + 1
     fitted = Smooth().posterior(observe(exact, 2000, 99, 1))
-    state = fitted.state
-    assert state is not None
+    state = fitted.states[-1]
     mode, weights = state.modes[2], state.cells.weights(parse("recall@100"))
     half = np.linalg.cholesky(mode.precision)
     noise = np.linalg.solve(half.T, rng.standard_normal((mode.coefficients.size, 4000)))
@@ -208,8 +207,8 @@ def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     ranks = rng.binomial(99, (exact - 1) / (sizes - 1)) + 1
     truth = RankDistribution.of_ranks(exact, 2000)
     many = Smooth().posterior(SampledRanks(ranks, 99, sizes))
-    assert many.state is not None
-    assert many.state.sample.counts.shape[1] < 100 * 20
+    assert many.states
+    assert many.states[-1].sample.counts.shape[1] < 100 * 20
     large = SampledRanks(ranks, 99, sizes, history=sizes - 1)
     assert 0 < Smooth().estimate(large, "recall@50") < 1
     few = Smooth().fit(SampledRanks(ranks, 99, 100 * np.rint(sizes / 100).astype(np.int64)))
@@ -338,7 +337,7 @@ def power_of(n_items: int, flat: float, recall: float) -> float:
 def test_designs_that_are_equal_are_as_one(n_designs: int) -> None:
     """Users shared out among copies of a design tell what they tell together."""
     cells, counts = Cells.of(300, 9), np.array([[40.0, 20, 11, 9, 5, 5, 4, 3, 2, 1]])
-    chances = cells.chances(likelihood(SampledRanks(np.arange(1, 11), 9, 300)))
+    chances = cells.outcomes(likelihood(SampledRanks(np.arange(1, 11), 9, 300)))[0]
     one, weights = modes(without_history(cells), Sample.of(chances, counts, np.zeros(10, np.int64)))
     shares = np.arange(1.0, n_designs + 1)
     split = np.concatenate([share / shares.sum() * counts for share in shares], axis=1)
@@ -377,7 +376,7 @@ def test_very_many_users_and_items_are_fitted(flat: float) -> None:
     power = power_of(n_items, flat * n_items, 0.0032)
     exact = from_law(n_items, 1_000_000, flat * n_items, power)
     found = Smooth().posterior(simulate_ranks(exact, n_items, 100, seed=1))
-    state = found.state
+    state = found.states[-1]
     assert state is not None
     assert all(mode.converged for mode in state.modes)
     for k in (1000, 10_000):

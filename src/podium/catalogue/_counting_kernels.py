@@ -1,8 +1,9 @@
 """Compiled counts of items above targets in tiles of users x items, and exact products of factors.
 
-A tile is a matrix product, whose scores differ a little from the exact ones. An item whose score
-in the tile is farther from the target's score than this difference is decided at once. The others
-are near: their exact scores are computed, and equal ones are ordered by the tie rule.
+A tile is part of a matrix of scores, or of a matrix product, whose scores differ a little from the
+exact ones. An item whose score in the tile is farther from the target's score than this difference
+is decided at once. The others are near: their exact scores are computed, and equal ones are ordered
+by the tie rule.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _PART = 256  # items among which near scores are searched, if there are any
 class Targets(NamedTuple):
     """The targets of a block of users, one user after the other, by increasing item.
 
-    `low` and `high` are the limits of near scores, `score` is the exact score, and `open` the
-    positions of the targets that are still counted: the first `n_open` ones of each user's part.
+    `low` and `high` are the limits of near scores, which are equal if tiles have exact scores.
+    `score` is the exact score, and `open` the positions of the targets that are still counted: the
+    first `n_open` ones of each user's part.
     """
 
     offsets: Any
@@ -77,7 +79,11 @@ def count_near(place, user, item, score, targets, tie, above):
     for p in range(place.size):
         if item[p] != targets.item[place[p]]:
             stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + user[p])))
-            above[place[p]] += precedes(score[p], item[p], place[p], user[p], targets, tie, stream)
+            at, end = targets.offsets[user[p]], targets.offsets[user[p] + 1]
+            at += np.searchsorted(targets.item[at:end], item[p])
+            grade = targets.grade[at] if at < end and targets.item[at] == item[p] else 0.0
+            target = _target(place[p], targets, tie, stream)
+            above[place[p]] += _precedes(score[p], item[p], grade, target, tie, stream)
 
 
 @kernel
@@ -103,61 +109,46 @@ def _count(scores, low, high):
 @kernel
 def _count_near(scores, first, t, u, user, items, targets, tie):
     """Return the number of items near a target that rank above it."""
-    low, high, target = targets.low[t], targets.high[t], targets.item[t]
+    low, high, offsets, true_items, grades = targets.low[t], targets.high[t], *targets[:3]
     stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
+    target = _target(t, targets, tie, stream)
+    at, end = offsets[u], offsets[u + 1]
+    at += np.searchsorted(true_items[at:end], first)
     total = 0.0
     for i in range(scores.size):
         item = first + i
-        if scores[i] >= low and scores[i] <= high and item != target:
-            total += precedes(lane_dot(user, items[item]), item, t, u, targets, tie, stream)
+        if scores[i] >= low and scores[i] <= high and item != target.item:
+            while at < end and true_items[at] < item:
+                at += 1
+            grade = grades[at] if at < end and true_items[at] == item else 0.0
+            score = scores[i] if low == high else lane_dot(user, items[item])
+            total += _precedes(score, item, grade, target, tie, stream)
     return total
 
 
+class _Target(NamedTuple):
+    """A target, with the key that orders it among items of equal score."""
+
+    item: Any
+    score: Any
+    key: Any
+
+
 @kernel
-def precedes(score, item, t, u, targets, tie, stream):
-    """Return 1 if an item ranks above a target, else 0; 0.5 for equal scores with "average"."""
-    if score != targets.score[t]:
-        return 1.0 if score > targets.score[t] else 0.0
+def _target(t, targets, tie, stream):
+    item = targets.item[t]
+    return _Target(item, targets.score[t], tie_key(tie.rule, targets.grade[t], item, stream))
+
+
+@kernel
+def _precedes(score, item, grade, target, tie, stream):
+    """Return 1 if an item ranks above a target, else 0, or a share for equal scores ("average")."""
+    if score != target.score:
+        return 1.0 if score > target.score else 0.0
     if tie.rule == AVERAGE:
-        return 0.5
-    target = targets.item[t]
-    key = tie_key(tie.rule, _grade(item, u, targets), item, stream)
-    target_key = tie_key(tie.rule, targets.grade[t], target, stream)
-    return 1.0 if key > target_key or (key == target_key and item < target) else 0.0
-
-
-@kernel
-def _grade(item, u, targets):
-    """Return the relevance of an item, which is 0 unless it is a target of the user."""
-    at, end = targets.offsets[u], targets.offsets[u + 1]
-    place = at + np.searchsorted(targets.item[at:end], item)
-    return targets.grade[place] if place < end and targets.item[place] == item else 0.0
-
-
-class Factors(NamedTuple):
-    """The factors of users and items, and a bound on the rounding error of each user's scores."""
-
-    users: Any
-    items: Any
-    slack: Any
-
-
-class Proposals(NamedTuple):
-    """Items proposed to some users, best first and filled with -1, and their scores.
-
-    The scores are those of the matrix product.
-    """
-
-    user: Any
-    items: Any
-    scores: Any
-
-
-class Best(NamedTuple):
-    """The output: the best items of each user and their scores."""
-
-    items: Any
-    scores: Any
+        return tie.share
+    key = tie_key(tie.rule, grade, item, stream)
+    return 1.0 if key > target.key or (key == target.key and item < target.item) else 0.0
 
 
 @kernel
@@ -168,16 +159,15 @@ def pair_products(users, items, rows, columns, out):
 
 
 @kernel
-def settle(factors, proposals, best, settled):
+def settle(users, items, slack, proposed_to, proposed, scores, best_items, best_scores, settled):
     """Write the best of the items proposed to each user, and whether they are certain.
 
-    An item that was not proposed has at most the score of the last proposed item. The k best items
+    `slack` is a bound on the rounding error of each user's scores. The items are proposed to the
+    users `proposed_to`, best first and filled with -1, with their scores in the matrix product. An
+    item that was not proposed has at most the score of the last proposed item. The k best items
     are therefore certain if the k-th exceeds this score by more than the user's slack, or if all
     items were proposed.
     """
-    users, items, slack = factors
-    proposed_to, proposed, scores = proposals
-    best_items, best_scores = best
     n_users, width = proposed.shape
     k = best_items.shape[1]
     exact_scores = np.empty(width, users.dtype)

@@ -12,26 +12,28 @@ computations shows which pairs the matrix product cannot decide.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._one_thread import blas_threads, one_blas_thread
 from podium.catalogue import _counting_kernels
-from podium.catalogue._counting_kernels import Best, Hidden, Proposals, Targets
+from podium.catalogue._counting_kernels import Hidden, Targets
 from podium.catalogue._kernels import Tie
 from podium.catalogue.sparse import Rows
+from podium.errors import ArgumentError
 from podium.types import PerRow
 
 Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
 Ints: TypeAlias = "NDArray[np.int64]"
 
-_SPARE = 2  # items that are first proposed in addition to k
-_WIDER = 8  # growth of the number of proposals for users that are not settled
+SPARE = 2  # items that are first proposed in addition to k
+WIDER = 8  # growth of the number of proposals for users that are not settled
 _MOST = 2**22  # proposals at a time
 _USERS = 2**10  # users per block
 _FIRST = 2**7  # items of the first tile, which closes the targets that are far from the top
@@ -45,8 +47,99 @@ class Proposed(NamedTuple):
     scores: Floats
 
 
+class Block(ABC):
+    """The scores of a block of users."""
+
+    @abstractmethod
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the exact scores of pairs, and the slack of their users in a tile: (n,) each."""
+
+    @abstractmethod
+    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
+        """Add the number of items that rank above each target to `above`.
+
+        Counts of at least `most` may be incomplete.
+        """
+
+
+class Counter(ABC):
+    """Scores of users and items, whose blocks count the items above targets."""
+
+    @property
+    def n_threads(self) -> int:
+        """The number of blocks that can be counted at the same time."""
+        return 1
+
+    @property
+    @abstractmethod
+    def block_size(self) -> int:
+        """The number of users per block."""
+
+    @abstractmethod
+    def block(self, first: int, n_users: int) -> Block:
+        """Return the scores of the users from `first`."""
+
+
+class Table(Counter):
+    """Scores of n_users x n_items in any form.
+
+    Attributes
+    ----------
+    n_users, n_items : int
+    """
+
+    n_users: int
+    n_items: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_users, self.n_items
+
+    def counter(self) -> Counter:
+        """Return what counts the items above targets."""
+        return self
+
+    @abstractmethod
+    def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
+        """Return each user's k best items and their scores; -1 and -inf if there are fewer."""
+
+
+def refuse_score(user: int, item: int, score: Any) -> NoReturn:
+    """Raise an error for a score that is not finite."""
+    raise ArgumentError(
+        f"scores must be finite, got {score:g} for user {user} and item {item}. Put items that "
+        "must not be ranked into exclude; give others a low finite score."
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Products:
+class GivenBlock(Block):
+    """The scores of the users from `first`, which are exact as they are: (n_users, n_items)."""
+
+    first: int
+    values: Floats
+
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the scores of pairs, and a slack of 0."""
+        scores = self.values[rows, items]
+        return scores, np.zeros_like(scores)
+
+    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
+        """Check that all visible scores are finite, and count in copies of tiles."""
+        is_odd = ~np.isfinite(self.values)
+        if is_odd.any():
+            is_odd[seen.users, seen.items] = False
+            for user, item in np.argwhere(is_odd)[:1]:
+                refuse_score(self.first + user, item, self.values[user, item])
+        factors = tuple(np.empty((n, 0), self.values.dtype) for n in self.values.shape)
+        _count_tiles(factors, self._copy, targets, seen, tie, most, above)
+
+    def _copy(self, start: int, tile: Floats) -> None:
+        tile[:] = self.values[:, start : start + tile.shape[1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Products(Counter, Block):
     """Two factors of one type, and a bound on the difference of a score between two orders.
 
     Attributes
@@ -100,21 +193,10 @@ class Products:
 
     def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
         """Add the number of items that rank above each target to `above`, tile by tile."""
-        users, items = self.users, self.items
-        kind = users.dtype.type
-        lowest = kind(-np.inf)
-        hidden = Hidden(seen.offsets, seen.items, seen.offsets[:-1].copy())
-        tiles = list(_tiles(users.shape[0], items.shape[0]))
-        buffer = np.empty(users.shape[0] * max(stop - start for start, stop in tiles), kind)
-        for start, stop in tiles:
-            if not targets.n_open.any():
-                return
-            shape = users.shape[0], stop - start
-            tile = buffer[: shape[0] * shape[1]].reshape(shape)
-            np.matmul(users, items[start:stop].T, out=tile)
-            _counting_kernels.count_tile(
-                tile, start, (users, items), targets, hidden, tie, lowest, most, above
-            )
+        _count_tiles((self.users, self.items), self._multiply, targets, seen, tie, most, above)
+
+    def _multiply(self, start: int, tile: Floats) -> None:
+        np.matmul(self.users, self.items[start : start + tile.shape[1]].T, out=tile)
 
     def best(self, k: int, propose: Callable[[Ints, int], Proposed]) -> tuple[Ints, Floats]:
         """Return each user's k best items and their scores; -1 and -inf if there are fewer.
@@ -131,20 +213,20 @@ class Products:
         n_users, n_items = self.users.shape[0], self.items.shape[0]
         items: Ints = np.full((n_users, k), -1)
         scores = np.full((n_users, k), -np.inf, self.users.dtype)
-        factors = _counting_kernels.Factors(self.users, self.items, self.slack)
         unsettled: Ints = np.arange(n_users, dtype=np.int64)
-        width = min(k + _SPARE, n_items + 1)
+        width = min(k + SPARE, n_items + 1)
         while unsettled.size:
             is_settled = np.empty(unsettled.size, np.bool_)
             step = max(1, _MOST // width)
             for start in range(0, unsettled.size, step):
                 part = unsettled[start : start + step]
-                proposals = Proposals(part, *propose(part, width))
                 marks = is_settled[start : start + step]
-                _counting_kernels.settle(factors, proposals, Best(items, scores), marks)
+                proposals = part, *propose(part, width)
+                factors = self.users, self.items, self.slack
+                _counting_kernels.settle(*factors, *proposals, items, scores, marks)
             unsettled = np.compress(~is_settled, unsettled)
             # If all items and one more are proposed, the last one is -1, which settles the user.
-            width = min(_WIDER * width, n_items + 1)
+            width = min(WIDER * width, n_items + 1)
         return items, scores
 
 
@@ -152,36 +234,36 @@ def _lengths(factors: Floats) -> NDArray[np.float64]:
     return np.sqrt(np.einsum("ij,ij->i", factors, factors, dtype=np.float64))
 
 
-class Block(Protocol):
-    """The scores of a block of users."""
+def _count_tiles(
+    factors: tuple[Floats, ...],
+    write: Callable[[int, Floats], None],
+    targets: Targets,
+    seen: Rows,
+    tie: Tie,
+    most: float,
+    above: PerRow,
+) -> None:
+    """Count the items above targets in tiles, which `write` fills from the first item on.
 
-    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        """Return the exact scores of pairs, and the slack of their users in a tile: (n,) each."""
-        ...
-
-    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
-        """Add the number of items that rank above each target to `above`.
-
-        Counts of at least `most` may be incomplete.
-        """
-
-
-class Counter(Protocol):
-    """Scores of users and items, whose blocks count the items above targets."""
-
-    @property
-    def n_threads(self) -> int:
-        """The number of blocks that can be counted at the same time."""
-        ...
-
-    @property
-    def block_size(self) -> int:
-        """The number of users per block."""
-        ...
-
-    def block(self, first: int, n_users: int) -> Block:
-        """Return the scores of the users from `first`."""
-        ...
+    The factors of users and items give the exact scores of near items. They have no columns if the
+    tiles are exact.
+    """
+    users, items = factors
+    kind = users.dtype.type
+    hidden = Hidden(seen.offsets, seen.items, seen.offsets[:-1].copy())
+    tiles = list(_tiles(users.shape[0], items.shape[0]))
+    buffer = np.empty(
+        users.shape[0] * max((stop - start for start, stop in tiles), default=0), kind
+    )
+    for start, stop in tiles:
+        if not targets.n_open.any():
+            return
+        shape = users.shape[0], stop - start
+        tile = buffer[: shape[0] * shape[1]].reshape(shape)
+        write(start, tile)
+        _counting_kernels.count_tile(
+            tile, start, factors, targets, hidden, tie, kind(-np.inf), most, above
+        )
 
 
 def _tiles(n_users: int, n_items: int) -> Iterator[tuple[int, int]]:
@@ -220,16 +302,19 @@ def count_above(
     def count(start: int) -> None:
         stop = min(start + size, n_users)
         part = slice(int(truth.offsets[start]), int(truth.offsets[stop]))
-        if part.stop > part.start:
-            block = counter.block(start, stop - start)
-            targets = _targets(block, truth.block(start, stop))
-            here = tie._replace(first_user=tie.first_user + start)
-            block.count(targets, seen.block(start, stop), here, most, above[part])
+        block = counter.block(start, stop - start)
+        targets = _targets(block, truth.block(start, stop))
+        here = tie._replace(first_user=tie.first_user + start)
+        block.count(targets, seen.block(start, stop), here, most, above[part])
 
     starts = range(0, n_users, size)
-    n_threads = max(1, min(counter.n_threads, len(starts)))
-    with one_blas_thread, ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(count, starts))
+    n_threads = min(counter.n_threads, len(starts))
+    if n_threads > 1:
+        with one_blas_thread, ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(count, starts))
+    else:
+        for start in starts:
+            count(start)
     return above
 
 
@@ -243,8 +328,7 @@ def _even_size(n_users: int, counter: Counter) -> int:
 
 def _targets(block: Block, truth: Rows) -> Targets:
     """Prepare the targets of a block: their scores, and the limits of near scores."""
-    user = np.repeat(np.arange(truth.sizes.size), truth.sizes)
-    score, slack = block.scores(user, truth.items)
+    score, slack = block.scores(truth.users, truth.items)
     # The sums are rounded, so that the limits are moved on by one number.
     low, high = np.nextafter(score - slack, -np.inf), np.nextafter(score + slack, np.inf)
     is_exact = slack == 0

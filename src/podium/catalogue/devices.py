@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.catalogue import _counting_kernels
+from podium.catalogue import _counting_kernels, counting
 from podium.catalogue._counting_kernels import Targets
 from podium.catalogue._kernels import Tie
-from podium.catalogue.counting import Counter, Floats, Ints, Products, Proposed
-from podium.catalogue.source import ScoreFunction, read_factors, read_function, refuse_score
+from podium.catalogue.counting import Block, Floats, Ints, Products, Proposed, Table, refuse_score
+from podium.catalogue.source import ScoreFunction, read_factors, read_function
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError, MissingExtraError, arg
 from podium.types import PerRow
@@ -30,8 +30,6 @@ Result = TypeVar("Result")
 _SCORES = 2**26  # scores of a tile, unless the device has too little memory
 _LEAST = 2**10  # scores of a tile for which every device has enough memory
 _USERS = 2**12  # users per block of products
-_SPARE = 2  # items that are selected in addition to k
-_WIDER = 8  # growth of their number, if the k best are not certain
 
 
 @dataclass(eq=False)
@@ -71,8 +69,7 @@ class Device:
 
     def pairs(self, rows: Rows) -> tuple[Any, Any]:
         """Return the indices of pairs of a user and an item."""
-        users = np.repeat(np.arange(rows.sizes.size), rows.sizes)
-        return self.tensor(users), self.tensor(rows.items)
+        return self.tensor(rows.users), self.tensor(rows.items)
 
     def within_memory(self, compute: Callable[[], Result]) -> Result:
         """Compute with smaller and smaller tiles until the device has enough memory."""
@@ -91,49 +88,24 @@ class Device:
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceScores(abc.ABC):
-    """Scores of n_users x n_items on a device."""
+class DeviceScores(Table):
+    """Scores of n_users x n_items on a device, which has threads of its own."""
 
     device: Device
     n_users: int
     n_items: int
 
     @property
-    def n_threads(self) -> int:
-        """The number of blocks that can be counted at the same time."""
-        return 1  # a device has threads of its own
-
-    def counter(self) -> Counter:
-        """Return what counts the items above targets."""
-        return self
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.n_users, self.n_items
-
-    @property
     def block_size(self) -> int:
         """The number of users per block."""
         return max(1, min(self.device.n_scores // max(self.n_items, 1), _USERS))
 
-    @abc.abstractmethod
-    def block(self, first: int, n_users: int) -> DeviceBlock:
-        """Return the scores of the users from `first`."""
-
-    @abc.abstractmethod
-    def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
-        """Return each user's k best items and their scores; -1 and -inf if there are fewer."""
-
 
 @dataclass(frozen=True, eq=False)
-class DeviceBlock(abc.ABC):
-    """The scores of a block of users; see `counting.Block`."""
+class DeviceBlock(Block):
+    """The scores of a block of users on a device."""
 
     device: Device
-
-    @abc.abstractmethod
-    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        """Return the exact scores of pairs, and the slack of their users in a tile."""
 
     @abc.abstractmethod
     def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
@@ -276,10 +248,10 @@ class _GivenBlock(DeviceBlock):
 
     def best(self, k: int, seen: Rows) -> Proposed:
         """Return the k best items, among equal scores the lower item number first."""
-        scores, width = self._visible(seen), k + _SPARE
+        scores, width = self._visible(seen), k + counting.SPARE
         proposed = self.device.best(scores, width)
         while width <= scores.shape[1] and not _are_certain(proposed.scores, k):
-            width *= _WIDER
+            width *= counting.WIDER
             proposed = self.device.best(scores, width)
         order = np.lexsort((proposed.items, -proposed.scores))[:, :k]
         return Proposed(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST, ideal_order, read_only
 from podium._ties import TIES, random_bits
-from podium.catalogue import _kernels
-from podium.catalogue._kernels import Lists, Tie
-from podium.catalogue.counting import Counter, count_above
+from podium.catalogue._kernels import Tie
+from podium.catalogue.counting import count_above
 from podium.catalogue.devices import read_on_device
-from podium.catalogue.source import Floats, Scores, Source, of_users, read, require_finite
+from podium.catalogue.source import Scores, of_users, read
 from podium.catalogue.sparse import (
     Overlap,
     Rows,
@@ -26,24 +25,15 @@ from podium.catalogue.sparse import (
     split_overlap,
     storage_order,
 )
-from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.executors.local import or_threads
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
-from podium.ranking import Ranking, kept_offsets, relevance_rule
-from podium.types import LowGrades, Mask, Offsets, PerGroup, PerRow, Ties
+from podium.ranking import Ranking, relevance_rule
+from podium.types import Counts, LowGrades, PerGroup, PerRow, Ties
 
-if TYPE_CHECKING:
-    from podium.catalogue.devices import DeviceScores
-
-RULES: dict[Ties, int] = {
-    "worst": WORST,
-    "best": BEST,
-    "average": AVERAGE,
-    "id": ID,
-    "random": RANDOM,
-}
+RULES = dict(zip(TIES, (WORST, BEST, AVERAGE, ID, RANDOM), strict=True))
+"""The code of each tie rule in kernels."""
 
 
 _PARTS = 4  # parts of the users per worker
@@ -115,7 +105,7 @@ def target_ranks(
     tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
     ranks = np.full(is_excluded.size, np.nan)
     if executor is None:
-        ranks[~is_excluded] = _ranks(table, visible, seen, tie)
+        ranks[~is_excluded] = 1.0 + count_above(table.counter(), visible, seen, tie)
     else:
         parts = _parts(visible, seen, table.shape[0], or_threads(executor).n_workers)
         of_parts = executor.map(_ranks_of_part, parts, scores, tie, device)
@@ -125,52 +115,23 @@ def target_ranks(
     return in_storage_order
 
 
-class _Part(NamedTuple):
-    """The targets of consecutive users."""
-
-    start: int
-    stop: int
-    targets: Rows
-    seen: Rows
-
-
-def _parts(targets: Rows, seen: Rows, n_users: int, n_workers: int) -> Iterator[_Part]:
-    """Yield parts of the users, several for each worker."""
+def _parts(
+    targets: Rows, seen: Rows, n_users: int, n_workers: int
+) -> Iterator[tuple[int, Rows, Rows]]:
+    """Yield the first user, the targets and the seen items of several parts for each worker."""
     size = max(1, math.ceil(n_users / (_PARTS * n_workers)))
     for start in range(0, n_users, size):
         stop = min(start + size, n_users)
-        yield _Part(start, stop, targets.block(start, stop), seen.block(start, stop))
+        yield start, targets.block(start, stop), seen.block(start, stop)
 
 
-def _ranks_of_part(part: _Part, scores: Scores, tie: Tie, device: str | None) -> PerRow:
-    some = of_users(scores, part.start, part.stop)
+def _ranks_of_part(
+    part: tuple[int, Rows, Rows], scores: Scores, tie: Tie, device: str | None
+) -> PerRow:
+    start, targets, seen = part
+    some = of_users(scores, start, start + targets.sizes.size)
     table = read_on_device(some, device) or read(some)
-    tie = tie._replace(first_user=part.start)
-    return _ranks(table, part.targets, part.seen, tie)
-
-
-def _ranks(table: Source | DeviceScores, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
-    counter = table.counter()
-    if counter is None:  # which a device has
-        return _ranks_in_blocks(cast("Source", table), targets, seen, tie)
-    return 1.0 + count_above(counter, targets, seen, tie)
-
-
-def _ranks_in_blocks(table: Source, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
-    """Return the ranks of targets from blocks with the scores of all items."""
-    ranks = np.empty(targets.items.size)
-    for start, block in table.blocks(table.block_size):
-        stop = start + block.shape[0]
-        place = _kernels.target_ranks(
-            block,
-            table.limits.lowest,
-            seen.block(start, stop),
-            targets.block(start, stop),
-            tie._replace(first_user=tie.first_user + start),
-            ranks[targets.offsets[start] : targets.offsets[stop]],
-        )
-        require_finite(place, start, block)
-    return ranks
+    return 1.0 + count_above(table.counter(), targets, seen, tie._replace(first_user=start))
 
 
 def top_k(
@@ -261,11 +222,11 @@ def rank_blocks(
         from the truth. A removed pair is not a positive that the list misses.
     depth : int, optional
         The number of items in each user's list: at least the largest cutoff, or 2k - 1 for pap@k.
-        By default, all items are listed, which requires a full sort.
+        By default, all items are listed.
     ties : {"worst", "best", "average", "id", "random"}
         The order of equal scores, see `Ranking.from_scores`; ids are column numbers, compared as
         numbers. The rule also selects the items of equal score at the end of a list. With
-        "average", the list contains all of them and can be longer than depth.
+        "average", a list ends after the last positive of equal score, and can be longer than depth.
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default.
     low_grades : {"zero", "keep"}, optional
@@ -276,7 +237,7 @@ def rank_blocks(
     seed : int
         The seed of ties="random". The order of equal scores depends only on seed, user and item.
     device : str, optional
-        The device that counts, see `top_k`. It requires a depth, and another rule than "average".
+        The device that counts, see `top_k`.
 
     Returns
     -------
@@ -304,28 +265,25 @@ def rank_blocks(
     threshold, low = relevance_rule(min_relevance, low_grades)
     if low == "zero":
         judged = judged.without(judged.values < threshold)
-    plan = _Plan(
-        *table.shape,
-        seen,
-        judged,
-        depth=_check.cutoff(depth, name="depth", required=False),
-        ties=_check.choice(ties, "ties", TIES),
-        min_relevance=threshold,
-        low_grades=low,
-        bits=random_bits(seed),
-    )
-    counter, can_count = table.counter(), depth is not None and ties != "average"
+    positives = judged.without(judged.values <= 0)
+    rule = _check.choice(ties, "ties", TIES)
+    tie = Tie(RULES[rule], 0, random_bits(seed), 0.0)
+    depth = _check.cutoff(depth, name="depth", required=False) or table.n_items
     size = table.block_size if block_size is None else _check.cutoff(block_size, name="block_size")
-    if isinstance(table, Source):
-        if counter is None or not can_count:
-            return (plan.ranking(table, start, block) for start, block in table.blocks(size))
-        return plan.counted_rankings(counter, size)
-    if not can_count:
-        raise ArgumentError(
-            f"On a device, rankings need {arg.depth()}, the largest cutoff, and another rule than "
-            f"{arg.ties('average')}. Pass these, or scores on the CPU."
-        )
-    return plan.counted_rankings(table, size)
+
+    def rankings() -> Iterator[Ranking]:
+        counter = table.counter()
+        above = last = count_above(counter, positives, seen, tie, most=depth)
+        if rule == "average":  # with the items of equal score
+            last = count_above(counter, positives, seen, tie._replace(share=1.0))
+        for start in range(0, max(table.n_users, 1), size):
+            stop = min(start + size, table.n_users)
+            part = slice(int(positives.offsets[start]), int(positives.offsets[stop]))
+            ranked = _Ranked(positives.block(start, stop), above[part], last[part])
+            n_items = table.n_items - seen.block(start, stop).sizes
+            yield ranked.ranking(start, n_items, depth, (threshold, rule, low))
+
+    return rankings()
 
 
 def rank_all(
@@ -358,33 +316,20 @@ def rank_all(
     >>> r.relevance.tolist(), r.n_items.tolist()
     ([1.0, 0.0], [2])
     """
-    parts = list(
-        rank_blocks(
-            scores,
-            truth,
-            exclude=exclude,
-            overlap=overlap,
-            depth=depth,
-            ties=ties,
-            min_relevance=min_relevance,
-            low_grades=low_grades,
-            seed=seed,
-            device=device,
-        )
+    (ranking,) = rank_blocks(
+        scores,
+        truth,
+        exclude=exclude,
+        overlap=overlap,
+        depth=depth,
+        ties=ties,
+        min_relevance=min_relevance,
+        low_grades=low_grades,
+        block_size=sys.maxsize,
+        seed=seed,
+        device=device,
     )
-    first = parts[0]
-    offsets = _joined([p.groups.offsets for p in parts])
-    return Ranking(
-        Groups(np.arange(offsets.size - 1), offsets),
-        np.concatenate([p.relevance for p in parts]),
-        _joined([p.ideal_offsets for p in parts]),
-        np.concatenate([p.ideal for p in parts]),
-        np.concatenate([p.n_items for p in parts]),
-        first.min_relevance,
-        first.ties,
-        np.concatenate([p.tied for p in parts]),
-        low_grades=first.low_grades,
-    )
+    return ranking
 
 
 def measured(scores: Scores, truth: Any, exclude: Any, measure: Measure) -> PerGroup:
@@ -397,91 +342,47 @@ def measured(scores: Scores, truth: Any, exclude: Any, measure: Measure) -> PerG
     return np.concatenate([measure(ranking) for ranking in blocks])
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """The checked arguments from which each block's Ranking is computed."""
+class _Ranked(NamedTuple):
+    """The positives of a block of users, which have the ranks above + 1 .. last + 1."""
 
-    n_users: int
-    n_items: int
-    seen: Rows
-    truth: Rows
-    depth: int | None
-    ties: Ties
-    min_relevance: float
-    low_grades: LowGrades
-    bits: np.uint64
+    positives: Rows
+    above: PerRow
+    last: PerRow
 
-    def ranking(self, source: Source, start: int, block: Floats) -> Ranking:
-        stop = start + len(block)
-        seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
-        depth = self.n_items if self.depth is None else self.depth
-        sizes, averages = np.minimum(self.n_items - seen.sizes, depth), self.ties == "average"
-        if averages and depth < self.n_items:
-            # An exact mean over orders needs all items with the score of the last one.
-            best = np.full((len(block), depth), source.limits.below)
-            items = np.empty(best.shape, np.int64)
-            place = _kernels.best_items(block, source.limits, seen, depth, items, best)
-            require_finite(place, start, block)
-            floors = np.ascontiguousarray(best[:, -1])
-            _kernels.count_reaching(block, seen, floors, sizes)
-        else:
-            floors = np.empty(len(block), source.dtype)
-            _kernels.floors_of_rows(block, source.limits, seen, depth, floors)
+    def ranking(
+        self, start: int, n_items: Counts, depth: int, about: tuple[float, Ties, LowGrades]
+    ) -> Ranking:
+        """Return the lists of the block, with the relevances of positives at their ranks."""
+        min_relevance, ties, low_grades = about
+        is_listed = self.above < depth
+        user = self.positives.users[is_listed]
+        ends = self.above, self.last + 1
+        first, end = (counts[is_listed].astype(np.int64) for counts in ends)
+        sizes = np.minimum(n_items, depth)
+        np.maximum.at(sizes, user, end)
         offsets = row_offsets(sizes)
-        n_rows = int(offsets[-1])
-        items, relevance = np.empty(n_rows, np.int64), np.empty(n_rows)
-        lists = Lists(offsets, items, relevance, np.zeros(n_rows * averages, np.bool_))
-        tie = Tie(RULES[self.ties], start, self.bits)
-        place = _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, lists)
-        require_finite(place, start, block)
-        return self._made(start, offsets, relevance, truth, lists.tied)
-
-    def _made(
-        self, start: int, offsets: Offsets, relevance: PerRow, truth: Rows, tied: Mask
-    ) -> Ranking:
-        stop = start + truth.sizes.size
+        relevance, tied = np.zeros(int(offsets[-1])), np.zeros(0, np.bool_)
+        # The positives of equal score take neighbouring places.
+        place = offsets[user] + first
+        order = np.argsort(place, kind="stable")
+        equal_before = np.arange(place.size) - np.searchsorted(place[order], place[order])
+        relevance[place[order] + equal_before] = self.positives.values[is_listed][order]
+        if ties == "average":
+            steps = np.zeros(relevance.size + 1, np.int64)
+            np.add.at(steps, place, 1)
+            np.add.at(steps, offsets[user] + end - 1, -1)
+            tied = np.cumsum(steps)[:-1] > 0
+        grades = read_only(self.positives.values)
+        ideal = np.empty_like(grades)
+        ideal_order(self.positives.offsets, grades, ideal)
         return Ranking(
-            Groups(np.arange(start, stop), offsets),
+            Groups(np.arange(start, start + n_items.size), offsets),
             relevance,
-            *_ideal(truth),
-            self.n_items - self.seen.block(start, stop).sizes,
-            self.min_relevance,
-            self.ties,
+            self.positives.offsets,
+            ideal,
+            n_items,
+            min_relevance,
+            ties,
             tied,
-            low_grades=self.low_grades,
+            low_grades=low_grades,
         )
-
-    def counted_rankings(self, counter: Counter, size: int) -> Iterator[Ranking]:
-        """Yield the rankings of blocks of users from the ranks of the positives, without lists."""
-        positives = self.truth.without(self.truth.values <= 0)
-        tie = Tie(RULES[self.ties], 0, self.bits)
-        depth = self.n_items if self.depth is None else self.depth
-        above = count_above(counter, positives, self.seen, tie, most=depth)
-        for start in range(0, max(self.n_users, 1), size):
-            stop = min(start + size, self.n_users)
-            part = slice(int(positives.offsets[start]), int(positives.offsets[stop]))
-            yield self._counted(start, stop, positives.block(start, stop), above[part], depth)
-
-    def _counted(
-        self, start: int, stop: int, positives: Rows, above: PerRow, depth: int
-    ) -> Ranking:
-        offsets = row_offsets(np.minimum(self.n_items - self.seen.block(start, stop).sizes, depth))
-        relevance = np.zeros(int(offsets[-1]))
-        is_listed = above < depth
-        places = np.repeat(offsets[:-1], positives.sizes)[is_listed] + above[is_listed]
-        relevance[places.astype(np.int64)] = positives.values[is_listed]
-        return self._made(start, offsets, relevance, positives, np.zeros(0, np.bool_))
-
-
-def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
-    """Return the relevances > 0 of each user, decreasing."""
-    positive = truth.values > 0
-    offsets = kept_offsets(positive, truth.offsets)
-    values = read_only(truth.values[positive])
-    ideal = np.empty_like(values)
-    ideal_order(offsets, values, ideal)
-    return offsets, ideal
-
-
-def _joined(parts: list[Offsets]) -> Offsets:
-    return row_offsets(np.concatenate([np.diff(offsets) for offsets in parts]))

@@ -5,16 +5,27 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeAlias, cast
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
+from podium._one_thread import blas_threads
 from podium._text import counted
 from podium.catalogue import _kernels
 from podium.catalogue._kernels import Limits
-from podium.catalogue.counting import Counter, Floats, Ints, Products, Proposed
+from podium.catalogue.counting import (
+    Counter,
+    Floats,
+    GivenBlock,
+    Ints,
+    Products,
+    Proposed,
+    Table,
+    refuse_score,
+)
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
 
@@ -60,7 +71,7 @@ Scores: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike] | ScoreFunction"
 
 
 @dataclass(frozen=True, eq=False)
-class Source(abc.ABC):
+class Source(Table):
     """Scores of n_users x n_items, float32 or float64, computed one block at a time."""
 
     n_users: int
@@ -68,15 +79,13 @@ class Source(abc.ABC):
     dtype: np.dtype[Any]
 
     @abc.abstractmethod
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the contiguous scores of some users; the next call may overwrite them."""
+
     def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        """Yield (first user, contiguous scores). Each block may overwrite the previous one.
-
-        Without users, there is one block without rows.
-        """
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.n_users, self.n_items
+        """Yield (first user, contiguous scores). Each block may overwrite the previous one."""
+        for start in range(0, self.n_users, size):
+            yield start, self.rows(start, min(start + size, self.n_users))
 
     @property
     def limits(self) -> Limits:
@@ -90,9 +99,9 @@ class Source(abc.ABC):
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
 
-    def counter(self) -> Counter | None:
-        """Return what counts the items above targets, if that does not need blocks of scores."""
-        return None
+    def block(self, first: int, n_users: int) -> GivenBlock:
+        """Return the scores of the users from `first`."""
+        return GivenBlock(first, self.rows(first, first + n_users))
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Return each user's k best items and their scores; -1 and -inf if there are fewer."""
@@ -105,22 +114,22 @@ class Source(abc.ABC):
             stop = start + block.shape[0]
             seen = hidden.block(start, stop)
             outputs = items[start:stop], best[start:stop]
-            place = _kernels.best_items(block, self.limits, seen, k, *outputs)
-            require_finite(place, start, block)
+            user, item = _kernels.best_items(block, self.limits, seen, k, *outputs)
+            if user >= 0:
+                refuse_score(start + user, item, block[user, item])
         return items, best
-
-    def _starts(self, size: int) -> range:
-        return range(0, max(self.n_users, 1), size)
 
 
 @dataclass(frozen=True, eq=False)
 class _Matrix(Source):
     values: NDArray[Any]
 
-    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        for start in self._starts(size):
-            part = self.values[start : start + size]
-            yield start, np.ascontiguousarray(part, dtype=self.dtype)
+    @property
+    def n_threads(self) -> int:
+        return blas_threads()
+
+    def rows(self, start: int, stop: int) -> Floats:
+        return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +139,10 @@ class Factors(Source):
     users: NDArray[Any]
     items: NDArray[Any]
 
-    def counter(self) -> Counter | None:
-        """Return the products, unless they could overflow."""
+    def counter(self) -> Counter:
+        """Return the products, or their blocks if they could overflow."""
         products = Products.of(self.users, self.items)
-        return None if products.could_overflow else products
+        return self if products.could_overflow else products
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let matrix products propose items, and compute their exact scores."""
@@ -148,25 +157,17 @@ class Factors(Source):
 
         return products.best(k, propose)
 
-    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        """Yield products, which overwrite the previous block."""
-        buffer = np.empty((min(size, self.n_users), self.n_items), self.dtype)
-        for start in self._starts(size):
-            left = self.users[start : start + size]
-            yield start, np.matmul(left, self.items.T, out=buffer[: left.shape[0]])
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the products of some users."""
+        return self.users[start:stop] @ self.items.T
 
 
 @dataclass(frozen=True, eq=False)
 class _Function(Source):
     function: Callable[[NDArray[np.int64]], ArrayLike]
 
-    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        for start in self._starts(size):
-            yield start, self._block(np.arange(start, min(start + size, self.n_users)))
-
-    def _block(self, users: NDArray[np.int64]) -> Floats:
-        if not users.size:
-            return np.empty((0, self.n_items), self.dtype)
+    def rows(self, start: int, stop: int) -> Floats:
+        users = np.arange(start, stop)
         block = _matrix(self.function(users), "scores", "users x items")
         self.check(block.shape, _float_type(block.dtype), users.size)
         return np.ascontiguousarray(block, dtype=self.dtype)
@@ -191,7 +192,9 @@ def of_users(scores: Any, start: int, stop: int) -> Any:
         users, items = cast("tuple[Any, Any]", scores)
         return _some_rows(users, start, stop), items
     if isinstance(scores, ScoreFunction):
-        return replace(scores, function=_From(scores.function, start), n_users=stop - start)
+        return replace(
+            scores, function=partial(_scores_from, start, scores.function), n_users=stop - start
+        )
     return _some_rows(scores, start, stop)
 
 
@@ -200,30 +203,11 @@ def _some_rows(values: Any, start: int, stop: int) -> Any:
     return rows[start:stop]
 
 
-@dataclass(frozen=True)
-class _From:
-    """A function of scores whose first user has another row number."""
-
-    function: Callable[[NDArray[np.int64]], ArrayLike]
-    first: int
-
-    def __call__(self, users: NDArray[np.int64]) -> ArrayLike:
-        return self.function(users + self.first)
-
-
-def refuse_score(user: int, item: int, score: Any) -> NoReturn:
-    """Raise an error for a score that is not finite."""
-    raise ArgumentError(
-        f"scores must be finite, got {score:g} for user {user} and item {item}. Put items that "
-        "must not be ranked into exclude; give others a low finite score."
-    )
-
-
-def require_finite(place: tuple[int, int], start: int, block: Floats) -> None:
-    """Raise if a kernel has found a score that is not finite at this user and item of a block."""
-    user, item = place
-    if user >= 0:
-        refuse_score(start + user, item, block[user, item])
+def _scores_from(
+    first: int, function: Callable[[NDArray[np.int64]], ArrayLike], users: NDArray[np.int64]
+) -> ArrayLike:
+    """Call a function of scores, of whose users the first one has another row number."""
+    return function(users + first)
 
 
 def read(scores: Scores) -> Source:
@@ -281,19 +265,15 @@ def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
         raise ArgumentError(f"{name} must be a dense matrix of numbers, got {received}.")
     if array.ndim != 2:
         raise ArgumentError(f"{name} must have two dimensions ({axes}), got shape {array.shape}.")
-    if array.dtype.kind in "iu":
-        _refuse_rounded(array, name)
-    return array
-
-
-def _refuse_rounded(array: NDArray[Any], name: str) -> None:
-    """Raise if float64 would round integers, because different ones could become equal."""
-    if array.size and max(-int(array.min()), int(array.max())) > _EXACT:
+    # float64 would round large integers, so that different ones could become equal.
+    is_integer = array.dtype.kind in "iu" and array.size > 0
+    if is_integer and max(-int(array.min()), int(array.max())) > _EXACT:
         n = int(((array > _EXACT) | (array < -_EXACT)).sum())
         raise ArgumentError(
             f"{name} has {counted(n, 'integers')} beyond 2 ** 53, which float64 rounds. Pass "
             "their ranks within each user, or smaller numbers."
         )
+    return array
 
 
 def _float_type(*types: np.dtype[Any]) -> np.dtype[Any]:

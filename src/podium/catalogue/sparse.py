@@ -5,16 +5,14 @@ SciPy's matrices are read through their attributes, so that this module does not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.catalogue import _kernels
 from podium.errors import ArgumentError, arg
-from podium.groups import row_offsets
+from podium.groups import find, rows_between
 from podium.ranking import kept_offsets
 
 Overlap: TypeAlias = Literal["error", "drop"]
@@ -46,11 +44,7 @@ class Rows(NamedTuple):
 
     def of(self, users: NDArray[np.int64]) -> Rows:
         """Return the rows of some users, in their order."""
-        sizes = self.sizes[users]
-        offsets = row_offsets(sizes)
-        entries: NDArray[np.int64] = np.arange(int(offsets[-1])) + np.repeat(
-            self.offsets[users] - offsets[:-1], sizes
-        )
+        offsets, entries = rows_between(self.offsets[users].astype(np.int64), self.sizes[users])
         return Rows(offsets, self.items[entries], self.values[entries])
 
     def of_items(self, start: int, stop: int) -> Rows:
@@ -63,9 +57,14 @@ class Rows(NamedTuple):
     def sizes(self) -> NDArray[np.int64]:
         return np.diff(self.offsets).astype(np.int64)
 
-    def user(self, entry: int) -> int:
-        """Return the user of a stored entry."""
-        return int(np.searchsorted(self.offsets, entry, side="right")) - 1
+    @property
+    def users(self) -> NDArray[np.int64]:
+        """The user of each entry: int64, (n_entries,)."""
+        return np.repeat(np.arange(self.sizes.size), self.sizes)
+
+    def keys(self, n_items: int) -> NDArray[np.int64]:
+        """Return user * n_items + item of each entry, which increase: int64, (n_entries,)."""
+        return self.users * n_items + self.items
 
     def without(self, entries: NDArray[np.bool_]) -> Rows:
         """Return the rows without the marked entries."""
@@ -81,26 +80,25 @@ def read_excluded(matrix: Any, shape: tuple[int, int], name: str = "exclude") ->
     if matrix is None:
         return Rows.none(shape[0])
     csr = _csr(matrix, name, shape)
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
     return Rows(csr.indptr, csr.indices, csr.data)
 
 
 def read_relevant(matrix: Any, name: str, shape: tuple[int, int]) -> Rows:
     """Read the relevances of user-item pairs: distinct pairs, finite values >= 0."""
     csr = _csr(matrix, name, shape)
-    has_duplicates = csr.nnz < matrix.nnz  # some formats sum duplicates in the conversion to CSR
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    if has_duplicates or csr.nnz < matrix.nnz:
+    if csr.nnz < matrix.nnz:
         raise ArgumentError(
             f"{name} must contain each user-item pair once, got {matrix.nnz - csr.nnz} repeated. "
             f"Call {name}.sum_duplicates() to add their relevances."
         )
     rows = Rows(csr.indptr, csr.indices, csr.data)
-    _refuse_negative(rows, name)
+    is_valid = np.isfinite(rows.values) & (rows.values >= 0)
+    if not is_valid.all():
+        first = int(np.argmin(is_valid))
+        raise ArgumentError(
+            f"{name} must hold finite relevances >= 0, got {rows.values[first]:g} for user "
+            f"{rows.users[first]} and item {rows.items[first]}."
+        )
     return rows
 
 
@@ -121,28 +119,28 @@ def split_overlap(
     is_common = np.zeros(truth.items.size, np.bool_)
     if not exclude.items.size:
         return truth, is_common
-    for start, stop in _slices(truth.offsets.size - 1):
-        seen, relevant = exclude.block(start, stop), truth.block(start, stop)
-        is_common_in_slice = is_common[truth.offsets[start] : truth.offsets[stop]]
-        _kernels.common_items(seen, relevant, is_common_in_slice)
+    n_users, n_items = (
+        truth.sizes.size,
+        1 + int(max(truth.items.max(initial=0), exclude.items.max())),
+    )
+    for start in range(0, n_users, _SLICE):
+        stop = min(start + _SLICE, n_users)
+        seen, relevant = (rows.block(start, stop).keys(n_items) for rows in (exclude, truth))
+        is_common[truth.offsets[start] : truth.offsets[stop]] = find(seen, relevant) >= 0
     if not is_common.any():
         return truth, is_common
     if overlap == "error":
         first = int(np.argmax(is_common))
         raise ArgumentError(
             f"exclude contains {int(is_common.sum())} of the pairs in {name}, first user "
-            f"{truth.user(first)} and item {truth.items[first]}. Pass {arg.overlap('drop')} to "
+            f"{truth.users[first]} and item {truth.items[first]}. Pass {arg.overlap('drop')} to "
             f"remove them from {name}, or remove them from exclude to rank them."
         )
     return truth.without(is_common), is_common
 
 
-def _slices(n_users: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, n_users, _SLICE):
-        yield start, min(start + _SLICE, n_users)
-
-
 def _csr(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
+    """Return a matrix in CSR form with sorted and distinct items; others are added up."""
     if not _check.is_sparse(matrix):
         raise ArgumentError(
             f"{name} must be a scipy.sparse matrix of users x items, got "
@@ -152,14 +150,8 @@ def _csr(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
         raise ArgumentError(
             f"{name} must have the shape of scores, users x items = {shape}, got {matrix.shape}."
         )
-    return matrix.tocsr()
-
-
-def _refuse_negative(rows: Rows, name: str) -> None:
-    is_valid = np.isfinite(rows.values) & (rows.values >= 0)
-    if not is_valid.all():
-        first = int(np.argmin(is_valid))
-        raise ArgumentError(
-            f"{name} must hold finite relevances >= 0, got {rows.values[first]:g} for user "
-            f"{rows.user(first)} and item {rows.items[first]}."
-        )
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr

@@ -132,9 +132,7 @@ class RankDistribution:
         vars(self).update(probabilities=values, fewest_items=smallest or values.size)
 
     @classmethod
-    def of_ranks(
-        cls, ranks: ArrayLike, n_items: int, *, weights: ArrayLike | None = None
-    ) -> RankDistribution:
+    def of_ranks(cls, ranks: ArrayLike, n_items: int) -> RankDistribution:
         """Return the distribution of known ranks from 1 to n_items.
 
         Parameters
@@ -144,8 +142,6 @@ class RankDistribution:
             ends in one half (ties="average") counts one half at each neighbouring rank.
         n_items : int
             The number of items of the catalogue.
-        weights : float64, (n,), optional
-            The weight of each rank, >= 0; by default all weights are equal.
 
         Returns
         -------
@@ -162,10 +158,8 @@ class RankDistribution:
             raise ArgumentError(
                 f"ranks must be one or more ranks from 1 to {arg.n_items} = {n_ranks}."
             )
-        equal = np.ones(full_ranks.size)
-        shares = _check.weights(equal if weights is None else weights, full_ranks.size)
         places = np.concatenate([np.floor(full_ranks), np.ceil(full_ranks)]).astype(np.int64) - 1
-        counts = np.bincount(places, np.concatenate([shares, shares]), n_ranks)
+        counts = np.bincount(places, minlength=n_ranks)
         return cls(counts / counts.sum())
 
     def __repr__(self) -> str:

@@ -24,18 +24,14 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import (
-    RankDistribution,
-    all_rank_weights,
-    depends_on_order,
-    rank_weights,
-    read_measure,
-)
+from podium.sampled.design import Floats, Ints
+from podium.sampled.distribution import RankDistribution, depends_on_order, rank_weights
 from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
+from podium.sampled.estimators.naive import Naive
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
 from podium.sampled.ranks import Observation, Part, SampledRanks, columns_at
+from podium.types import Mask
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
@@ -104,18 +100,10 @@ def _observations(ranks: SampledRanks) -> list[bytes]:
     return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
-class ExactMeasure(LinearEstimator):
-    """The measure of the rank, which is the consistent estimator if all items were drawn."""
-
-    def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Return the value of each rank; see `LinearEstimator.values`."""
-        return all_rank_weights(read_measure(measure), design.n_items)
-
-
 def linear_form(method: Estimator, *, is_exact: bool) -> LinearEstimator | None:
     """Return the method as a mean of users' values, or None if it has no such form here."""
-    if method.consistent and is_exact:
-        return ExactMeasure()
+    if method.consistent and is_exact:  # the measure of the sample
+        return Naive()
     return method if isinstance(method, LinearEstimator) else None
 
 
@@ -374,33 +362,29 @@ class EstimatorFit(Fit):
         draws : iterable of int64, (n_kinds,)
             The number of users of each kind.
         """
-        counts = np.zeros(self.n_users)
-        counts[first] = 1.0
-        owner = self.observed.owner
-        is_first = counts[owner] > 0
-        parts: list[tuple[int, Part, SampledRanks, Ints, Floats, Ints]] = []
-        for number, measure in enumerate(measures):
-            for part in self.observed.parts(measure):
-                kept = is_first[part.rows]
-                if kept.any():
-                    ranks, owners = (
-                        Tally(part.ranks, kept.astype(np.float64)),
-                        owner[part.rows[kept]],
-                    )
-                    columns = (owners, part.sizes[kept], np.unique(owners))
-                    parts.append((number, part, ranks, *columns))
-        means: list[list[float]] = []
+        counts, means = np.zeros(self.n_users), list[list[float]]()
+        is_first = np.isin(np.arange(self.n_users), first)
         for drawn in draws:
             counts[first] = drawn
             known: dict[Hashable, Any] = {}
-            means.append([0.0] * len(measures))
-            for number, part, ranks, owners, sizes, users in parts:
-                share = float(sizes @ counts[owners])
-                if share:
-                    tally = Tally(ranks, sizes * counts[owners], counts[users].sum())
-                    means[-1][number] += share * self._estimate(tally, part, known)
-            means[-1] = [total / self.n_users for total in means[-1]]
+            means.append([self._resampled(m, counts, is_first, known) for m in measures])
         return means
+
+    def _resampled(
+        self, measure: Measure, counts: Floats, is_first: Mask, known: dict[Hashable, Any]
+    ) -> float:
+        """Estimate a measure if users are drawn some times, as marked ones stand for the others."""
+        total = 0.0
+        for part in self.observed.parts(measure):
+            owner = self.observed.owner[part.rows]
+            kept = is_first[owner]
+            owners, sizes = owner[kept], part.sizes[kept]
+            if share := float(sizes @ counts[owners]):
+                rows = Tally(part.ranks, kept.astype(np.float64))
+                n_users = counts[np.unique(owners)].sum()
+                tally = Tally(rows, sizes * counts[owners], n_users)
+                total += share * self._estimate(tally, part, known)
+        return total / self.n_users
 
     def _shares(self, parts: Sequence[Part]) -> Floats:
         """Return the factor of each part's mean in the measure."""

@@ -63,13 +63,8 @@ def integers(
     values: ArrayLike, name: str, n_rows: int | None = None, *, low: int | None = None
 ) -> Ints:
     """Return integers as int64, or raise for other numbers, another length, or one below `low`."""
-    array = _check.array(values, name)
-    if array.dtype.kind in "iu":
-        numbers = _check.one_dimensional(array, name)
-        is_whole = numbers <= _LARGEST_INTEGER
-    else:
-        numbers = _check.column(values, name)
-        is_whole = _check.whole(numbers, _LARGEST_INTEGER)
+    numbers = _check.column(values, name)
+    is_whole = _check.whole(numbers, _LARGEST_INTEGER)
     if not is_whole.all():
         row = int(np.argmin(is_whole))
         limit = " below 2 ** 53" if np.abs(numbers[row]) > _LARGEST_INTEGER else ""
@@ -82,7 +77,7 @@ def integers(
         )
     if low is not None and numbers.min(initial=low) < low:
         row = int(np.argmin(numbers))
-        raise ArgumentError(f"{name} must be >= {low}, got {numbers[row]} at row {row}.")
+        raise ArgumentError(f"{name} must be >= {low}, got {numbers[row]:g} at row {row}.")
     return numbers.astype(np.int64)
 
 
@@ -101,11 +96,6 @@ def columns_at(table: object, names: Sequence[str], rows: Any) -> dict[str, Any]
     """Return attributes at some rows; those that are one value for all rows, or None, as it is."""
     columns = {name: getattr(table, name) for name in names}
     return {n: c[rows] if isinstance(c, np.ndarray) else c for n, c in columns.items()}
-
-
-def size_at(size: int | Ints, rows: Any) -> int | Ints:
-    """Return the sizes of some rows, or the size of all."""
-    return size if isinstance(size, int) else size[rows]
 
 
 Fact: TypeAlias = tuple[str, NDArray[Any], NDArray[Any]]

@@ -1,28 +1,32 @@
-"""Ranks of targets among items that are drawn for each user."""
+"""Candidates, the items that are drawn for each target, and the rank of the target among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._kernels import drawn_keys
 from podium._ties import label_keys, random_bits
-from podium.catalogue.lists import RULES
-from podium.catalogue.source import Scores, Source, read, refuse_score
+from podium.catalogue.counting import Block, refuse_score
+from podium.catalogue.source import Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError, arg
-from podium.groups import row_offsets
+from podium.groups import find, row_offsets
+from podium.ranking import kept_offsets
 from podium.sampled import _kernels
-from podium.sampled.design import Design, Ints, read_stages
-from podium.sampled.ranks import SampledRanks, integers
+from podium.sampled.design import Design, Floats, Ints, read_stages
+from podium.sampled.ranks import SampledRanks, columns_at, integers, one_size
 from podium.sampled.ranks import labels as read_labels
-from podium.types import Labels, Ties
+from podium.types import Labels, Offsets, Ties
 
 _DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
+_SCORED = 2**22  # drawn items that are scored at a time
+_CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
 _TIES: tuple[Ties, ...] = ("worst", "best", "id", "random")  # a sampled rank is a whole number
 
 
@@ -56,6 +60,16 @@ class DrawPlan:
     def user(self) -> Labels:
         return self.labels[self.rows]
 
+    def read(self, scores: Scores, name: str = "scores") -> Source:
+        """Check scores of the users and the items."""
+        source, shape = read(scores), (self.labels.size, self.catalogue_size)
+        if source.shape != shape:
+            raise ArgumentError(
+                f"{name} must have the shape of targets, users x items = {shape}, got "
+                f"{source.shape}."
+            )
+        return source
+
     def require_candidates(self, n_negatives: int) -> None:
         """Raise unless each target has at least n_negatives candidates."""
         is_short = self.n_items <= n_negatives
@@ -67,6 +81,45 @@ class DrawPlan:
                 f"{_check.label(self.user[first])} with {self.n_items[first]} items. Draw fewer, "
                 "or rank all items: podium.catalogue.target_ranks."
             )
+
+    def draw(
+        self,
+        numbers: Ints,
+        n: int,
+        seed: int,
+        *,
+        replacement: bool,
+        streams: Ints | None = None,
+        hidden: Rows | None = None,
+    ) -> Ints:
+        """Draw n items for some targets; the first draws do not depend on n.
+
+        Parameters
+        ----------
+        numbers : int64, (n_targets,)
+            The numbers of the targets.
+        n, seed : int
+        replacement : bool
+        streams : int64, optional
+            The numbers of the random streams of all targets; by default the targets. The targets of
+            a user that have the same stream and the same possible candidates have the same sample.
+        hidden : Rows, optional
+            The items of each target that are not drawn; by default those of its user.
+
+        Returns
+        -------
+        int64, (n_targets, n)
+            The items, followed by -1 if fewer can be drawn.
+        """
+        rows, targets = self.rows[numbers], self.targets[numbers]
+        streams = targets if streams is None else streams[numbers]
+        hidden_rows = rows if hidden is None else np.arange(numbers.size)
+        marks = np.full(0 if replacement else self.catalogue_size, -1)
+        items = np.empty((numbers.size, n), np.int64)
+        bits = np.random.SeedSequence([_check.seed(seed), _DRAW]).generate_state(1, np.uint64)[0]
+        drawing = bits, self.keys[rows], targets, streams, hidden_rows, hidden or self.hidden
+        _kernels.draw_items(*drawing, marks, self.catalogue_size, n, items)
+        return items
 
     def n_own_items(self, history: Any) -> Ints | None:
         """Return the number of the user's own items among each target's candidates: (n_targets,).
@@ -80,8 +133,8 @@ class DrawPlan:
         shape = self.labels.size, self.catalogue_size
         own_rows = read_excluded(history, shape, "history")
         visible, _ = split_overlap(own_rows, "history", self.hidden, "drop")
-        pairs = np.repeat(np.arange(shape[0]), visible.sizes) * shape[1] + visible.items
-        target_is_own = np.isin(self.rows * shape[1] + self.targets, pairs, assume_unique=True)
+        targets = self.rows * shape[1] + self.targets
+        target_is_own = find(visible.keys(shape[1]), targets) >= 0
         return visible.sizes[self.rows] - target_is_own
 
 
@@ -107,32 +160,19 @@ def read_plan(
     if not kept_targets.items.size:
         raise ArgumentError("targets must hold at least one user's target, got none.")
     labels = np.arange(shape[0]) if users is None else read_labels(users, "users", shape[0])
-    rows = np.repeat(np.arange(shape[0]), kept_targets.sizes)
+    rows = kept_targets.users
     hidden = excluded.block(0, shape[0])
     n_items = shape[1] - excluded.sizes[rows]
     if _check.choice(other_targets, "other_targets", ("keep", "exclude")) == "exclude":
         hidden = _union(hidden, kept_targets.block(0, shape[0]), shape)
         n_items = shape[1] - hidden.sizes[rows] + 1
-    return DrawPlan(
-        labels,
-        label_keys(labels),
-        rows,
-        kept_targets.items.astype(np.int64),
-        hidden,
-        n_items,
-        shape[1],
-    )
-
-
-def draw_bits(seed: int) -> np.uint64:
-    """Return the 64 random bits for drawing candidates."""
-    return np.random.SeedSequence([_check.seed(seed), _DRAW]).generate_state(1, np.uint64)[0]
+    items = kept_targets.items.astype(np.int64)
+    return DrawPlan(labels, label_keys(labels), rows, items, hidden, n_items, shape[1])
 
 
 def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
     """Return the items of either, in increasing order and distinct within a user."""
-    owners = [np.repeat(np.arange(shape[0]), rows.sizes) for rows in (left, right)]
-    pairs = np.unique(np.concatenate(owners) * shape[1] + np.concatenate([left.items, right.items]))
+    pairs = np.unique(np.concatenate([rows.keys(shape[1]) for rows in (left, right)]))
     sizes = np.bincount(pairs // shape[1], minlength=shape[0])
     return Rows(row_offsets(sizes), (pairs % shape[1]).astype(np.int64), np.ones(pairs.size))
 
@@ -253,38 +293,107 @@ def rank_targets(
         The parameters of `sample_ranks`.
     plan : DrawPlan
     streams : int64, (n_targets,)
-        The number of each target's random stream. The targets of a user that have the same stream
-        and the same possible candidates have the same sample.
+        The number of each target's random stream, see `DrawPlan.draw`.
     stages : tuple of int
         The sizes of samples.
     """
-    source, shape = read(scores), (plan.labels.size, plan.catalogue_size)
-    if source.shape != shape:
-        raise ArgumentError(
-            f"targets must have the shape of scores, users x items = {source.shape}, got {shape}."
-        )
+    source = plan.read(scores)
     plan.require_candidates(stages[-1])
-    tie_order = _kernels.Tie(tie_rule(ties), random_bits(seed))
     replacement = _check.flag(replacement, "replacement")
-    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement)
+    order = TieOrder.read(ties, seed)
     above, sizes = np.empty((2, plan.targets.size), np.int64)
-
-    def rank(block: _kernels.Scores, start: int, stop: int) -> tuple[int, int]:
-        part = slice(*np.searchsorted(plan.rows, [start, stop]))
-        rows = plan.rows[part]
-        return _kernels.rank_drawn(
-            block,
-            draws,
-            tie_order,
-            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part], streams[part]),
-            plan.hidden.block(start, stop),
-            np.asarray(stages),
-            above[part],
-            sizes[part],
-        )
-
-    rank_blocks(scores, source, rank)
+    for part, scores_of in scored_parts(source, plan.rows, stages[-1]):
+        open_targets: Ints = np.arange(part.start, part.stop, dtype=np.int64)
+        n_drawn = 0
+        for size in stages:
+            items = plan.draw(open_targets, size, seed, replacement=replacement, streams=streams)
+            rows, targets = plan.rows[open_targets], plan.targets[open_targets]
+            lists = np.arange(rows.size + 1) * (size - n_drawn), items[:, n_drawn:].ravel()
+            above[open_targets] = order.n_above(scores_of, plan.keys[rows], rows, targets, lists)
+            sizes[open_targets] = n_drawn = size
+            open_targets = np.compress(above[open_targets] == 0, open_targets)
     return above, sizes
+
+
+ScoresOf: TypeAlias = Callable[[Ints, Ints], NDArray[Any]]
+"""A function of rows of users and items, int64 of equal length, that returns their scores."""
+
+
+def scored_parts(source: Source, rows: Ints, width: float) -> Iterator[tuple[slice, ScoresOf]]:
+    """Yield parts of the targets, and what scores pairs of their users and items.
+
+    Parameters
+    ----------
+    source : Source
+    rows : int64, (n_targets,)
+        The row of each target's user, in increasing order.
+    width : float
+        The number of items that are scored for each target at a time.
+    """
+    counter, step = source.counter(), max(1, int(_SCORED // max(width, 1)))
+    for first in range(0, source.n_users, counter.block_size):
+        stop = min(first + counter.block_size, source.n_users)
+        start, end = (int(place) for place in np.searchsorted(rows, [first, stop]))
+        if start == end:
+            continue
+        block = counter.block(first, stop - first)
+
+        def scores_of(users: Ints, items: Ints, block: Block = block, first: int = first) -> Any:
+            scores, _ = block.scores(users - first, items)
+            is_odd = ~np.isfinite(scores)
+            if is_odd.any():
+                place = int(np.argmax(is_odd))
+                refuse_score(int(users[place]), int(items[place]), scores[place])
+            return scores
+
+        for place in range(start, end, step):
+            yield slice(place, min(place + step, end)), scores_of
+
+
+class TieOrder(NamedTuple):
+    """The order of equal scores, and the bits of random orders."""
+
+    rule: Ties
+    bits: np.uint64
+
+    @classmethod
+    def read(cls, ties: Ties, seed: int) -> TieOrder:
+        """Check a rule; a sampled rank is a whole number."""
+        return cls(_check.choice(ties, "ties", _TIES), random_bits(seed))
+
+    def n_above(
+        self,
+        scores_of: ScoresOf,
+        keys: NDArray[np.uint64],
+        rows: Ints,
+        targets: Ints,
+        lists: tuple[Ints, Ints],
+    ) -> Ints:
+        """Return the number of items of each target's list that are above it: (n_targets,).
+
+        Parameters
+        ----------
+        scores_of : callable
+        keys, rows, targets : (n_targets,)
+            The key of each target's user, the user's row, and the item.
+        lists : tuple of offsets and items
+            The items of all lists, one after the other, and the offsets of the targets in them.
+        """
+        offsets, items = lists
+        owner = np.repeat(np.arange(targets.size), np.diff(offsets))
+        score, target_score = scores_of(rows[owner], items), scores_of(rows, targets)[owner]
+        is_above, is_equal = score > target_score, score == target_score
+        if self.rule == "worst":
+            is_above |= is_equal
+        elif self.rule == "id":
+            is_above |= is_equal & (items > targets[owner])
+        elif self.rule == "random":  # as in the catalogue, it depends only on the user and the item
+            places, random = np.arange(targets.size + 1), np.empty(items.size)
+            of_targets = np.empty(targets.size)
+            drawn_keys(self.bits, keys, offsets, items.view(np.uint64), random)
+            drawn_keys(self.bits, keys, places, targets.view(np.uint64), of_targets)
+            is_above |= is_equal & (random > of_targets[owner])
+        return np.bincount(owner, is_above, targets.size).astype(np.int64)
 
 
 def simulate_ranks(
@@ -372,27 +481,186 @@ def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
     return stages or (_check.cutoff(None, name="n_negatives"),)
 
 
-def rank_blocks(
-    scores: Scores,
-    source: Source,
-    rank: Callable[[_kernels.Scores, int, int], tuple[int, int]],
-) -> None:
-    """Rank the targets of all users, by blocks of scores or by factors of all users.
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The items that each target is to be ranked among.
 
-    `rank` ranks those of users start .. stop - 1. It returns the place of a score that is not
-    finite, for which an error is raised, or a negative row.
+    Attributes
+    ----------
+    user : (n,)
+        The user of each target, integers or strings.
+    row : int64, (n,)
+        The user's row of scores.
+    target : int64, (n,)
+        The held-out item.
+    offsets : int64, (n + 1,)
+        The bounds of each target's candidates in `items`.
+    items : int64, (offsets[-1],)
+        The candidates of all targets.
+    n_items : int or int64, (n,)
+        The number of items that the candidates were drawn from, including the target.
+    replacement : bool
+        Whether an item could be drawn twice.
+    history : int64, (n,), or None
+        The number of the user's own items that could be candidates; see `SampledRanks`.
     """
-    blocks = source.blocks(source.block_size)
-    right = np.empty((0, 0), source.dtype)
-    if isinstance(scores, tuple) and len(scores) == 2:
-        left, right = (np.ascontiguousarray(factor, dtype=source.dtype) for factor in scores)
-        blocks = [(0, left)]
-    for start, left in blocks:
-        row, item = rank(_kernels.Scores(left, right), start, start + left.shape[0])
-        if row >= 0:
-            refuse_score(start + row, item, np.inf if right.size else left[row, item])
+
+    user: Labels
+    row: Ints
+    target: Ints
+    offsets: Offsets
+    items: Ints
+    n_items: int | Ints
+    replacement: bool = True
+    history: Ints | None = None
+
+    @property
+    def n_negatives(self) -> int | Ints:
+        """The number of candidates per target: one number if it is the same for all."""
+        return one_size(np.diff(self.offsets))
+
+    @property
+    def lacks_repeats(self) -> bool:
+        """Whether no candidate is repeated although draws with replacement would repeat some."""
+        sizes = np.diff(self.offsets).astype(float)
+        owner = np.repeat(np.arange(sizes.size), np.diff(self.offsets))
+        expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
+        return (
+            self.replacement
+            and expected_repeats > _CONCLUSIVE_REPEATS
+            and not repeats(owner, self.items)[0].size
+        )
+
+    def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
+        """Rank each target among its candidates.
+
+        Parameters
+        ----------
+        scores : (n_users, n_items), or pair (user_factors, item_factors)
+            The scores, in the forms of `podium.catalogue.rank_blocks`.
+        ties, seed
+            The treatment of ties, as in `sample_ranks`.
+
+        Returns
+        -------
+        SampledRanks
+        """
+        source = read(scores)
+        (n_users, n_items), last_row = source.shape, int(self.row.max())
+        last_item = max(int(self.target.max()), int(self.items.max()))
+        if last_row >= n_users or last_item >= n_items:
+            raise ArgumentError(
+                f"scores must have a row for each user and a column for each item, got "
+                f"{n_users} x {n_items}, but candidates have row {last_row} and item {last_item}."
+            )
+        above, order = np.empty(self.target.size, np.int64), np.argsort(self.row, kind="stable")
+        keys, tie_order = label_keys(self.user), TieOrder.read(ties, seed)
+        lists = Rows(self.offsets, self.items, self.items)
+        width = self.items.size / self.target.size
+        for part, scores_of in scored_parts(source, self.row[order], width):
+            numbers = order[part]
+            columns = keys[numbers], self.row[numbers], self.target[numbers]
+            offsets, items, _ = lists.of(numbers)
+            above[numbers] = tie_order.n_above(scores_of, *columns, (offsets, items))
+        return SampledRanks(
+            above + 1,
+            self.n_negatives,
+            self.n_items,
+            replacement=self.replacement,
+            user=self.user,
+            history=self.history,
+        )
+
+    def without(self, dropped: NDArray[np.bool_]) -> Candidates:
+        """Return the remaining candidates, and only targets that still have one."""
+        n_left_before = kept_offsets(~dropped, self.offsets)
+        has_candidates = np.diff(n_left_before) > 0
+        if not has_candidates.any():
+            raise ArgumentError("candidates: no target has a candidate left. Draw more.")
+        offsets = row_offsets(np.diff(n_left_before)[has_candidates])
+        names = ("user", "row", "target", "n_items", "history")
+        columns = columns_at(self, names, has_candidates)
+        return replace(self, offsets=offsets, items=self.items[~dropped], **columns)
 
 
-def tie_rule(ties: Ties) -> int:
-    """Return the number of a tie rule."""
-    return RULES[_check.choice(ties, "ties", _TIES)]
+def draw_candidates(
+    targets: Any,
+    n_negatives: int,
+    *,
+    replacement: bool = True,
+    exclude: Any = None,
+    overlap: Overlap = "error",
+    other_targets: str = "keep",
+    users: ArrayLike | None = None,
+    history: Any = None,
+    seed: int = 0,
+) -> Candidates:
+    """Draw the items that each target is to be ranked among, from all other items.
+
+    Parameters
+    ----------
+    targets, replacement, exclude, overlap, other_targets, users, history, seed
+        The parameters of `sample_ranks`, which draws the same items but does not keep them.
+    n_negatives : int
+        The number of items drawn beside each target.
+
+    Returns
+    -------
+    Candidates
+
+    Raises
+    ------
+    ArgumentError
+        If fewer than n_negatives items can be drawn.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> found = draw_candidates(csr_array([[0, 1, 0, 0]]), 3, replacement=False)
+    >>> sorted(found.items.tolist())
+    [0, 2, 3]
+    """
+    plan = read_plan(
+        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
+    )
+    n_drawn = _check.cutoff(n_negatives, name="n_negatives")
+    plan.require_candidates(n_drawn)
+    replacement = _check.flag(replacement, "replacement")
+    items = plan.draw(np.arange(plan.targets.size), n_drawn, seed, replacement=replacement)
+    return Candidates(
+        plan.user,
+        plan.rows,
+        plan.targets,
+        np.arange(plan.targets.size + 1) * n_drawn,
+        items.ravel(),
+        one_size(plan.n_items),
+        replacement,
+        plan.n_own_items(history),
+    )
+
+
+def counts_above(
+    codes: Ints, score: Floats, is_target: NDArray[np.bool_], is_candidate: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Return the numbers of users' candidates above each target, and equal to it.
+
+    `codes` has the number of each row's user.
+    """
+    levels, score_level = np.unique(score, return_inverse=True)
+    keys = codes * levels.size + score_level
+    candidates, targets = np.sort(keys[is_candidate]), keys[is_target]
+    user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
+    end_of_equal = np.searchsorted(candidates, targets, side="right")
+    return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
+
+
+def repeats(owner: NDArray[Any], items: NDArray[Any], *more: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return the pairs of rows that repeat an item of one owner: int64, (n,) each.
+
+    Rows with the same item are sorted by more columns, and then by their number. Each is paired
+    with the next one.
+    """
+    order = np.lexsort((*more, items, owner))
+    earlier, later = order[:-1], order[1:]
+    is_same = (owner[earlier] == owner[later]) & (items[earlier] == items[later])
+    return earlier[is_same], later[is_same]

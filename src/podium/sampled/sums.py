@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.sampled.design import Design, Floats, Ints, log_choices
-from podium.types import Mask
 
 _NODES = 8  # per cell; cells with this number of ranks or fewer are summed rank by rank
 _CELLS = 0.5  # the number of cells per standard deviation that a catalogue spans
@@ -204,9 +203,7 @@ def expected(design: Design, values: Floats) -> Floats:
     if not needs_no_table(design):
         return np.concatenate([chances @ values for _, chances in design.blocks()])
     worse = np.arange(design.n_items - 1, -1, -1.0)
-    is_first_half = np.arange(design.n_items) < design.n_items // 2
-    sides = (worse[::-1], worse, is_first_half)
-    return _sums(*sides, values, replacement=design.replacement)
+    return expected_at(worse[::-1], worse, values, replacement=design.replacement)
 
 
 def needs_no_table(design: Design) -> bool:
@@ -217,6 +214,8 @@ def needs_no_table(design: Design) -> bool:
 
 def expected_at(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:
     """Return the sum over outcomes of value times probability, at ranks or between ranks.
+
+    The sum is a polynomial in the ratio of the smaller side to the larger one.
 
     Parameters
     ----------
@@ -229,16 +228,9 @@ def expected_at(better: Floats, worse: Floats, values: Floats, *, replacement: b
     -------
     float64, (n,)
     """
-    return _sums(better, worse, worse >= better, values, replacement=replacement)
-
-
-def _sums(
-    better: Floats, worse: Floats, mostly_worse: Mask, values: Floats, *, replacement: bool
-) -> Floats:
-    """Return the sums, with the ratio of the smaller side to the larger one."""
     terms = values * np.exp(log_choices(values.size - 1, np.arange(values.size)))
     sum_rule = _powers if replacement else _factorials
-    totals = np.empty(better.size)
+    totals, mostly_worse = np.empty(better.size), worse > better
     for start in range(0, better.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         for selected, flip in ((mostly_worse[part], 1), (~mostly_worse[part], -1)):

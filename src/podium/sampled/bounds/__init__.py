@@ -214,9 +214,8 @@ def _worth(measure: Measure, smallest: int) -> Worth:
         top_of = lru_cache(maxsize=_MOST_KNOWN)(top_of)
 
     def worth(n_items: int) -> Floats:
-        values, top = np.zeros(n_items), top_of(n_items)
-        values[: top.size] = top
-        return values
+        top = top_of(n_items)
+        return np.pad(top, (0, n_items - top.size))
 
     return worth
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,6 @@ from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.fit import combined_mass
 from podium.sampled.fits import Tally, linear_form
-from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import normalised
 
@@ -75,10 +75,9 @@ def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> 
     weights = cells.weights(measure)
     low, high = float(weights.min()), float(weights.max())
     _refuse_constant(measure, cells)
-    try:
-        expected_value = halfway(measure, cells) if value is None else float(value)
-    except (TypeError, ValueError):
-        expected_value = np.nan
+    given, expected_value = halfway(measure, cells) if value is None else value, np.nan
+    with suppress(TypeError, ValueError):
+        expected_value = float(given)
     if not low < expected_value < high:
         raise ArgumentError(
             f"{arg.expect} must lie between {low:g} and {high:g}, the smallest and the largest "
@@ -211,9 +210,7 @@ class PlannedEstimate:
     def outlooks(self, design: Design) -> dict[str, Outlook]:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells
-        outcomes = np.arange(design.n_outcomes)
-        equal_shares = np.full(outcomes.size, 1.0 / outcomes.size)
-        chances = cells.chances(Likelihood(((design, outcomes),), equal_shares, design.n_items))
+        chances = np.asfortranarray(cells.table(design))
         rows = _all_outcomes(design)
         linear = linear_form(self.method, is_exact=design.is_whole)
         outcome_values = None if linear is None else linear.values(design, self.measure)

@@ -15,7 +15,6 @@ from podium.data.columns import is_usual
 from podium.data.ids import label_array
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
-from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
 from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.reading.columns import (
@@ -25,11 +24,13 @@ from podium.sampled.reading.columns import (
     RANK,
     SCORE,
     STRATUM,
-    Columns,
+    read_columns,
+    user_of,
 )
 from podium.sampled.reading.negatives import listed_candidates, read_pair_scores
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
+from podium.sampled.sampling import Candidates
 from podium.sampled.shared import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
@@ -41,23 +42,17 @@ _ROLES = {
     "strata": ("user", "item", "score", "target", "stratum"),
     "negatives": ("user", "item", "score"),
 }
-_NOT_READ = {
-    "ranks": f"the file is read as ranks: see {arg.kind()}",
-    "scores": "the file is read as scores",
-    "strata": "the file is read as scores with strata",
-    "negatives": f"with {arg.negatives()} only user, item and score are read",
+_READ_AS = {
+    "ranks": f"ranks (see {arg.kind()})",
+    "scores": "scores",
+    "strata": "scores with strata",
+    "negatives": f"scores of {arg.negatives()}",
 }
 _CONTENT = {
     "ranks": "ranks, which show neither scores nor the items that were drawn",
     "scores": "scores, which do not show when a sample grew",
     "strata": "scores with strata, which show how items were drawn and have one method",
     "negatives": "scores, which do not show when a sample grew",
-}
-_TABLES_WITH = {
-    "target": "scores with targets",
-    "rank": "ranks",
-    "history": "ranks or of scores with targets",
-    "stratum": "scores with strata",
 }
 
 
@@ -276,8 +271,8 @@ class SampleReader:
         for role in self.columns:
             if role not in _ROLES[kind] and not (has_items and role == "item"):
                 raise ArgumentError(
-                    f"{arg['columns', role]} names a column of {_TABLES_WITH.get(role, 'scores')}, "
-                    f"but {_NOT_READ[kind]}. Leave it out."
+                    f"{arg['columns', role]} has no effect on {_READ_AS[kind]}, of which only "
+                    f"{', '.join(_ROLES[kind])} are read. Leave it out."
                 )
         column = self.columns.get("item")
         if is_ranks and column is not None and _has_names(self.seen):
@@ -302,32 +297,31 @@ class SampleReader:
 
     def _from_ranks(self, table: Any) -> SampledRanks | SharedRanks:
         roles, columns = (OPTIONAL_USER, RANK, N_NEGATIVES, HISTORY), self._columns("ranks")
-        read = Columns.read(table, "ranks", roles, columns)
-        if (self.n_negatives is None) == ("n_negatives" not in read.values):
+        read = read_columns(table, "ranks", roles, columns)
+        name, user, n_items = read.table.name, user_of(read), self.n_items
+        if (self.n_negatives is None) == ("n_negatives" not in read):
             raise ArgumentError(
                 f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, "
                 f"got {'neither' if self.n_negatives is None else 'both'}."
             )
-        user, n_items = read.user, self.n_items
+        has_history = "history" in read
         if self.seen_items is not None:
             if user is None:
-                raise ArgumentError(
-                    f"{arg.seen()} needs users, but {read.name} has no column of users."
-                )
-            refuse_history(columns, read)
-            n_items = self.seen_items.sizes(user, self.n_items, read.name)
+                raise ArgumentError(f"{arg.seen()} needs users, but {name} has no column of users.")
+            refuse_history(columns, name, is_read=has_history)
+            n_items, has_history = self.seen_items.sizes(user, self.n_items, name), False
         ranks = SampledRanks(
-            read.numbers("rank"),
-            read.numbers("n_negatives") if self.n_negatives is None else self.n_negatives,
+            read.numbers("rank", user),
+            read.numbers("n_negatives", user) if self.n_negatives is None else self.n_negatives,
             n_items,
             replacement=self.replacement,
             user=None if user is None else label_array(user),
             stages=self.stages,
-            history=read.numbers("history") if "history" in read.values else None,
+            history=read.numbers("history", user) if has_history else None,
         )
         if np.ndim(ranks.n_negatives) and not (self.mixed or self.stages):
             raise DataError(
-                f"{read.name}: samples have different sizes, from {np.min(ranks.n_negatives)} "
+                f"{name}: samples have different sizes, from {np.min(ranks.n_negatives)} "
                 f"to {np.max(ranks.n_negatives)} items beside the target. Pass {arg.mixed(True)} "
                 f"if they were drawn with different sizes, or {arg.stages()} if they grew."
             )

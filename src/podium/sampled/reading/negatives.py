@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.columns import ITEM, USER
-from podium.data.convert import as_integers
+from podium.data.convert import as_integers, to_scores
 from podium.data.files import File
+from podium.data.role_columns import RoleColumns
 from podium.errors import DataError, arg
 from podium.groups import find, row_offsets
-from podium.sampled.candidates import Candidates, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.reading.columns import SCORE, Columns
+from podium.sampled.reading.columns import SCORE, read_columns
 from podium.sampled.reading.scores import ScoredRows, refuse_more_items, warn_of_dropped
 from podium.sampled.reading.seen import catalogue_size
+from podium.sampled.sampling import Candidates, repeats
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
 
-_DIGITS = 18  # the number of digits that always fits in int64
-_PAIR = re.compile(rb"\s*\((\d+), ?(\d+)\)\s+")
+_PAIR = re.compile(rb"\s*\((\d{1,18}), ?(\d{1,18})\)\s+")
+_NUMBER = re.compile(rb"\d{1,18}")  # as many digits as always fit in int64
 
 
 def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
@@ -78,7 +79,7 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     seen = reader.seen_items
     if seen is None:
         return candidates
-    is_seen = pairs.seen((pairs.row_users, pairs.item), reader)
+    is_seen = seen.candidates(pairs, (pairs.row_users, pairs.item), reader)
     # Targets left without a candidate are dropped, which introduces no bias.
     n_left = seen.sizes(users, n_items, pairs.name)
     remaining = replace(candidates, n_items=n_left).without(is_seen[~pairs.is_target])
@@ -89,17 +90,10 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
 def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
     match = _PAIR.match(line)
     fields = line[match.end() :].split() if match else []
-    if match is None or not fields or not all(field.isdigit() for field in fields):
+    if match is None or not fields or not all(map(_NUMBER.fullmatch, fields)):
         raise DataError(
             f"{file}: line {number} must be (user,item), a tab, and item numbers separated by "
-            f"tabs, got {line[:40].decode(errors='replace')!r}."
-        )
-    longest = max(match[1], match[2], *fields, key=len)
-    if len(longest) > _DIGITS:
-        raise DataError(
-            f"{file}: line {number} has a number of {len(longest)} digits, "
-            f"{longest[:20].decode()}..., but at most {_DIGITS} digits are supported. Renumber "
-            "users and items."
+            f"tabs, of at most 18 digits, got {line[:40].decode(errors='replace')!r}."
         )
     return int(match[1]), int(match[2]), np.array(fields, dtype=np.bytes_).astype(np.int64)
 
@@ -132,9 +126,9 @@ def read_pair_scores(source: Any, pairs: ScoredRows, columns: dict[str, str]) ->
     def keys_of(user: Ints, item: Ints) -> Ints:
         return np.searchsorted(users, user) * items.size + np.searchsorted(items, item)
 
-    read = Columns.read(source, "candidates' scores", (USER, ITEM, SCORE), columns)
-    name, score = read.name, read.scores()
-    user, item = _numbers(read, "user"), _numbers(read, "item")
+    read = read_columns(source, "candidates' scores", (USER, ITEM, SCORE), columns)
+    name, user, item = read.table.name, _numbers(read, "user"), _numbers(read, "item")
+    score, _ = to_scores(read.table, read.names["score"], read.read["score"], user)
     rows = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
     keys = keys_of(user[rows], item[rows])
     order = np.argsort(keys, kind="stable")
@@ -158,12 +152,12 @@ def read_pair_scores(source: Any, pairs: ScoredRows, columns: dict[str, str]) ->
     return score[rows[position]]
 
 
-def _numbers(read: Columns, role: str) -> Ints:
+def _numbers(read: RoleColumns, role: str) -> Ints:
     ids = read.ids(role)
     numbers = ids if isinstance(ids, np.ndarray) else as_integers(ids)
     if not isinstance(numbers, np.ndarray):
         raise DataError(
-            f"{read.name}: {read.names[role]} must hold numbers, as the file of negatives does, "
-            f"got {numbers[0]!r}."
+            f"{read.table.name}: {read.names[role]} must hold numbers, as the file of negatives "
+            f"does, got {numbers[0]!r}."
         )
     return numbers

@@ -16,15 +16,16 @@ from podium import _check
 from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER
-from podium.data.convert import Ids
+from podium.data.convert import Ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
+from podium.data.role_columns import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
-from podium.sampled.candidates import Candidates, counts_above, repeats
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import Counts, SampledRanks, columns_at, size_at
-from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, Columns
+from podium.sampled.ranks import Counts, SampledRanks, columns_at
+from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, read_columns
 from podium.sampled.reading.seen import DROP, catalogue_size
+from podium.sampled.sampling import Candidates, counts_above, repeats
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 Tie = Literal["worst", "best", "random"]
 TIES: tuple[Tie, ...] = get_args(Tie)
-
-STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
-"""The values of a column of strata: the first is usual, the others mean the same."""
 
 _MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
 _LEAST_MISSES = 20  # with fewer, a list of the model's own would hardly miss targets either
@@ -87,33 +85,38 @@ class ScoredRows:
     ) -> ScoredRows:
         """Read a table of scores, with or without strata."""
         roles = (USER, ITEM, SCORE, TARGET, STRATUM if in_strata else HISTORY)
-        read = Columns.read(source, "candidates' scores", roles, columns)
-        if reader.seen_items is not None:
-            refuse_history(columns, read)
-        user, item = map(label_array, read.pairs)
-        (users, codes), (item_codes, _) = (
-            np.unique(user, return_inverse=True),
-            codes_of(read.pairs[1]),
+        read = read_columns(source, "candidates' scores", roles, columns)
+        name, pairs, has_history = (
+            read.table.name,
+            (read.ids("user"), read.ids("item")),
+            "history" in read,
         )
-        listed = _is_listed(label_array(read.ids("stratum")), read.name) if in_strata else None
-        is_target, history = read.is_target(), None
-        if "history" in read.values:
-            history = read.numbers("history", is_target)[is_target]
-        columns_of_rows = (users, codes, item, item_codes, read.scores(), is_target, listed)
-        rows = cls(read.name, *columns_of_rows, history, catalogue_size(reader.n_items))
+        if reader.seen_items is not None:
+            refuse_history(columns, name, is_read=has_history)
+            has_history = False
+        user, item = map(label_array, pairs)
+        users, codes = np.unique(user, return_inverse=True)
+        listed = _is_listed(label_array(read.ids("stratum")), name) if in_strata else None
+        is_target = read.numbers("target", pairs[0]) > 0
+        score = to_scores(read.table, read.names["score"], read.read["score"], pairs[0])[0]
+        columns_of_rows = (users, codes, item, codes_of(pairs[1])[0], score, is_target, listed)
+        history = _history(read, pairs[0], is_target) if has_history else None
+        rows = cls(name, *columns_of_rows, history, catalogue_size(reader.n_items))
         if in_strata:
             _refuse_overlap(rows)
             _refuse_without("target", rows._n_rows(is_target), rows)
         else:
             rows.refuse_repeats(replacement=reader.replacement)
             rows.refuse_sizes(reader.n_negatives, mixed=reader.mixed)
-        refuse_more_items(np.unique(item_codes).size, reader.n_items, rows.name)
-        return rows if reader.seen_items is None else rows._without_seen(read.pairs, reader)
+        refuse_more_items(np.unique(rows.item_codes).size, reader.n_items, rows.name)
+        return rows if reader.seen_items is None else rows._without_seen(pairs, reader)
 
     def _without_seen(self, pairs: tuple[Ids, Ids], reader: SampleReader) -> ScoredRows:
         """Return the rows of items that users had not seen, from catalogues without these."""
-        is_seen = self.seen(pairs, reader, DROP if self.is_listed is None else _LEAVE_OUT)
-        sizes = cast("Seen", reader.seen_items).sizes(pairs[0], reader.n_items, self.name)
+        seen = cast("Seen", reader.seen_items)
+        advice = DROP if self.is_listed is None else _LEAVE_OUT
+        is_seen = seen.candidates(self, pairs, reader, advice)
+        sizes = seen.sizes(pairs[0], reader.n_items, self.name)
         rows = replace(self, n_items=sizes[self.is_target])
         if not is_seen.any():
             return rows
@@ -134,14 +137,6 @@ class ScoredRows:
         items = np.concatenate([candidates.target, candidates.items])
         columns = (codes, items, items, np.empty(0), np.arange(codes.size) < lines.size)
         return cls(name, candidates.user, *columns, None, None, candidates.n_items)
-
-    def seen(self, pairs: tuple[Ids, Ids], reader: SampleReader, advice: str = DROP) -> Mask:
-        """Return which rows are candidates that their users had seen; see `Seen.candidates`."""
-        if reader.seen_items is None:
-            return np.zeros(self.item.size, np.bool_)
-        options: dict[str, Any] = {"n_items": reader.n_items, "source": self.name}
-        options |= {"drop": reader.seen_candidates == "drop", "advice": advice}
-        return reader.seen_items.candidates(pairs, self.is_target, **options)
 
     @property
     def row_users(self) -> NDArray[Any]:
@@ -234,7 +229,7 @@ class ScoredRows:
         columns = columns_at(self, ("item", "item_codes", "is_target"), rows)
         score = self.score[rows] if self.score.size else self.score
         numbers = (np.cumsum(self.is_target) - 1)[rows][columns["is_target"]]
-        n_items = size_at(self.n_items, numbers)
+        n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[numbers]
         columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
         return replace(self, **columns)
 
@@ -283,15 +278,21 @@ class ScoredRows:
         raise DataError(f"{self.name}: user {user} has {fault}")
 
 
-def refuse_history(columns: Mapping[str, str], read: Columns) -> None:
-    """Raise if a column of histories was named although seen items are left out; or ignore it."""
+def _history(read: RoleColumns, user: Ids, is_target: Mask) -> Floats:
+    """Return the history of targets, which other rows need not have."""
+    column = read.read["history"]
+    return to_numbers(column, read.names["history"], read.table, user, is_target)[is_target]
+
+
+def refuse_history(columns: Mapping[str, str], name: str, *, is_read: bool) -> None:
+    """Raise if a column of histories was named although seen items are left out; else warn."""
     if "history" in columns:
         raise ArgumentError(
             f"history is the number of a user's own items that could be drawn, but {arg.seen()} "
             "leaves these out. Pass one of the two."
         )
-    if read.values.pop("history", None) is not None:
-        warn(f"{read.name}: history is ignored, because {arg.seen()} leaves out users' own items.")
+    if is_read:
+        warn(f"{name}: history is ignored, because {arg.seen()} leaves out users' own items.")
 
 
 def warn_of_dropped(n: int, source: str) -> None:
@@ -334,14 +335,14 @@ def _refuse_overlap(rows: ScoredRows) -> None:
 
 def _is_listed(strata: NDArray[Any], source: str) -> Mask:
     texts = np.char.lower(strata.astype(np.str_))
-    is_listed, is_drawn = (np.isin(texts, names) for names in STRATA.values())
-    is_unknown = ~(is_listed | is_drawn)
+    is_listed = texts == LISTED
+    is_unknown = ~(is_listed | (texts == DRAWN))
     if is_unknown.any():
         first = int(np.argmax(is_unknown))
         raise DataError(
             f"{source}: {int(is_unknown.sum())} strata are neither 'listed' nor 'drawn', first "
-            f"{strata[first]!r} at row {first}. Items of the proxy's list are 'listed', random "
-            "items are 'drawn'."
+            f"{str(strata[first])!r} at row {first}. Items of the proxy's list are 'listed', "
+            "random items are 'drawn'."
         )
     return is_listed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids
-from podium.data.ids import Shared, as_labels, codes_of, share
+from podium.data.ids import Shared, as_labels, pair_codes, share
 from podium.data.overlap import Side, check_common, common_ids
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.design import Ints
-from podium.sampled.reading.columns import Columns
+from podium.sampled.reading.columns import read_columns
+
+if TYPE_CHECKING:
+    from podium.sampled.reading import SampleReader
+    from podium.sampled.reading.scores import ScoredRows
 
 _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to another data set
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
@@ -94,31 +98,19 @@ class Seen:
         return np.isin(keys[n_seen:], keys[:n_seen])
 
     def candidates(
-        self,
-        pairs: tuple[Ids, Ids],
-        target: NDArray[np.bool_],
-        *,
-        n_items: ArrayLike,
-        source: str,
-        drop: bool,
-        advice: str = DROP,
+        self, rows: ScoredRows, pairs: tuple[Ids, Ids], reader: SampleReader, advice: str = DROP
     ) -> NDArray[np.bool_]:
-        """Return which pairs are candidates that their users had seen.
+        """Return which rows are candidates that their users had seen.
 
         Parameters
         ----------
+        rows : ScoredRows
+            The targets and candidates.
         pairs : tuple of (user, item), each (n,)
-            The pairs of targets and candidates.
-        target : bool, (n,)
-            Whether each pair is a target.
-        n_items : int
-            The number of items of the whole catalogue.
-        source : str
-            The name of the sample in messages.
-        drop : bool
-            Whether seen candidates are no error.
+            The user and the item of each row.
+        reader : SampleReader
         advice : str
-            The start of the last sentence of this error.
+            The start of the last sentence of the error about seen candidates.
 
         Returns
         -------
@@ -127,29 +119,29 @@ class Seen:
         Raises
         ------
         DataError
-            If a target is a seen item, if a candidate is one and `drop` is False, or if the
-            sample and the table have no item in common although some must be.
+            If a target is a seen item, if a candidate is one and the reader does not drop these,
+            or if the sample and the table have no item in common although some must be.
 
         Warns
         -----
         PodiumWarning
             If the sample and the table have very few items in common.
         """
-        is_seen = self.holds(*pairs)
-        if (is_seen & target).any():
-            user, item, n = _first_pair(pairs, is_seen & target)
+        is_seen, is_target, source = self.holds(*pairs), rows.is_target, rows.name
+        if (is_seen & is_target).any():
+            user, item, n = _first_pair(pairs, is_seen & is_target)
             raise DataError(
-                f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
+                f"{source}: {n} of {int(is_target.sum())} targets are in {self.name}, first "
                 f"item {item} of user {user}. Remove the held-out pairs from the seen items."
             )
-        if is_seen.any() and not drop:
+        if is_seen.any() and reader.seen_candidates != "drop":
             user, item, n = _first_pair(pairs, is_seen)
             raise DataError(
-                f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, first "
+                f"{source}: {n} of {int((~is_target).sum())} candidates are in {self.name}, first "
                 f"item {item} of user {user}, so seen items were drawn too. {advice}, or leave out "
                 f"{arg.seen()} to rank among all items."
             )
-        self._check_items(pairs, n_items, source)
+        self._check_items(pairs, reader.n_items, source)
         return is_seen
 
     def _check_items(self, pairs: tuple[Ids, Ids], n_items: ArrayLike, source: str) -> None:
@@ -215,11 +207,11 @@ def read_seen(source: Any, *, columns: dict[str, str] | None = None) -> Seen:
     """
     if isinstance(source, Seen):
         return source
-    read = Columns.read(source, "seen items", (USER, ITEM), columns)
-    user, item = read.pairs
-    (users, _), (items, distinct_items) = codes_of(user), codes_of(item)
-    rows = np.unique(users * distinct_items.size + items, return_index=True)[1]
-    return Seen(read.name.replace("The seen items", "the seen items"), user[rows], item[rows])
+    read = read_columns(source, "seen items", (USER, ITEM), columns)
+    user, item = read.ids("user"), read.ids("item")
+    rows = np.unique(pair_codes(user, item), return_index=True)[1]
+    name = read.table.name.replace("The seen items", "the seen items")
+    return Seen(name, user[rows], item[rows])
 
 
 def _shared(seen: Ids, ids: Ids) -> Shared:

@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.catalogue import top_k
-from podium.catalogue.source import Scores, read
+from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError, warn
-from podium.groups import row_offsets
-from podium.sampled import _kernels
+from podium.groups import find, row_offsets
 from podium.sampled.design import Ints
-from podium.sampled.sampling import DrawPlan, draw_bits
+from podium.sampled.sampling import DrawPlan
 
 _BLOCK = 2**22  # entries of lists that are read at a time
 _MOST_FIRST = 0.5
@@ -105,11 +104,7 @@ def _by_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
     from scipy.sparse import csr_array
 
     hidden, shape = plan.hidden, (plan.labels.size, plan.catalogue_size)
-    proxy_shape = read(proxy).shape
-    if proxy_shape != shape:
-        raise ArgumentError(
-            f"proxy must have the shape of targets, users x items = {shape}, got {proxy_shape}."
-        )
+    plan.read(proxy, "proxy")
     exclude = csr_array((np.ones(hidden.items.size), hidden.items, hidden.offsets), shape=shape)
     items, _ = top_k(proxy, depth, exclude=exclude)
     return items.astype(np.int32)
@@ -154,8 +149,7 @@ def candidates_only(plan: DrawPlan, lists: NDArray[Any], depth: int) -> NDArray[
         items = block.ravel()
         pairs = users * plan.catalogue_size + items
         hidden = plan.hidden.block(part.start, part.stop)
-        owners = np.repeat(np.arange(n_users), hidden.sizes)
-        is_kept = (items >= 0) & ~np.isin(pairs, owners * plan.catalogue_size + hidden.items)
+        is_kept = (items >= 0) & (find(hidden.keys(plan.catalogue_size), pairs) < 0)
         is_first = np.zeros(pairs.size, np.bool_)
         is_first[np.unique(pairs, return_index=True)[1]] = True
         is_kept &= is_first
@@ -191,16 +185,7 @@ def draw_rest(
         The items, followed by -1 if fewer are left.
     """
     hidden = _unavailable(plan, order, targets, n_listed)
-    rows, items = plan.rows[targets], plan.targets[targets]
-    drawn = np.empty((targets.size, n), np.int64)
-    _kernels.draw_items(
-        _kernels.Draws(draw_bits(seed), plan.catalogue_size, False),
-        _kernels.Targets(plan.keys[rows], np.arange(targets.size), items, items),
-        hidden,
-        n,
-        drawn,
-    )
-    return drawn
+    return plan.draw(targets, n, seed, replacement=False, hidden=hidden)
 
 
 def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints) -> Rows:
@@ -209,7 +194,7 @@ def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Int
     deepest = int(n_listed.max(initial=0))
     is_listed = np.arange(deepest) < n_listed[:, None]
     listed = order.items(targets, 0, deepest)[is_listed]
-    owners = np.concatenate([np.repeat(numbers, hidden.sizes), np.repeat(numbers, n_listed)])
-    pairs = np.sort(owners * plan.catalogue_size + np.concatenate([hidden.items, listed]))
-    counts = np.bincount(owners, minlength=targets.size)
-    return Rows(row_offsets(counts), pairs % plan.catalogue_size, np.empty(pairs.size))
+    listed_keys = np.repeat(numbers, n_listed) * plan.catalogue_size + listed
+    pairs = np.sort(np.concatenate([hidden.keys(plan.catalogue_size), listed_keys]))
+    offsets = row_offsets(hidden.sizes + n_listed)
+    return Rows(offsets, pairs % plan.catalogue_size, np.empty(pairs.size))

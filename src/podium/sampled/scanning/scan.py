@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 from math import ceil
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
 from podium._arrays import check_arrays, read_arrays, write_arrays
-from podium.catalogue.source import Factors, ScoreFunction, Scores, read
+from podium.catalogue.source import ScoreFunction, Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import LEAST_DEPTH, Counts, ScannedRanks
-from podium.sampled.sampling import DrawPlan, read_plan
+from podium.sampled.sampling import DrawPlan, ScoresOf, read_plan
 from podium.sampled.scanning.order import ProxyOrder, draw_rest, read_order
 from podium.types import Progress
 
@@ -30,35 +30,32 @@ PairScores: TypeAlias = "Callable[[Ints, Ints], ArrayLike]"
 _MOST_PAIRS = 2**20  # pairs per call
 
 
-class Scorer:
-    """Scores of pairs, checked, and computed for at most about a million pairs at a time."""
+def scorer_of(scorer: PairScores | Scores, plan: DrawPlan) -> ScoresOf:
+    """Return a function that computes and checks at most about a million scores at a time."""
+    scores_of = scorer if callable(scorer) else _look_up(scorer, plan)
 
-    def __init__(self, scorer: PairScores | Scores, plan: DrawPlan) -> None:
-        self._plan = plan
-        self._scores_of = scorer if callable(scorer) else _look_up(scorer, plan)
-
-    def pairs(self, rows: Ints, items: Ints) -> Floats:
-        """Return the score of each pair: float64, (n_pairs,)."""
+    def checked(rows: Ints, items: Ints) -> Floats:
         result = np.empty(rows.size)
         for start in range(0, rows.size, _MOST_PAIRS):
             part = slice(start, start + _MOST_PAIRS)
-            result[part] = self._checked(rows[part], items[part].astype(np.int64, copy=False))
+            pairs = rows[part], items[part].astype(np.int64, copy=False)
+            scores = _check.column(scores_of(*pairs), "scorer's result")
+            if scores.size != pairs[0].size:
+                raise ArgumentError(
+                    f"scorer must return one score per pair, got {scores.size} for "
+                    f"{pairs[0].size} pairs."
+                )
+            if not np.isfinite(scores).all():
+                first = int(np.argmin(np.isfinite(scores)))
+                raise ArgumentError(
+                    f"scorer must return finite scores, got {scores[first]:g} for user "
+                    f"{_check.label(plan.labels[pairs[0][first]])} and item {pairs[1][first]}. Put "
+                    "items that must not be ranked into exclude."
+                )
+            result[part] = scores
         return result
 
-    def _checked(self, rows: Ints, items: Ints) -> Floats:
-        scores = _check.column(self._scores_of(rows, items), "scorer's result")
-        if scores.size != rows.size:
-            raise ArgumentError(
-                f"scorer must return one score per pair, got {scores.size} for {rows.size} pairs."
-            )
-        if not np.isfinite(scores).all():
-            first = int(np.argmin(np.isfinite(scores)))
-            raise ArgumentError(
-                f"scorer must return finite scores, got {scores[first]:g} for user "
-                f"{_check.label(self._plan.labels[rows[first]])} and item {items[first]}. Put "
-                "items that must not be ranked into exclude."
-            )
-        return scores
+    return checked
 
 
 def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
@@ -69,16 +66,9 @@ def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
             "scan saves nothing. Pass a function of rows and items, or rank all items with "
             "podium.catalogue.target_ranks."
         )
-    source, shape = read(scores), (plan.labels.size, plan.catalogue_size)
-    if source.shape != shape:
-        raise ArgumentError(
-            f"scorer must be a function of rows and items, factors, or scores of users x items = "
-            f"{shape}, got shape {source.shape}."
-        )
-    if isinstance(source, Factors):
-        return lambda rows, items: np.einsum("if,if->i", source.users[rows], source.items[items])
-    matrix: Floats = _check.array(cast("ArrayLike", scores), "scorer")
-    return lambda rows, items: matrix[rows, items]
+    source = plan.read(scores, "scorer")
+    block = source.counter().block(0, source.n_users)
+    return lambda rows, items: block.scores(rows, items)[0]
 
 
 _LIST_GROWTH, _DRAW_GROWTH = 1.5, 1.25
@@ -90,11 +80,11 @@ class Rounds:
     """The rounds of a scan, and the counts so far."""
 
     def __init__(
-        self, plan: DrawPlan, order: ProxyOrder, scorer: Scorer, k: int, ties: str, seed: int
+        self, plan: DrawPlan, order: ProxyOrder, scores_of: ScoresOf, k: int, ties: str, seed: int
     ) -> None:
-        self._plan, self._order, self._scorer = plan, order, scorer
+        self._plan, self._order, self._scores_of = plan, order, scores_of
         self._k, self._seed, self._is_strict = k, seed, ties == "best"
-        self._target_scores = scorer.pairs(plan.rows, plan.targets)
+        self._target_scores = scores_of(plan.rows, plan.targets)
         self.counts = Counts(*np.zeros((4, plan.targets.size), np.int64))
 
     @property
@@ -161,7 +151,7 @@ class Rounds:
             items = items_of(targets[part])
             is_item = items >= 0
             owners = np.repeat(targets[part], is_item.sum(axis=1))
-            scores = self._scorer.pairs(self._plan.rows[owners], items[is_item])
+            scores = self._scores_of(self._plan.rows[owners], items[is_item])
             floors = self._target_scores[owners]
             is_above = scores > floors if self._is_strict else scores >= floors
             first = np.searchsorted(targets[part], owners)
@@ -346,7 +336,7 @@ def scan(
     show = or_silent(progress)
     rule = _check.choice(ties, "ties", ("worst", "best"))
     seed = _check.seed(seed)
-    rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, seed)
+    rounds = Rounds(plan, order, scorer_of(scorer, plan), k, rule, seed)
     settings = {"k": k, "budget": budget, "list_share": share, "ties": ties, "seed": seed}
     stored = None if checkpoint is None else ScanCheckpoint(checkpoint, plan, order, settings)
     if stored is not None and _check.flag(resume, "resume"):

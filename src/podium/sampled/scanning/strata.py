@@ -12,10 +12,9 @@ from podium import _check
 from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, ScannedRanks
-from podium.sampled.sampling import read_plan
+from podium.sampled.sampling import counts_above, read_plan
 from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
 from podium.types import Labels, Mask
 

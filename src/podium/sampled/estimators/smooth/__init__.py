@@ -66,11 +66,6 @@ class SmoothFit:
     n_steps: int
     states: tuple[State, ...]
 
-    @property
-    def state(self) -> State | None:
-        """The posterior of the last family, which includes users' histories if there are any."""
-        return self.states[-1] if self.states else None
-
     def expect(self, measure: str | Measure) -> float:
         """Return the estimate of a measure; see `RankDistribution.expect`.
 
@@ -333,9 +328,8 @@ class Smooth(Estimator):
         designs = [design for design, _ in observed.parts]
         largest_sample = max(design.n_negatives for design in designs)
         cells = Cells.of(observed.n_items, largest_sample, min(map(deviation_ratio, designs)))
-        tables = {designs[0]: cells.table(designs[0])} if len(designs) == 1 else {}
         row_index = RowIndex.of(ranks)
-        seen_chances, unseen_chances, columns = cells.outcomes(observed, tables)
+        seen_chances, unseen_chances, columns = cells.outcomes(observed)
         chances = np.hstack([seen_chances, unseen_chances])
         families = [row_index.without_groups(), row_index] if row_index.has_groups else [row_index]
         samples = (Sample.of(chances, family.counts(ranks), columns) for family in families)
@@ -348,7 +342,7 @@ class Smooth(Estimator):
                 'estimator "mle".',
                 ConvergenceWarning,
             )
-        mass, n_steps = em_until_fit(combined_mass(states), tables, ranks)
+        mass, n_steps = em_until_fit(combined_mass(states), cells, ranks)
         probabilities = cells.spread(mass / mass.sum())
         distribution = RankDistribution(probabilities, fewest_items=original.fewest_items)
         return SmoothFit(distribution, original, n_steps, states)

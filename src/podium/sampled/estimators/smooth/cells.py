@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -74,20 +73,8 @@ class Cells:
     def middles(self) -> Floats:
         return (self.edges[:-1] + self.edges[1:] + 1) / 2
 
-    def chances(self, observed: Likelihood) -> Floats:
-        """Return the mean chance of each observed outcome in each cell: (n_cells, n_seen)."""
-        return self.outcomes(observed)[0]
-
-    def outcomes(
-        self, observed: Likelihood, tables: Mapping[Design, Floats] | None = None
-    ) -> tuple[Floats, Floats, Ints]:
+    def outcomes(self, observed: Likelihood) -> tuple[Floats, Floats, Ints]:
         """Return the chances of the observed outcomes, and of the unobserved ones.
-
-        Parameters
-        ----------
-        observed : Likelihood
-        tables : mapping of Design to float64, (n_cells, n_outcomes), optional
-            The results of `table` that are known.
 
         Returns
         -------
@@ -100,8 +87,7 @@ class Cells:
         seen_chances: list[Floats] = []
         unseen_chances: list[Floats] = []
         for design, outcomes in observed.parts:
-            known = (tables or {}).get(design)
-            chances = self.table(design) if known is None else known
+            chances = self.table(design)
             seen_chances.append(chances[:, outcomes])
             others = np.setdiff1d(np.arange(design.n_outcomes), outcomes)
             first_columns = np.unique(_outcome_bins(design)[others], return_index=True)[1]
@@ -304,18 +290,13 @@ def round_catalogues(ranks: SampledRanks) -> SampledRanks:
     return replace(ranks, n_items=sizes, history=history)
 
 
-def em_until_fit(
-    mass: Floats, tables: Mapping[Design, Floats], ranks: SampledRanks
-) -> tuple[Floats, int]:
-    """Make steps of expectation maximisation until a distribution fits the observed ranks.
-
-    `tables` has the chances of all outcomes in each cell, if there is one design.
-    """
+def em_until_fit(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
+    """Make steps of expectation maximisation until a distribution fits the observed ranks."""
     (design, users), *other_designs = ranks.designs
     if other_designs:
         return mass, 0
     users = users * (n_observed(ranks) / ranks.n_users)
-    chances = tables[design]
+    chances = cells.table(design)
     shares = users / users.sum()
     n_steps = 0
     while n_steps < _MOST_STEPS and not _fits(mass @ chances, users):

@@ -1,4 +1,4 @@
-"""Maximum entropy with minimum squared error, by Newton's method in the dual."""
+"""Estimators of the distribution of ranks by its likelihood: MLE and WMLE, and by entropy: MES."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from podium import _check
+from podium.errors import warn
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
-from podium.sampled.likelihood import Likelihood, likelihood
+from podium.sampled.likelihood import Likelihood, em, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, normalised
 
@@ -23,6 +24,113 @@ _MOST_STEPS = 100
 _TINY = 1e-100  # products of smaller chances are subnormal numbers, which are 100 times slower
 _GAP = 1e-14  # the rounding error of the objective
 _RISE = 1e-4  # the share of the expected gain that a step must reach
+_SCALE = 10.0  # of sampled ranks in the weights of users
+
+
+@register
+@dataclass(frozen=True)
+class MLE(Estimator):
+    """The distribution of ranks that maximises the likelihood of the observed sampled ranks.
+
+    Parameters
+    ----------
+    n_steps : int
+        The number of steps of expectation maximisation from the uniform distribution. After few
+        steps the distribution is still smooth, so that a limited number keeps the estimate from
+        following noise.
+
+    Notes
+    -----
+    The maximum, the limit for a growing number of steps, has all its mass on a few ranks: at most
+    (n_negatives + 2) / 2 places of one rank or two neighbours. The value of a measure depends on
+    which of the few places lie above its cutoff. The maximum is nearly unbiased, but its spread is
+    two to four times that of 100 steps.
+
+    If all items are sampled without replacement, the ranks are exact and are returned.
+
+    Cost: n_steps times n_outcomes times about 600 nodes that represent all ranks (times
+    sqrt(n_steps / 100)), and the memory of the result, for any n_items. The probabilities differ by
+    less than 1e-7 in total from those with sums over every rank.
+
+    References
+    ----------
+    jin2021, equation 21; lindsay1983.
+
+    Examples
+    --------
+    >>> ranks = SampledRanks([1, 1, 2, 5], 9, 1000)
+    >>> round(MLE().estimate(ranks, "recall@100"), 2)
+    0.73
+    """
+
+    name: ClassVar[str] = "mle"
+    label: ClassVar[str] = "MLE"
+    grows: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
+
+    n_steps: int = 100
+
+    def fit(self, ranks: SampledRanks) -> RankDistribution:
+        """Make the steps; see `Estimator.fit`."""
+        probabilities = em(likelihood(self.check(ranks)), self.n_steps)
+        return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
+
+
+@register
+@dataclass(frozen=True)
+class WMLE(Estimator):
+    """Maximum likelihood in which users with small sampled ranks have larger weights.
+
+    A user with sampled rank r has the weight 1 / log2(r / 10 + 1), which is ndcg's discount with
+    the constant C = 10 of the paper. The weights do not make the estimate of the top more precise.
+    They give the likelihood of a different population, in which small ranks are more frequent, and
+    estimates of measures of the top are too large for any number of users, by a factor of about 8:
+    for MultiVAE on ml-1m, recall@10 is 178e-3, `MLE` gives 22e-3, and the exact value is 18e-3. A
+    `PodiumWarning` reports this.
+
+    Parameters
+    ----------
+    n_steps : int
+        The number of steps, as in `MLE`.
+
+    References
+    ----------
+    jin2021, equation 23.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> ranks = SampledRanks([1, 1, 2, 5], 9, 1000)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tilted = WMLE().estimate(ranks, "recall@100")
+    >>> tilted > MLE().estimate(ranks, "recall@100")
+    True
+    """
+
+    name: ClassVar[str] = "wmle"
+    label: ClassVar[str] = "WMLE (tilted)"
+    consistent: ClassVar[bool] = False
+    mixes_sizes: ClassVar[bool] = False
+    constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
+
+    n_steps: int = 100
+
+    def fit(self, ranks: SampledRanks) -> RankDistribution:
+        """Make the steps with weighted shares; see `Estimator.fit`.
+
+        Warns
+        -----
+        PodiumWarning
+            Always, because the estimate is that of a different population.
+        """
+        warn(
+            "wmle gives users with small sampled ranks larger weights. It therefore overestimates "
+            "the share of users at the top, for any number of users. Use mle."
+        )
+        ((design, _),) = self.check(ranks).designs
+        weights = 1.0 / np.log2(np.arange(1.0, design.n_outcomes + 1) / _SCALE + 1.0)
+        return RankDistribution(em(likelihood(ranks, weights), self.n_steps))
 
 
 @register
