@@ -151,7 +151,7 @@ class Result(ABC):
             The titles of items in lists. An Evaluation or Comparison has lists if it was made with
             ``keep_lists=True``. Items without a title are shown by their ids.
         provenance : dict, optional
-            Where the result comes from; see `podium.report.provenance`. Versions and time by
+            Where the result comes from; see `podium.report`. Versions and time by
             default.
 
         Returns

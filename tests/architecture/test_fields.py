@@ -15,7 +15,7 @@ VALUES = ("Protocol", "Conventions", "Task")
 DECLARING = ("_fields.py", "protocol/", "cli/", "testing/")
 READERS = {
     "measures": "decide/explain/table.py decide/pairs.py decide/rules.py "
-    "evaluation/from_rankings.py evaluation/same_lists.py evaluation/unjudged.py",
+    "evaluation/from_rankings.py evaluation/in_parts.py evaluation/unjudged.py",
     "min_relevance": "data/lists.py decide/audit/reading.py",
     **dict.fromkeys(
         ("low_grades", "ties", "missing", "unjudged", "unretrieved", "single_precision"),

@@ -50,7 +50,7 @@ def _unexplained(tree: ast.Module) -> Iterator[str]:
 
 def _sources(source: str) -> Iterator[str]:
     """Yield the keys in the References sections of the docstrings."""
-    for section in re.finditer(r"^ *References\n *-+\n(.*?)(?=\n\n|\""")", source, re.S | re.M):
+    for section in re.finditer(r"^ *References\n *-+\n(.*?)(?=\n\n|\"" ")", source, re.S | re.M):
         yield from SOURCE_KEY.findall(section[1])
 
 

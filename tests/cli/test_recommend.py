@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 from podium import data
-from podium.data.part_folder import PartFolder
+from podium.data.appending import PartFolder
 from podium.recommenders import Factorization, ItemKNN, Popularity
 
 Run = Callable[..., Any]

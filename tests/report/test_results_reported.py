@@ -13,9 +13,9 @@ from tests.unit.test_results_shown import Reader
 
 import podium
 from podium import report, sampled
+from podium.report.details import worst_served
 from podium.report.gate import claims_figure
 from podium.report.measured_figures import means
-from podium.report.served import worst_served
 from podium.results import Result
 
 TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}

@@ -11,7 +11,7 @@ from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.report import cells, tables
-from podium.report.narrowing import narrow
+from podium.report.views import narrow
 
 NAN = float("nan")
 

@@ -17,7 +17,6 @@ from tests.raised import raises
 
 import podium
 from podium import data
-from podium.data.appending import append_table
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
 from podium.data.interactions import read_weighted
 from podium.errors import ArgumentError, DataError, PodiumWarning
@@ -152,16 +151,6 @@ def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.csv", tmp_path):
         with pytest.raises(DataError, match=path.name):
             data.read_run(path)
-
-
-def test_parquet_that_swells_is_refused(tmp_path: Path) -> None:
-    zeros = np.zeros(1 << 20, np.int64)
-    path = tmp_path / "a.parquet"
-    with append_table(path) as append:
-        for _ in range(24):
-            append({"user": zeros, "item": zeros, "score": zeros})
-    with pytest.raises(DataError, match=r"a\.parquet declares 75497472 values"):
-        data.read_run(path)
 
 
 @pytest.mark.parametrize("call", [podium.measure, podium.compare])

@@ -16,7 +16,7 @@ from podium import data
 from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
-from podium.report.served import worst_served
+from podium.report.details import worst_served
 
 MEASURES = ["recall@3", "ndcg@5", "rr", "precision@3"]
 RNG = np.random.default_rng(0)

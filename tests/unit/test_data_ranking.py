@@ -17,11 +17,9 @@ from tests.raised import raises
 import podium
 from podium import catalogue, data
 from podium.data import buckets, spelling
-from podium.data.best import top_rows
-from podium.data.id_lists import match, read_ids
+from podium.data.lists import pool_unjudged, top_rows
 from podium.data.storage import Storage
-from podium.data.unjudged import pool_unjudged
-from podium.data.users import user_column, user_positions
+from podium.data.users import known_and_unknown, read_ids, user_column, user_positions
 from podium.decide.explain.explanation import differences
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
@@ -252,10 +250,10 @@ def test_pairs_and_lists_of_ids_are_matched(tmp_path: Path) -> None:
     assert differences(first, second).n_common_pairs == 1
     assert differences(second, first).n_common_pairs == 1
     mixed = read_ids(_csv(tmp_path / "a.txt", "1.0 2.10 1.0"), "item")
-    ids, unknown = match(mixed, np.array([1, 2]))
+    ids, unknown = known_and_unknown(mixed, np.array([1, 2]))
     assert (ids.tolist(), unknown.tolist()) == ([1], ["2.10"])
     numbers = read_ids(_csv(tmp_path / "b.txt", "2.0 1.0"), "item")
-    ids, unknown = match(numbers, np.array(["1.0", "2.10"]))
+    ids, unknown = known_and_unknown(numbers, np.array(["1.0", "2.10"]))
     assert (ids.tolist(), unknown.tolist()) == (["1.0"], [2])
 
 

@@ -40,8 +40,8 @@ from tests.unit.audit_cases import (
 
 import podium
 from podium import data
+from podium.data.buckets import of_some_users
 from podium.data.columns import ITEM, TRUTH, USER
-from podium.data.some_users import of_some_users
 from podium.data.tables import open_table
 from podium.decide import Effect, audit
 from podium.decide.finding import is_small

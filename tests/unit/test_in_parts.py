@@ -22,7 +22,7 @@ from podium.errors import ArgumentError, DataError, PodiumError, UnsettledError
 from podium.evaluation import Evaluation, measure_part, merge
 from podium.executors import Threads
 from podium.report import details
-from podium.report.served import worst_served
+from podium.report.details import worst_served
 from podium.testing.strategies import all_measures
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")

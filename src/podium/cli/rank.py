@@ -96,7 +96,7 @@ def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
 
 def _read(path: Path, ranker: Any, names: Mapping[str, str]) -> Features:
     from podium import data
-    from podium.data.feature_checks import check_finite
+    from podium.data.features import check_finite
 
     rows = data.read_features(
         path,
@@ -112,7 +112,7 @@ def _read(path: Path, ranker: Any, names: Mapping[str, str]) -> Features:
 
 def _on_training_scale(rows: Features, path: Path, ranker: Any) -> Features:
     """Return rows on the scale on which the model was trained."""
-    from podium.data.feature_checks import normalized
+    from podium.data.features import normalized
 
     return normalized(rows, path) if ranker.query_norm_ else rows
 

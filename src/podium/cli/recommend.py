@@ -226,7 +226,7 @@ def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
 
 def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:
     """Write the lists of _PART users per file; files of an interrupted command are kept."""
-    from podium.data.part_folder import PartFolder
+    from podium.data.appending import PartFolder
 
     starts = range(0, max(lists.users.size, 1), _PART)
     with PartFolder(out, job) as folder:
@@ -278,12 +278,12 @@ def _known(
     """
     import numpy as np
 
-    from podium.data.id_lists import match, read_ids
+    from podium.data.users import known_and_unknown, read_ids
 
     if path is None:
         return None
     source = f"{option} {path}".strip()
-    known, unknown = match(read_ids(path, kind, column), labels)
+    known, unknown = known_and_unknown(read_ids(path, kind, column), labels)
     if of_others is not None and unknown.size:
         _messages.say(
             f"{path}: {unknown.size:,} of {known.size + unknown.size:,} users have no history in "

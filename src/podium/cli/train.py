@@ -75,7 +75,7 @@ def train(
         options = model, solver, validation, tuning, columns, interactions, work
         _recommending.train(_recommending.Job(context, data, out, *options))
         return
-    from podium.data.feature_checks import check_scalable, labels
+    from podium.data.features import check_scalable, labels
     from podium.data.interactions import times_of
     from podium.rankers.scaling import folded, scaled
     from podium.tuning.fitting import last_step, takes
@@ -161,7 +161,7 @@ def read(
 ) -> Features:
     """Read rows to train on, or rows to validate on, with the same features as `like`."""
     from podium import data
-    from podium.data.feature_checks import check_finite
+    from podium.data.features import check_finite
 
     names = columns.names_by_role()
     feature_names = _split(columns.features) if like is None else list(like.feature_names)
@@ -189,7 +189,7 @@ def _eval_set(
     missing: bool = False,
 ) -> tuple[Any, PerRow, Any] | None:
     """Return the features, relevance and groups of the validation rows, or None without a file."""
-    from podium.data.feature_checks import labels
+    from podium.data.features import labels
 
     if path is None:
         return None
@@ -199,7 +199,7 @@ def _eval_set(
 
 def _normalized_rows(rows: Features, path: Path, model: Model) -> Features:
     """Return rows with their features normalised by query, with --query-norm."""
-    from podium.data.feature_checks import normalized
+    from podium.data.features import normalized
 
     return normalized(rows, path) if model.query_norm else rows
 
@@ -368,7 +368,7 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
 
 def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> str:
     """Return which rows count as positive, if labels are graded and the loss ignores grades."""
-    from podium.data.feature_checks import labels
+    from podium.data.features import labels
     from podium.tuning import labels as library
 
     if model.min_relevance is not None:
@@ -400,7 +400,7 @@ def head_drawn(loss: Any, rows: Features) -> str:
     """Return a remark on what a loss learned by chance from the rows, and how to avoid it."""
     import numpy as np
 
-    from podium.data.feature_checks import labels
+    from podium.data.features import labels
     from podium.groups import Groups
     from podium.losses import Loss
 

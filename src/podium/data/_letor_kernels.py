@@ -1,4 +1,4 @@
-"""Compiled loops for LETOR files: parsing lines, and normalising features by query."""
+"""The compiled parser of LETOR files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from podium._kernels import kernel
 
 NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID, PADDED_QID = 1, 2, 3, 4, 5, 6, 7
-_MOST_TENTHS = 922337203685477580  # a tenth of the largest int64, which ends in 7
+_LARGEST_QID = np.uint64(2**63 - 1)
 
 _POWERS = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
 _MOST_EXACT = 2**53  # doubles represent every smaller integer
@@ -31,6 +31,17 @@ def _after_blanks(data, i, stop):
     while i < stop and _blank(data[i]):
         i += 1
     return i
+
+
+@kernel
+def _digits(data, i, stop):
+    """Return (value, end, number of digits) of the integer at position i; 20 digits overflow."""
+    value = np.uint64(0)
+    start = i
+    while i < stop and _ZERO <= data[i] <= _NINE:
+        value = value * np.uint64(10) + np.uint64(data[i] - _ZERO)
+        i += 1
+    return value, i, i - start
 
 
 @kernel
@@ -146,47 +157,30 @@ def parse_svmlight(data, rows, features, hard, problem):
         begin = i
         is_valid = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
         is_valid = is_valid and data[i + 3] == _COLON
-        qid = np.int64(0)
-        is_long = False
-        i += 4
-        n_digits = 0
-        while is_valid and i < stop and not _blank(data[i]):
-            is_valid = _ZERO <= data[i] <= _NINE
-            digit = np.int64(data[i]) - np.int64(_ZERO)
-            is_long = is_long or qid > _MOST_TENTHS or (qid == _MOST_TENTHS and digit > 7)
-            if not is_long:
-                qid = qid * 10 + digit
-            n_digits += 1
-            i += 1
-        if not is_valid or n_digits == 0:
+        qid, i, n_digits = _digits(data, begin + 4, stop)
+        if not is_valid or n_digits == 0 or (i < stop and not _blank(data[i])):
             problem[0], problem[1] = NO_QID, min(begin, end)
-            return n_rows, n_values, n_hard
-        if is_long:
-            problem[0], problem[1] = LONG_QID, begin
             return n_rows, n_values, n_hard
         if n_digits > 1 and data[begin + 4] == _ZERO:
             problem[0], problem[1] = PADDED_QID, begin
             return n_rows, n_values, n_hard
+        if n_digits > 19 or qid > _LARGEST_QID:
+            problem[0], problem[1] = LONG_QID, begin
+            return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line
         # Read "id:value" to the end of the line. Increasing ids give the CSR form without a sort.
-        previous = np.int64(0)
+        previous = np.uint64(0)
         while True:
             i = _after_blanks(data, i, stop)
             if i >= stop:
                 break
             begin = i
-            index = np.int64(0)
-            n_digits = 0
-            while i < stop and _ZERO <= data[i] <= _NINE:
-                if n_digits < 9:  # int32 represents all integers of 9 digits
-                    index = index * 10 + np.int64(data[i] - _ZERO)
-                n_digits += 1
-                i += 1
+            index, i, n_digits = _digits(data, i, stop)
             if n_digits == 0 or i >= stop or data[i] != _COLON:
                 problem[0], problem[1] = NO_FEATURE, begin
                 return n_rows, n_values, n_hard
-            if n_digits > 9:
+            if n_digits > 9:  # int32 represents all integers of 9 digits
                 problem[0], problem[1] = LONG_ID, begin
                 return n_rows, n_values, n_hard
             start = i + 1
@@ -200,43 +194,10 @@ def parse_svmlight(data, rows, features, hard, problem):
             if state == _INEXACT:
                 hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n_values, start, i
                 n_hard += 1
-            indices[n_values] = index - 1
+            indices[n_values] = np.int64(index) - 1
             n_values += 1
             previous = index
         ends[n_rows] = n_values
         n_rows += 1
         i = end + 1
     return n_rows, n_values, n_hard
-
-
-@kernel
-def scale_groups(offsets, order, low, high, X):
-    """Scale each column of X to [0, 1] within each group, in place; a constant column becomes 0.
-
-    The formula is (value - low) / (high - low), LETOR's normalisation by query. `low` and `high`
-    are buffers for one row. There are two passes over a group's rows in memory order, which is
-    faster than one pass per column. nan is ignored and kept.
-    """
-    for g in range(offsets.size - 1):
-        for column in range(X.shape[1]):
-            low[column], high[column] = np.inf, -np.inf
-        for i in range(offsets[g], offsets[g + 1]):
-            row = order[i] if order.size else i
-            for column in range(X.shape[1]):
-                value = X[row, column]
-                if value < low[column]:
-                    low[column] = value
-                if value > high[column]:
-                    high[column] = value
-        for i in range(offsets[g], offsets[g + 1]):
-            row = order[i] if order.size else i
-            for column in range(X.shape[1]):
-                value = X[row, column]
-                if value != value:  # nan
-                    continue
-                span = high[column] - low[column]
-                if span == np.inf:  # finite numbers overflowed; half of their range is finite
-                    span = 0.5 * high[column] - 0.5 * low[column]
-                    X[row, column] = (0.5 * value - 0.5 * low[column]) / span
-                else:
-                    X[row, column] = (value - low[column]) / span if span > 0 else 0.0

@@ -1,9 +1,14 @@
-"""Writing tables, also in parts, for results larger than memory."""
+"""Writing tables, also in parts, for results larger than memory.
+
+`PartFolder` is a folder that a long command fills, and continues after an interruption.
+"""
 
 from __future__ import annotations
 
 import gzip
 import itertools
+import json
+import shutil
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -14,8 +19,8 @@ import polars as pl
 
 from podium import _check
 from podium._files import is_plain_stream, replacing, scratch_folder
+from podium.data.delimited import run_columns
 from podium.data.source import POLARS
-from podium.data.trec import run_columns
 from podium.errors import ArgumentError, DataError, arg
 
 TREC = (".trec", ".trec.gz")
@@ -73,7 +78,7 @@ def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     >>> to_frame({"user": [1, 2], "score": [0.5, 0.25]}).shape
     (2, 2)
     """
-    if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not columns or not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"{arg.columns} must be a mapping of names to columns, got {columns!r}."
         )
@@ -174,13 +179,12 @@ def append_table(path: str | Path) -> Generator[Append]:
     Yields
     ------
     function of a mapping of column name to (n_rows,)
-        The function. Each call must pass the same columns, of the same types and in the same order.
+        The function. Each call passes the same columns, of the same types and in the same order.
 
     Raises
     ------
     ArgumentError
-        If the suffix is another one, columns differ in length or from those of the first call, or
-        the function was never called, so that the table has no columns.
+        If the suffix is another one, or columns differ in length.
     DataError
         If the file can't be written.
 
@@ -205,13 +209,7 @@ def append_table(path: str | Path) -> Generator[Append]:
             else _text(place, SEPARATORS[suffix], packed)
         )
         with opened as write:
-            frames = _Frames()
-            yield lambda columns: write(frames.of(columns))
-            if frames.schema is None:
-                raise ArgumentError(
-                    f"Nothing was appended to {target.name}, but a table needs columns. If there "
-                    "are no rows, append columns without rows."
-                )
+            yield lambda columns: write(to_frame(columns))
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
@@ -257,31 +255,6 @@ def append_run(path: str | Path) -> Generator[Append]:
         yield lambda columns: write(to_frame(run_columns(columns, target)))
 
 
-class _Frames:
-    """Converts columns to frames; all must have the columns of the first frame."""
-
-    def __init__(self) -> None:
-        self.schema: list[tuple[str, pl.DataType]] | None = None
-
-    def of(self, columns: Mapping[str, Any]) -> pl.DataFrame:
-        if not columns:
-            raise ArgumentError(f"{arg.columns} must contain at least one column, got none.")
-        frame = to_frame(columns)
-        schema = list(frame.schema.items())
-        if self.schema is None:
-            self.schema = schema
-        if schema != self.schema:
-            raise ArgumentError(
-                f"{arg.columns} must be those of the first call, {_shown(self.schema)}, got "
-                f"{_shown(schema)}. Use the same names, order and types in all calls."
-            )
-        return frame
-
-
-def _shown(schema: list[tuple[str, pl.DataType]]) -> str:
-    return ", ".join(f"{name} ({dtype})" for name, dtype in schema)
-
-
 @contextmanager
 def _text(place: Path, separator: str, packed: bool, *, header: bool = True) -> Generator[_Write]:
     with ExitStack() as files:
@@ -294,8 +267,8 @@ def _text(place: Path, separator: str, packed: bool, *, header: bool = True) -> 
 
 def text_appender(file: IO[bytes]) -> Append:
     """Return a function that appends rows as CSV to an open file, with one header."""
-    frames, write = _Frames(), _text_writer(file, ",", header=True)
-    return lambda columns: write(frames.of(columns))
+    write = _text_writer(file, ",", header=True)
+    return lambda columns: write(to_frame(columns))
 
 
 def _text_writer(file: IO[bytes], separator: str, *, header: bool) -> _Write:
@@ -333,3 +306,78 @@ def _columnar(place: Path, suffix: str) -> Generator[_Write]:
     finally:
         if writer is not None:
             writer.close()
+
+
+_JOB = "_job.json"  # readers of folders leave out names that begin with "_"
+
+
+class PartFolder:
+    """Writes the parts of a table, and gives the folder its name when all of them are there.
+
+    Until then, finished parts are in a folder beside it with the suffix .partial. The same job
+    finds them there. An error before the first part leaves no folder.
+
+    Parameters
+    ----------
+    target : Path
+        The folder, which must not exist.
+    job : mapping of str to value
+        Everything that the rows depend on, as JSON values.
+
+    Raises
+    ------
+    DataError
+        If the folder exists or can't be written, or the parts are those of another job.
+
+    Examples
+    --------
+    >>> with PartFolder(Path("lists"), {"k": 10}) as folder:  # doctest: +SKIP
+    ...     if not folder.has(0):
+    ...         folder.write(0, {"user": [1], "item": [7]})
+    """
+
+    def __init__(self, target: Path, job: Mapping[str, Any]) -> None:
+        self._target, self._job = target, dict(job)
+        self._place = target.with_name(f"{target.name}.partial")
+
+    def __enter__(self) -> PartFolder:
+        if self._target.exists():
+            raise DataError(f"{self._target} exists. Remove it, or pass another folder.")
+        with writing(self._target):
+            self._place.mkdir(exist_ok=True)
+            if (self._place / _JOB).exists():
+                self._refuse_other_job()
+            else:
+                with replacing(self._place / _JOB) as file:
+                    file.write_text(json.dumps(self._job), encoding="utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            if not any(self._place.glob("part-*.parquet")):  # no part is finished
+                shutil.rmtree(self._place, ignore_errors=True)
+            return
+        with writing(self._target):
+            (self._place / _JOB).unlink()
+            self._place.rename(self._target)
+
+    def has(self, number: int) -> bool:
+        """Return whether a part has been written."""
+        return self._part(number).exists()
+
+    def write(self, number: int, columns: Mapping[str, Any]) -> None:
+        """Write a part, completely or not at all."""
+        write_table(columns, self._part(number))
+
+    def _part(self, number: int) -> Path:
+        return self._place / f"part-{number:05}.parquet"
+
+    def _refuse_other_job(self) -> None:
+        job: Any = json.loads((self._place / _JOB).read_text(encoding="utf-8"))
+        names = [name for name, value in self._job.items() if job.get(name) != value]
+        if not names:
+            return
+        raise DataError(
+            f"{self._place} has parts of a command with another {' and '.join(names)}. Remove it, "
+            "repeat that command, or pass another folder."
+        )

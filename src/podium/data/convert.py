@@ -113,7 +113,7 @@ def finite(
     bad = np.flatnonzero(~np.isfinite(values))
     raise DataError(
         f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
-        f"first at {source.place_of(int(bad[0]))}{of_user(user, int(bad[0]))}. "
+        f"first at {source.places.of(int(bad[0]))}{of_user(user, int(bad[0]))}. "
         "Drop those rows, or give them a finite value."
     )
 
@@ -154,7 +154,7 @@ def no_null(
         row = int(is_null.arg_max() or 0)
         raise DataError(
             f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
-            f"first at {source.place_of(row)}{of_user(user, row)}. Drop those rows, or fill them."
+            f"first at {source.places.of(row)}{of_user(user, row)}. Drop those rows, or fill them."
         )
 
 
@@ -171,5 +171,5 @@ def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.in
         advice = f"{kind} does not distinguish all integers from {largest:.0f} on: write integers."
     raise DataError(
         f"{source.name}: {name} must hold integers or strings, got {values[row]:.17g} at "
-        f"{source.place_of(row)}. {advice}"
+        f"{source.places.of(row)}. {advice}"
     )

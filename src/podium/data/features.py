@@ -1,4 +1,8 @@
-"""Feature tables: one row per user and item, with numbers that describe the pair."""
+"""Feature tables: one row per user and item, with numbers that describe the pair.
+
+They are read, checked before a ranker is fitted, and scaled within each query, as in LETOR's
+QueryLevelNorm files. In errors, `source` is a path, or the name of the table.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.data import svmlight
@@ -26,15 +30,22 @@ from podium.data.columns import (
 )
 from podium.data.convert import Ids, holds_numbers, of_user, one_chunk, to_numbers
 from podium.data.files import File
-from podium.data.role_columns import RoleColumns
 from podium.data.source import POLARS, Column, Source
 from podium.data.svmlight import Piece, Rows, joined
-from podium.data.tables import open_table
+from podium.data.tables import RoleColumns, open_table
 from podium.errors import ArgumentError, DataError, ScatteredQueriesError, arg, hint
 from podium.groups import Groups
+from podium.types import PerRow
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+# These match neither watch_time, which is a duration, nor valid.
+_TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
+_ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+_INDEX = re.compile(r"^$|^Unnamed: \d+$|^__index_level_\d+__$")  # row numbers written by pandas
+_LARGEST = 1e140  # the sum of squares of all rows that fit in memory stays below 1e308
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +262,7 @@ def _grades(columns: RoleColumns, qid: Ids) -> NDArray[np.float64] | None:
         row, table = int(np.argmax(grades < 0)), columns.table
         raise DataError(
             f"{table.name}: {columns.names['relevance']} must be >= 0, got {grades[row]:g} at "
-            f"{table.place_of(row)}{of_user(qid, row)}. Use 0 for items that are not relevant."
+            f"{table.places.of(row)}{of_user(qid, row)}. Use 0 for items that are not relevant."
         )
     return grades
 
@@ -309,13 +320,6 @@ def check_numbered(expected: Sequence[str] | None, name: str) -> None:
         raise DataError(
             f"{name} has numbered features, but {few} are required. Pass a table with these names."
         )
-
-
-# These match neither watch_time, which is a duration, nor valid.
-_TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
-_ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
-_CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
-_INDEX = re.compile(r"^$|^Unnamed: \d+$|^__index_level_\d+__$")  # row numbers written by pandas
 
 
 def chosen_columns(
@@ -381,7 +385,7 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
         return False
     row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
     raise DataError(
-        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.place_of(row)}. "
+        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.places.of(row)}. "
         f"Correct the value, or leave {name} out with {arg.ignore()}."
     )
 
@@ -483,3 +487,174 @@ def _starts(qids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the start of each run of equal qids."""
     changes = np.flatnonzero(qids[1:] != qids[:-1]) + 1
     return np.concatenate([np.zeros(min(1, qids.size), np.int64), changes])
+
+
+def labels(source: str | Path, rows: Features) -> PerRow:
+    """Return the relevance of rows.
+
+    Raises
+    ------
+    DataError
+        If the table has no relevance.
+    """
+    if rows.y is None:
+        raise DataError(
+            f"{source} has no relevance column, which training requires. Name the column "
+            f"relevance, rating or label, or pass {arg.relevance()}."
+        )
+    return rows.y
+
+
+def check_finite(source: str | Path, rows: Features) -> None:
+    """Raise a DataError if features are missing or infinite, with the number and the first one."""
+    n_bad, row, column = _check.bad_cells(rows.X, _check.not_finite)
+    if n_bad:
+        raise DataError(
+            f"{source}: {n_bad} feature value{'s' if n_bad > 1 else ''} missing or infinite, "
+            f"first {rows.feature_names[column]!r} at row {row} "
+            f"(user {_check.label(np.asarray(rows.qid)[row])}). Fill them, or drop those rows."
+        )
+
+
+def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
+    """Raise a DataError if the squares of a feature overflow: it can't be standardised."""
+    values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
+    if not values.size or max(values.max(), -values.min()) <= _LARGEST:
+        return
+    peak = abs(rows.X).max(axis=0)
+    peak = np.asarray(peak if isinstance(rows.X, np.ndarray) else peak.todense()).ravel()
+    column = int(np.flatnonzero(peak > _LARGEST)[0])
+    raise DataError(
+        f"{', '.join(map(str, sources))}: feature {rows.feature_names[column]!r} has values up to "
+        f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
+        "logarithm, or train trees, which need no standardised features."
+    )
+
+
+def normalized(rows: Features, source: str | Path) -> Features:
+    """Return rows with features scaled to [0, 1] within each query.
+
+    Raises
+    ------
+    DataError
+        If a feature is infinite.
+    """
+    try:
+        return replace(rows, X=normalize_by_query(rows.X, rows.qid, copy=False))
+    except ArgumentError as error:
+        raise DataError(f"{source}: {error.message.text}") from error
+
+
+def normalize_by_query(
+    X: Any, qid: ArrayLike, *, copy: bool = True
+) -> NDArray[np.floating] | csr_array:
+    """Scale each feature to [0, 1] within each query: ``(x - min) / (max - min)``.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        A dense array, or a scipy.sparse matrix. float32 is kept; other numbers become float64.
+    qid : (n_rows,)
+        The query (or user) of each row, in any order.
+    copy : bool
+        Whether X is copied. With False, a dense float array may be overwritten.
+
+    Returns
+    -------
+    float64 or float32, (n_rows, n_features)
+        The scaled features, dense, or CSR if X is sparse.
+
+    Raises
+    ------
+    ArgumentError
+        If lengths differ, a value is infinite, or copy is neither True nor False.
+
+    Notes
+    -----
+    A feature that is constant within a query becomes 0, also in a query of one row. nan is ignored
+    and remains nan. The values that a sparse X does not store count as zeros: the result is that of
+    the dense matrix. It remains sparse if the minimum of each feature in each query is 0, as for
+    counts. If a minimum is negative, values that were not stored become nonzero and are stored.
+
+    Cost: a few passes over X. For a sparse X, each query also needs a dense array of the columns
+    that it stores.
+
+    References
+    ----------
+    qin2010, section on normalisation.
+
+    Examples
+    --------
+    >>> normalize_by_query([[1.0, 5.0], [3.0, 5.0], [2.0, 7.0]], [7, 7, 8]).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    needs_copy = _check.flag(copy, "copy")
+    groups = Groups.from_qid(_check.array(qid, "qid"))
+    if _check.is_sparse(X):
+        return _sparse(_floats(X.tocsr(), copy=False), groups)
+    dense = _floats(_check.array(X, "X"), copy=needs_copy)
+    if dense.ndim != 2:
+        raise ArgumentError(f"X must have two dimensions, got shape {dense.shape}.")
+    _check_rows(dense, groups, dense)
+    for group in range(groups.n_groups):
+        rows = groups.rows_of(group)
+        dense[rows] = _scaled(dense[rows])
+    return dense
+
+
+def _floats(X: Any, *, copy: bool) -> Any:
+    """Return float64 or float32; a dense array is C-ordered and, with `copy`, copied."""
+    if X.dtype.kind == "c":
+        raise ArgumentError("X must hold real numbers, got complex ones.")
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    if _check.is_sparse(X):
+        return X.astype(dtype)
+    try:
+        return np.array(X, dtype, order="C", copy=True if copy else None)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"X must hold numbers, got an array of {X.dtype}.") from None
+
+
+def _check_rows(X: Any, groups: Groups, values: NDArray[Any]) -> None:
+    if X.shape[0] != groups.n_rows:
+        raise ArgumentError(
+            f"X and qid must have equal length, got {X.shape[0]} and {groups.n_rows}."
+        )
+    n_infinite = int(np.isinf(values).sum())
+    if n_infinite:
+        raise ArgumentError(
+            f"X has {n_infinite} infinite value{'s' if n_infinite > 1 else ''}, which can't be "
+            "scaled to [0, 1]. Drop those rows, or clip the values."
+        )
+
+
+def _scaled(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the rows of a query with each column scaled to [0, 1]; a constant one becomes 0."""
+    values = rows.astype(np.float64)
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)  # they ignore nan
+    with np.errstate(over="ignore"):
+        factor = np.where(np.isinf(high - low), 0.5, 1.0)  # half of a range is always finite
+    span = factor * high - factor * low
+    scaled = np.where(np.isnan(values), np.nan, 0.0)
+    return np.divide(factor * values - factor * low, span, out=scaled, where=span > 0)
+
+
+def _sparse(X: Any, groups: Groups) -> csr_array:
+    """Scale each query as a dense array of the columns that it stores."""
+    from scipy import sparse
+
+    _check_rows(X, groups, X.data)
+    parts = [_scaled_sparse(X[groups.rows_of(group)]) for group in range(groups.n_groups)]
+    if not parts:
+        return sparse.csr_array(X)
+    stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return stacked if groups.order is None else stacked[np.argsort(groups.order)]
+
+
+def _scaled_sparse(rows: Any) -> Any:
+    from scipy import sparse
+
+    columns = np.unique(rows.indices)
+    scaled = sparse.csr_array(_scaled(rows[:, columns].toarray()).astype(rows.dtype))
+    indices = columns[scaled.indices]
+    return sparse.csr_array((scaled.data, indices, scaled.indptr), shape=rows.shape)

@@ -33,8 +33,6 @@ DAMAGED = (
     ValueError, *BROKEN,
 )  # fmt: skip
 
-_MAX_RATIO = 100  # bytes of a parquet file's values per byte of the file; tables have 3 to 50
-_FREE_BYTES = 1 << 29  # bytes of values that are always accepted
 _FIRST = 100  # lines that are examined to recognise lists
 _SVMLIGHT = re.compile(r"\S+\s+(qid:|\d+:\S)")
 _GZIP = b"\x1f\x8b"
@@ -72,11 +70,6 @@ class File:
     def stream(self) -> bytes | None:
         """The content of a pipe or device, which can be read only once; None for a file."""
         return self.path.read_bytes() if is_stream(self.path) else None
-
-    @property
-    def n_bytes(self) -> int:
-        """The size of the file, which can be packed."""
-        return self.path.stat().st_size if self.stream is None else len(self.stream)
 
     @property
     def is_packed(self) -> bool:
@@ -233,15 +226,6 @@ def open_arrow_stream(file: File) -> Source:
     ipc: Any = import_module("pyarrow.ipc")
     with reading(file, "Arrow"), file.for_arrow() as stream:
         return Source.of(str(file), arrow_frame(ipc.open_stream(stream).read_all()))
-
-
-def refuse_swollen(file: File, n_values: int) -> None:
-    """Raise if a small file declares more values than fit in memory."""
-    if 8 * n_values > max(_FREE_BYTES, _MAX_RATIO * file.n_bytes):
-        raise DataError(
-            f"{file} declares {n_values} values in {file.n_bytes} bytes, which is typical "
-            "of files made to fill the memory. If the file is valid, save it as CSV."
-        )
 
 
 @contextmanager

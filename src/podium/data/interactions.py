@@ -25,9 +25,8 @@ from podium.data.columns import (
 from podium.data.convert import Ids, of_user, one_chunk
 from podium.data.files import File
 from podium.data.ids import compared, joined_ids, pair_codes, share
-from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
-from podium.data.tables import open_table
+from podium.data.tables import RoleColumns, open_table
 from podium.data.times import Times
 from podium.errors import DataError, arg
 
@@ -277,21 +276,18 @@ def opened(source: Any) -> Any:
 def read_weighted(
     source: Any,
     *,
-    user: str | None = None,
-    item: str | None = None,
-    value: str | None = None,
-    timestamp: str | None = None,
     gain: str = "value",
     timed: bool = False,
     format: str | None = None,
     columns: Sequence[str] | None = None,
+    **named: str | None,
 ) -> Interactions:
     """Read interactions whose values are weights of pairs.
 
     Parameters
     ----------
-    source, user, item, value, timestamp, format, columns
-        The table, see `read_interactions`.
+    source, format, columns, **named
+        The table, and the names of its columns by role, see `read_interactions`.
     timed : bool
         Whether to read times, if the table has any.
     gain : {"value", "exp2", "one"}
@@ -310,8 +306,7 @@ def read_weighted(
     ('rating', [6])
     """
     roles = EVENTS if timed else (USER, ITEM, VALUE)
-    given = {"user": user, "item": item, "value": value, "timestamp": timestamp}
-    table = open_table(source, "interactions", roles, given, format, columns)
+    table = open_table(source, "interactions", roles, named, format, columns)
     events = _read(table, roles)
     if events.value is not None:
         _check_weights(events.value, events.value_name, events.user, table, gain)
@@ -402,7 +397,7 @@ def _check_weights(
         row = int(np.argmax(values < 0))
         raise DataError(
             f"{table.name}: {name} is the weight of a pair and must be >= 0, got {values[row]:g} "
-            f"at {table.place_of(row)}{of_user(users, row)}. Drop those rows, or name another "
+            f"at {table.places.of(row)}{of_user(users, row)}. Drop those rows, or name another "
             f"column with {arg.value()}."
         )
     if not values.max() > 0:
@@ -414,7 +409,8 @@ def _check_weights(
         row = int(np.argmax(values))
         raise DataError(
             f"{table.name}: {arg.gain('exp2')} takes grades up to {_LARGEST_GRADE}, got {name} "
-            f"{values[row]:g} at {table.place_of(row)}. Pass {arg.gain('value', 'one')} for counts."
+            f"{values[row]:g} at {table.places.of(row)}. Pass {arg.gain('value', 'one')} for "
+            "counts."
         )
 
 

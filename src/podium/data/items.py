@@ -14,11 +14,10 @@ from podium import _check
 from podium.data.columns import ITEM, column_list
 from podium.data.convert import Ids, holds_numbers, one_chunk
 from podium.data.ids import compared, share
+from podium.data.join import refuse_repeated
 from podium.data.lists import Listed
-from podium.data.overlap import refuse_repeated
-from podium.data.role_columns import RoleColumns
 from podium.data.source import POLARS
-from podium.data.tables import open_table
+from podium.data.tables import RoleColumns, open_table
 from podium.errors import DataError, arg
 
 SEPARATOR = "|"
@@ -49,13 +48,13 @@ class ItemTable:
     columns: dict[str, pl.Series]
     whole: tuple[str, ...] = ()
 
-    def positions(self, listed: Listed, every: Listed) -> NDArray[np.int64]:
+    def positions(self, listed: Listed, whole_run: Listed) -> NDArray[np.int64]:
         """Return the row of each listed item, -1 if the table lacks it.
 
         Parameters
         ----------
         listed : Listed
-        every : Listed
+        whole_run : Listed
             All items of the same run as it was read.
 
         Raises
@@ -63,7 +62,7 @@ class ItemTable:
         DataError
             If the table has none of the items of the run as it was read.
         """
-        every.check_items(self, str(arg.items()), self.name, least=0.0)
+        whole_run.check_items(self, str(arg.items()), self.name, least=0.0)
         return share(*compared(self, listed, "item")).left_rows()
 
     def categories(self, column: str = "") -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

@@ -1,20 +1,305 @@
-"""The join of a run with its truth: which users and items are in both."""
+"""The join of a run with its truth, and the overlap of their ids, also in other spellings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.convert import one_chunk
-from podium.data.ids import Shared, compared, distinct_ids, share
-from podium.data.overlap import CommonIds, PartIds, Side, check_ids, common_ids
+from podium import _check
+from podium._text import counted, inside
+from podium.data import spelling
+from podium.data.convert import Ids, one_chunk
+from podium.data.ids import (
+    Shared,
+    both_written,
+    compared,
+    distinct,
+    distinct_ids,
+    first_repeated,
+    joined_ids,
+    share,
+    strings,
+)
 from podium.data.runs import Run, Truth
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import Groups, find
 from podium.types import Labels, Mask
+
+MIN_SHARE = 0.05
+"""The smallest share of common ids, in the table with fewer ids, that gives no warning."""
+
+
+class Side(NamedTuple):
+    """A table whose ids are compared: its role in messages, its name, and its ids.
+
+    `has_rows` states that there is an id for each row.
+    """
+
+    role: str
+    name: str
+    ids: Ids
+    has_rows: bool = True
+
+    @property
+    def inside(self) -> str:
+        """The name inside a sentence."""
+        return inside(self.name)
+
+    def rows_of(self, texts: list[str]) -> str:
+        """Return " (7 rows)" with the number of rows of some ids, if each row has its id."""
+        if not self.has_rows:
+            return ""
+        return f" ({counted(int(strings(self.ids).is_in(texts).sum()), 'rows')})"
+
+    def label(self, text: Any) -> str:
+        """Return an id as it is written in this table."""
+        return str(text) if isinstance(self.ids, np.ndarray) else _check.label(text)
+
+
+@dataclass(frozen=True, eq=False)
+class CommonIds:
+    """The codes that are in both columns, only in the left one and only in the right one."""
+
+    both: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+    @property
+    def n_left(self) -> int:
+        return self.both.size + self.left.size
+
+    @property
+    def n_right(self) -> int:
+        return self.both.size + self.right.size
+
+
+def common_ids(shared: Shared) -> CommonIds:
+    """Return which ids are in both columns and which in one only."""
+    left, right = distinct(shared.left), distinct(shared.right)
+    in_both = np.isin(left, right)
+    return CommonIds(left[in_both], left[~in_both], right[~np.isin(right, left)])
+
+
+@dataclass(frozen=True, eq=False)
+class PartIds:
+    """The ids of a truth and a run for some of their users.
+
+    Attributes
+    ----------
+    names : (str, str)
+        The names of the truth and the run.
+    whole : (bool, bool)
+        Whether their items are integers that their files write with ".0".
+    n_both : int
+        The number of users of both tables.
+    users : (list of ids, list of ids)
+        The users of the truth only, and of the run only.
+    items : (ids, ids)
+        The distinct items of each table.
+    """
+
+    names: tuple[str, str]
+    whole: tuple[bool, bool]
+    n_both: int
+    users: tuple[list[Ids], list[Ids]]
+    items: tuple[Ids, Ids]
+
+    def __add__(self, other: PartIds) -> PartIds:
+        """Return the ids of the users of both."""
+        (truth, run), (more_truth, more_run) = self.items, other.items
+        return replace(
+            self,
+            n_both=self.n_both + other.n_both,
+            users=(self.users[0] + other.users[0], self.users[1] + other.users[1]),
+            items=(_joined(truth, more_truth), _joined(run, more_run)),
+        )
+
+    def check(self, *, all_users: bool) -> int:
+        """Check the ids of all users as `check_ids` does; return the number of items of the run."""
+        users, items = tuple(map(joined_ids, self.users)), both_written(self.items, self.whole)
+        sides = [
+            [
+                Side(*side, ids, has_rows=False)
+                for side, ids in zip(self._sides(), column, strict=True)
+            ]
+            for column in (users, items)
+        ]
+        shared = share(*users), share(*items)
+        return check_ids(*shared, *sides, n_more=self.n_both, all_users=all_users).n_right
+
+    def refuse_absent(self) -> None:
+        """Raise if the run lacks users of the truth."""
+        refuse_absent(self.names[1], joined_ids(self.users[0]), self.n_both)
+
+    def _sides(self) -> list[tuple[str, str]]:
+        return [*zip(("the truth", "the run"), self.names, strict=True)]
+
+
+def _joined(*columns: Ids) -> Ids:
+    return distinct_ids(joined_ids(columns))
+
+
+def check_ids(
+    users: Shared,
+    items: Shared,
+    user_sides: Sequence[Side],
+    item_sides: Sequence[Side],
+    *,
+    n_more: int = 0,
+    all_users: bool,
+) -> CommonIds:
+    """Check the ids of a truth and a run as `check_common` does, and return the common items.
+
+    Raises
+    ------
+    ArgumentError
+        If `all_users`, and the run lacks users of the truth. `n_more` further users are in both.
+    """
+    common = common_ids(users)
+    report_common(users, common, "user", *user_sides, n_more=n_more)
+    if all_users:
+        refuse_absent(user_sides[1].name, users.ids(common.left), common.both.size + n_more)
+    return check_common(items, "item", *item_sides)
+
+
+def refuse_absent(run: str, absent: Ids, n_both: int) -> None:
+    """Raise if a run lacks users of the truth."""
+    if len(absent):
+        raise ArgumentError(
+            f"{run} lacks {len(absent)} of {n_both + len(absent)} users, first "
+            f"{_check.label(_smallest(absent))}. Pass {arg.missing('zero')} to score them 0, or "
+            f"{arg.missing('skip')} to leave them out."
+        )
+
+
+def refuse_repeated(shared: Shared, noun: str, name: str) -> None:
+    """Raise if the left column of a table, which has one row per id, has an id twice."""
+    repeated = first_repeated(shared.left)
+    if repeated is not None:
+        first = _check.label(shared.label(repeated))
+        raise DataError(f"{name} has two rows for {noun} {first}. Keep one.")
+
+
+def check_common(
+    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = MIN_SHARE
+) -> CommonIds:
+    """Raise if two columns have no id in common; warn if they have few in common.
+
+    Parameters
+    ----------
+    shared : Shared
+        The codes of the ids.
+    noun : str
+        The kind of the ids: "user" or "item".
+    left, right : Side
+        The tables.
+    min_share : float
+        The threshold of the warning, as a share of the ids of the table with fewer ids. The default
+        is far below the share of a short run of popular items, or of a truth of few users.
+
+    Returns
+    -------
+    CommonIds
+        The common and the other codes.
+
+    Raises
+    ------
+    DataError
+        If no id is in both.
+
+    Warns
+    -----
+    PodiumWarning
+        If few ids are in both, or ids of the two tables are the same but for Unicode form, blanks,
+        case, leading zeros or ".0".
+    """
+    common = common_ids(shared)
+    report_common(shared, common, noun, left, right, min_share=min_share)
+    return common
+
+
+def report_common(
+    shared: Shared,
+    common: CommonIds,
+    noun: str,
+    left: Side,
+    right: Side,
+    *,
+    n_more: int = 0,
+    min_share: float = MIN_SHARE,
+) -> None:
+    """Raise or warn as `check_common` does; `n_more` further ids are in both columns."""
+    respelled = _respelled(shared, common)
+    n_both = common.both.size + n_more
+    if not n_both:
+        raise DataError(_no_common(shared, noun, left, right, respelled))
+    if respelled:
+        n = len(respelled.pairs)
+        first = respelled.pairs[0]
+        warn(
+            f"{n} {noun} id{'s' if n > 1 else ''}{left.rows_of([a for a, _ in respelled.pairs])} "
+            f"of {left.inside} may be in {right.inside} in another spelling: they differ in "
+            f"{spelling.differences(respelled.pairs)}, such as {left.label(first[0])} and "
+            f"{right.label(first[1])}, and count as two {noun}s. {respelled.remedy(noun)}"
+        )
+    n_left, n_right = common.n_left + n_more, common.n_right + n_more
+    if n_both < min_share * min(n_left, n_right):
+        warn(
+            f"Only {n_both} of the {n_left} {noun}s of {left.inside} are among the {n_right} of "
+            f"{right.inside}. Check that both use the same {noun} ids."
+        )
+
+
+def _no_common(
+    shared: Shared, noun: str, left: Side, right: Side, respelled: _Respelled | None
+) -> str:
+    left_id, right_id = respelled.pairs[0] if respelled else map(_smallest, (left.ids, right.ids))
+    start = (
+        f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
+        f"{right.label(right_id)}."
+    )
+    if respelled is None:
+        return f"{start} Check that {left.inside} and {right.inside} use the same {noun} ids."
+    n = len(respelled.pairs)
+    return (
+        f"{start} {counted(n, 'ids')} of {right.inside} differ{'s' * (n == 1)} only in "
+        f"{spelling.differences(respelled.pairs)}"
+        f"{left.rows_of([a for a, _ in respelled.pairs])}. {respelled.remedy(noun)}"
+    )
+
+
+def _smallest(ids: Ids) -> Any:
+    """Return the smallest id, which is the same for any order of rows."""
+    return int(ids.min()) if isinstance(ids, np.ndarray) else ids.min()
+
+
+@dataclass(frozen=True)
+class _Respelled:
+    """Ids of the left table with their other spelling in the right one, and all ids of both."""
+
+    pairs: list[tuple[str, str]]
+    left: list[str]
+    right: list[str]
+
+    def remedy(self, noun: str) -> str:
+        return spelling.remedy(self.pairs, self.left, self.right, noun)
+
+
+def _respelled(shared: Shared, common: CommonIds) -> _Respelled | None:
+    """Return the left ids that the right table spells differently; None if there are none."""
+    names = shared.names
+    if names is None or not (common.left.size and common.right.size):
+        return None
+    left, right, both = (
+        names.gather(codes).to_list() for codes in (common.left, common.right, common.both)
+    )
+    pairs = spelling.twins(left, right)
+    return _Respelled(pairs, left + both, right + both) if pairs else None
 
 
 @dataclass(frozen=True, eq=False)

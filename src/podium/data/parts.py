@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from podium.data.files import (
     format_of_suffix,
     is_folder,
     reading,
-    refuse_swollen,
 )
 from podium.data.source import POLARS, Column, Places, Source
 from podium.errors import DataError
@@ -81,21 +80,19 @@ class StoredTable:
         self.files = [place] if isinstance(place, File) else part_files(place, noun)
         self.format = format or format_of_suffix(self.files[0].path) or "parquet"
         self._blocks: dict[str | None, list[Block]] = {}
-        self.types = self._types(self.files[0])
-        self._different: dict[str, str] = {}
-        for other in self.files[1:]:
-            types = self._types(other)
-            self._different |= _differences(self.files[0], self.types, other, types)
-            self.types = {**types, **self.types}
+        self._schemas = [(file, self._types(file)) for file in self.files]
+        self.types = dict(chain.from_iterable(types.items() for _, types in self._schemas[::-1]))
         self.names = tuple(self.types)
 
     def _refuse_different(self, columns: Sequence[str]) -> None:
         """Raise if a column that is read is another one in some part, or is missing there."""
-        for column in columns:
-            if column in self._different:
+        first, *others = self._schemas
+        for column, other in product(columns, others):
+            if first[1].get(column) != other[1].get(column):
+                words = [f"{types.get(column, 'missing')} in {f}" for f, types in (first, other)]
                 raise DataError(
                     f"The parts of a table must have the same columns, but {column!r} is "
-                    f"{self._different[column]}. Write the parts with one schema."
+                    f"{' and '.join(words)}. Write the parts with one schema."
                 )
 
     @cached_property
@@ -125,7 +122,6 @@ class StoredTable:
 
     def read(self, block: Block, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of the first row and the rows of each piece of a block."""
-        self._refuse_different(columns)
         with self._opened(block.file) as file:
             row, coded = block.first_row, selectors.categorical()
             for table in _tables(file, self.format, block, list(columns)):
@@ -136,6 +132,7 @@ class StoredTable:
 
     def pieces(self, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the pieces of all blocks, see `read`."""
+        self._refuse_different(columns)
         for block in self.blocks():
             yield from self.read(block, columns)
 
@@ -156,8 +153,6 @@ class StoredTable:
     def _types(self, file: File) -> dict[str, Any]:
         with self._opened(file) as opened:
             schema = opened.schema_arrow if self.format == "parquet" else opened.schema
-            if self.format == "parquet":
-                refuse_swollen(file, 3 * int(opened.metadata.num_rows))
             return {field.name: field.type for field in schema}
 
     @contextmanager
@@ -175,18 +170,6 @@ class StoredTable:
                     yield arrow.ipc.open_file(data)
 
 
-@dataclass(frozen=True)
-class StoredSource(Source):
-    """A parquet or Arrow table, whose blocks can also be read one by one."""
-
-    stored: StoredTable | None = None
-
-
-def stored_table(source: Any) -> StoredTable | None:
-    """Return the blocks of an open parquet or Arrow table; None for any other table."""
-    return source.stored if isinstance(source, StoredSource) else None
-
-
 def open_stored(place: File | Path, noun: str, format: str | None = None) -> Source:
     """Open a parquet or Arrow file, or a folder of such files, whose rows are one table."""
     table = StoredTable(place, noun, format)
@@ -198,7 +181,7 @@ def open_stored(place: File | Path, noun: str, format: str | None = None) -> Sou
             return {name: pl.Series(name, [], pl.Int64) for name in columns}
         return pl.concat(frames, rechunk=False).select(columns).to_dict()
 
-    return StoredSource(table.name, table.names, fetch, stored=table)
+    return Source(table.name, table.names, fetch, stored=table)
 
 
 def part_files(path: Path, noun: str) -> list[File]:
@@ -233,27 +216,13 @@ def _refuse_gap(path: Path, parts: Sequence[Path]) -> None:
     if len({match[1] if match else None for match in matches}) != 1 or matches[0] is None:
         return
     numbers = sorted(int(match[2]) for match in matches if match)
-    for number, following in itertools.pairwise(numbers):
+    for number, following in pairwise(numbers):
         if following > number + 1:
             name = f"{matches[0][1]}{number + 1:0{len(matches[0][2])}}{parts[0].suffix}"
             raise DataError(
                 f"{path} lacks the part {name}: its parts are numbered from {numbers[0]} to "
                 f"{numbers[-1]}. Copy the missing part, or number the parts again."
             )
-
-
-def _differences(
-    first: File, types: Mapping[str, Any], other: File, other_types: Mapping[str, Any]
-) -> dict[str, str]:
-    """Return the columns that two parts have with other types, or one part only, in words."""
-    return {
-        name: " and ".join(
-            f"{f'{t[name]}' if name in t else 'missing'} in {file}"
-            for t, file in ((types, first), (other_types, other))
-        )
-        for name in {**types, **other_types}
-        if types.get(name) != other_types.get(name)
-    }
 
 
 def _sizes(file: Any, format: str) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,9 +26,8 @@ from podium.data.columns import (
 from podium.data.convert import Ids, of_user, to_ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.ids import codes_of, joined_ids, pair_codes
-from podium.data.role_columns import RoleColumns
 from podium.data.source import NOWHERE, ROWS, Column, Places, Source, nobody
-from podium.data.tables import open_table
+from podium.data.tables import RoleColumns, open_table
 from podium.errors import DataError, arg, warn
 from podium.groups import Groups
 
@@ -47,7 +46,7 @@ def scores_of_ranks(
         )
         raise DataError(
             f"{table.name}: {name} must be {requirement}, got {ranks[row]:g} at "
-            f"{table.place_of(row)}{of_user(user, row)}. {advice}"
+            f"{table.places.of(row)}{of_user(user, row)}. {advice}"
         )
     return -ranks
 
@@ -72,10 +71,10 @@ def refuse_contradiction(
     contradictions = np.flatnonzero(_falls(values[order], groups))
     if contradictions.size:
         first, second = sorted(order[contradictions[0] : contradictions[0] + 2].tolist())
-        score, rank = names
+        (score, rank), place_of = names, table.places.of
         raise DataError(
-            f"{table.name}: {score} and {rank} contradict each other: {table.place_of(first)} has "
-            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} has "
+            f"{table.name}: {score} and {rank} contradict each other: {place_of(first)} has "
+            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {place_of(second)} has "
             f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one column "
             f"with {arg.score()} or {arg.rank()}."
         )
@@ -122,6 +121,7 @@ class Run:
     places: Places = ROWS
     kind: str = ""
     empty: Ids = field(default_factory=nobody)
+    stored: ClassVar[None] = None
 
     @property
     def users(self) -> Ids:
@@ -163,6 +163,7 @@ class Truth:
     whole: tuple[str, ...] = ()
     places: Places = ROWS
     empty: Ids = field(default_factory=nobody)
+    stored: ClassVar[None] = None
 
     @property
     def users(self) -> Ids:

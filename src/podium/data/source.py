@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -92,6 +92,8 @@ class Source:
         The columns that the caller names.
     empty : ids
         The users without rows, if the source names them: users with an empty list.
+    stored : StoredTable, optional
+        The blocks of a parquet or Arrow table, which can also be read one by one.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Source:
     kind: str = ""
     named: Mapping[str, str] = field(default_factory=dict[str, str])
     empty: Column = field(default_factory=nobody)
+    stored: Any = field(default=None, repr=False)
 
     @classmethod
     def of(cls, name: str, columns: Any, **facts: Any) -> Source:
@@ -124,7 +127,8 @@ class Source:
         def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
             return {name: column[kept] for name, column in self.fetch(kinds).items()}
 
-        return replace(self, fetch=fetch, places=replace(self.places, kept=kept))
+        places = replace(self.places, kept=kept)
+        return replace(self, fetch=fetch, places=places, stored=None)
 
     def with_ranks(self, name: str) -> Source:
         """Return the table with a column of ranks: the numbers of the rows, from 1."""
@@ -134,12 +138,7 @@ class Source:
             n_rows = max(map(len, columns.values()), default=0)
             return {**columns, name: np.arange(1, n_rows + 1)} if name in kinds else columns
 
-        own: dict[str, Any] = {f.name: vars(self)[f.name] for f in fields(Source)}
-        return replace(Source(**own), names=(*self.names, name), fetch=fetch)
-
-    def place_of(self, *rows: int) -> str:
-        """Return the place of one or two rows; see `Places.of`."""
-        return self.places.of(*rows)
+        return replace(self, names=(*self.names, name), fetch=fetch, stored=None)
 
 
 def numbered(unit: str, *numbers: int) -> str:

@@ -6,9 +6,9 @@ training always has rows. Random draws depend only on the seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,9 @@ from podium.types import RowIndex
 _TEST = 0.2  # the share of the rows for testing
 _ROWS, _GROUPS = 1, 2  # parts of the seeds that separate the draws of rows and of groups
 _SPLIT = Source("The split")
+
+Sizes: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""The numbers of rows for testing and for validation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +138,7 @@ def by_time_per_user(
     >>> split.train.tolist(), split.test.tolist()
     ([1, 2], [0, 3])
     """
-    codes, sizes = _users(user, "user")
-    times = _times(timestamp)
-    _check.equal_length(user=codes, timestamp=times)
-    n_test, n_valid = _shares(sizes, test, valid)
-    return _latest(codes, sizes, times, n_test, n_valid)
+    return _latest(user, timestamp, lambda sizes: _shares(sizes, test, valid))
 
 
 def leave_last_out(
@@ -166,15 +165,16 @@ def leave_last_out(
     >>> leave_last_out(["a", "a", "b"], [1, 2, 1]).test.tolist()
     [1]
     """
-    codes, sizes = _users(user, "user")
-    times = _times(timestamp)
-    _check.equal_length(user=codes, timestamp=times)
-    n_test = _check.cutoff(n, name="n")
-    n_before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid")
-    has_enough = sizes > n_test + n_before
-    return _latest(
-        codes, sizes, times, np.where(has_enough, n_test, 0), np.where(has_enough, n_before, 0)
+    counts = (
+        _check.cutoff(n, name="n"),
+        0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid"),
     )
+
+    def of_users(sizes: NDArray[np.int64]) -> Sizes:
+        n_test, n_before = (np.where(sizes > sum(counts), count, 0) for count in counts)
+        return n_test, n_before
+
+    return _latest(user, timestamp, of_users)
 
 
 def random(
@@ -215,9 +215,9 @@ def random(
     )
     if codes.size != count:
         raise ArgumentError(f"{arg.user} must have n_rows={count} values, got {codes.size}.")
-    n_test, n_valid = _shares(sizes, test, valid)
+    later = _shares(sizes, test, valid)
     draw = np.random.default_rng([_check.seed(seed), _ROWS]).random(count)
-    return _last(codes, sizes, np.lexsort((draw, codes)), n_test, n_valid)
+    return _last(codes, np.lexsort((draw, codes)), later)
 
 
 def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int = 0) -> Split:
@@ -283,14 +283,15 @@ def _checked(split: Split, last: str, *, requires_test: bool) -> Split:
     return split
 
 
-def _latest(
-    codes: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    times: Times,
-    n_test: NDArray[np.int64],
-    n_valid: NDArray[np.int64],
-) -> Split:
-    """Use each user's latest rows, and warn if equal times leave open which these are."""
+def _latest(user: Any, timestamp: Any, later: Callable[[NDArray[np.int64]], Sizes]) -> Split:
+    """Use each user's latest rows, and warn if equal times leave open which these are.
+
+    `later` returns the sizes of the later parts from the numbers of rows of all users.
+    """
+    codes, sizes = _users(user, "user")
+    times = _times(timestamp)
+    _check.equal_length(user=codes, timestamp=times)
+    n_test, n_valid = later(sizes)
     keys = keys_of(times)[0]
     order = np.lexsort((keys, codes))
     starts, ends = np.cumsum(sizes) - sizes, np.cumsum(sizes)
@@ -306,17 +307,12 @@ def _latest(
             "in different parts, as the order of the rows decides. Sort the rows of equal time to "
             "choose another order, or split by one moment for all users, which keeps them together."
         )
-    return _last(codes, sizes, order, n_test, n_valid)
+    return _last(codes, order, (n_test, n_valid))
 
 
-def _last(
-    codes: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    order: NDArray[np.int64],
-    n_test: NDArray[np.int64],
-    n_valid: NDArray[np.int64],
-) -> Split:
+def _last(codes: NDArray[np.int64], order: NDArray[np.int64], later: Sizes) -> Split:
     """Use the last rows of each user in an order for testing, and those before for validation."""
+    sizes, (n_test, n_valid) = np.bincount(codes), later
     ends = np.cumsum(sizes)
     n_later = np.empty(codes.size, np.int64)  # number of later rows of the same user
     n_later[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)
@@ -337,9 +333,7 @@ def _since(times: Times, at: Any, name: str) -> NDArray[np.bool_]:
     return keys >= first[0]
 
 
-def _shares(
-    sizes: NDArray[np.int64], test: float, valid: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _shares(sizes: NDArray[np.int64], test: float, valid: float) -> Sizes:
     test_share = _check.number(test, "test", low=0.0, high=1.0)
     valid_share = _check.number(valid, "valid", low=0.0, high=1.0)
     if test_share + valid_share >= 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from podium.errors import ArgumentError, arg
@@ -20,7 +19,6 @@ _UNLIMITED = 1 << 50  # a limit of a container above this is none
 _UNKNOWN = 4 << 30  # the memory of a machine that does not state it
 
 
-@dataclass(frozen=True, init=False)
 class Storage:
     """The limits of memory and disk for tables, and the executor of their parts.
 
@@ -50,13 +48,6 @@ class Storage:
         If memory is not a size, spill_dir is not a folder, or executor is not an executor.
     """
 
-    memory: int
-    spill_dir: Path
-    grouped: bool
-    executor: Executor
-    progress: Progress
-    always_in_parts: bool
-
     def __init__(
         self,
         memory: int | str | None = None,
@@ -71,18 +62,11 @@ class Storage:
             raise ArgumentError(
                 f"{arg.spill_dir} must be a folder, got {str(folder)!r}. Create it."
             )
-        values = {
-            "memory": available_memory() // 2
-            if memory is None
-            else size_in_bytes(memory, "memory"),
-            "spill_dir": folder,
-            "grouped": grouped,
-            "executor": or_threads(executor),
-            "progress": or_silent(progress),
-            "always_in_parts": executor is not None,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        is_stated = memory is not None
+        self.memory = size_in_bytes(memory, "memory") if is_stated else available_memory() // 2
+        self.spill_dir, self.grouped = folder, grouped
+        self.executor, self.always_in_parts = or_threads(executor), executor is not None
+        self.progress = or_silent(progress)
 
 
 def size_in_bytes(size: int | str, name: str) -> int:

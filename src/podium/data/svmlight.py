@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ _REQUIREMENTS = {
     _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
 
+_OF_ROWS, _OF_VALUES = ("labels", "qids", "lines"), ("indices", "values")  # columns of a piece
 _DENSE = 0.25  # if at least this share of values is stored, a dense matrix needs less memory
 _WIDEST = 1 << 24  # larger feature ids are treated as an error
 
@@ -72,17 +73,10 @@ class Piece:
 
     def cut(self, first: int, last: int) -> Piece:
         """Return the rows from first to last, without last."""
-        low = int(self.ends[first - 1]) if first else 0
-        high = int(self.ends[last - 1]) if last else 0
-        return Piece(
-            self.labels[first:last],
-            self.qids[first:last],
-            self.lines[first:last],
-            self.ends[first:last] - low,
-            self.indices[low:high],
-            self.values[low:high],
-            self.name,
-        )
+        low, high = (int(self.ends[end - 1]) if end else 0 for end in (first, last))
+        of_rows = {name: vars(self)[name][first:last] for name in _OF_ROWS}
+        of_values = {name: vars(self)[name][low:high] for name in _OF_VALUES}
+        return replace(self, ends=self.ends[first:last] - low, **of_rows, **of_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +157,12 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
     starts = np.cumsum([0, *(piece.values.size for piece in pieces)])
-    return Piece(
-        np.concatenate([piece.labels for piece in pieces]),
-        np.concatenate([piece.qids for piece in pieces]),
-        np.concatenate([piece.lines for piece in pieces]),
-        np.concatenate([p.ends + start for p, start in zip(pieces, starts, strict=False)]),
-        np.concatenate([piece.indices for piece in pieces]),
-        np.concatenate([piece.values for piece in pieces]),
-        pieces[0].name,
-    )
+    ends = np.concatenate([p.ends + start for p, start in zip(pieces, starts, strict=False)])
+    columns = {
+        name: np.concatenate([vars(piece)[name] for piece in pieces])
+        for name in (*_OF_ROWS, *_OF_VALUES)
+    }
+    return replace(pieces[0], ends=ends, **columns)
 
 
 def check_piece(piece: Piece) -> None:
@@ -189,11 +180,6 @@ def check_piece(piece: Piece) -> None:
             f"{name}, line {piece.highest_at[1]}: feature ids must be at most {_WIDEST}, "
             f"got {piece.highest}. Number the features from 1 without gaps."
         )
-
-
-def refuse_negative(piece: Piece) -> None:
-    """Raise if a label is negative."""
-    _refuse_labels(piece, piece.labels < 0, ">= 0")
 
 
 def _refuse_labels(piece: Piece, is_bad: NDArray[np.bool_], required: str) -> None:
@@ -292,7 +278,8 @@ def pieces_of(file: File, dtype: Any = np.float64, *, features: bool = True) -> 
         for text in _whole_lines(stream, str(file)):
             piece = _parse(text, str(file), line, dtype)
             if features:
-                refuse_negative(piece)  # a truth has its own rule for them
+                # A truth has its own rule for negative labels.
+                _refuse_labels(piece, piece.labels < 0, ">= 0")
             yield piece if features else piece.without_features()
             line += text.count(b"\n")
 
@@ -337,23 +324,19 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
         else:
             values[position] = number
     lines += line
-    # Copies, because the buffers have the size of the worst case.
+    # Copies, because the buffers have the size of the worst case. The ids, which are most of the
+    # memory of a large file, get the smallest sufficient type.
     piece = Piece(
         labels[:n_rows].copy(),
         qids[:n_rows].copy(),
         lines[:n_rows].copy(),
         ends[:n_rows].copy(),
-        _narrow(indices[:n_values]),
+        _kept(indices[:n_values], np.min_scalar_type(int(indices[:n_values].max(initial=0)))),
         _kept(values[:n_values], dtype),
         name,
     )
     check_piece(piece)
     return piece
-
-
-def _narrow(indices: NDArray[np.int32]) -> NDArray[Any]:
-    """Return ids in the smallest sufficient type; they are most of the memory of a large file."""
-    return _kept(indices, np.min_scalar_type(int(indices.max(initial=0))))
 
 
 def _kept(values: NDArray[Any], dtype: Any) -> NDArray[Any]:

@@ -1,12 +1,13 @@
 """Tables: any object with named columns, read by column.
 
-`open_table` examines only names and first lines. `Source.fetch` then reads the requested columns.
+`open_table` examines only names and first lines. `Source.fetch` then reads the requested columns,
+and `RoleColumns` converts those that have a role.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -17,17 +18,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._time_columns import time_column
 from podium.data.columns import RANK, Kind, Role, is_usual, missing
-from podium.data.delimited import open_delimited
+from podium.data.convert import Ids, finite, to_ids, to_numbers
+from podium.data.delimited import (
+    open_delimited,
+    open_headerless,
+    open_jsonl,
+    open_lists,
+    open_trec,
+    refuse_columns,
+)
 from podium.data.files import File, error_line, format_of_suffix, open_arrow_stream
 from podium.data.frames import kind_of
-from podium.data.headerless import open_headerless, open_lists, refuse_columns
-from podium.data.jsonl import open_jsonl
 from podium.data.parts import open_stored
 from podium.data.source import POLARS, Column, Source, as_column
 from podium.data.svmlight import open_svmlight
-from podium.data.trec import open_trec
+from podium.data.times import Times, read_times, time_column
 from podium.errors import ArgumentError, DataError, PodiumError, arg
 from podium.groups import rows_between
 
@@ -217,7 +223,9 @@ def _open_lists(table: Mapping[Any, Collection[Any]], roles: Sequence[Role], nam
         roles[1].name: _ids(items, "item", name),
     }
     if _has_values([items for items in table.values() if len(items)], name):
-        columns[roles[2].name] = _values(table, name)
+        values = [*chain.from_iterable(cast("Any", v).values() for v in table.values() if len(v))]
+        is_plain = {*map(type, values)} in ({int}, {float})
+        columns[roles[2].name] = np.array(values) if is_plain else values
     elif RANK in roles:
         _refuse_sets(table, name)
         columns[RANK.name] = rows_between(np.ones_like(counts), counts)[1]
@@ -243,19 +251,6 @@ def _items(items: Collection[Any]) -> list[Any]:
     if isinstance(items, Set):
         return sorted(items, key=str)  # the order of a set changes from process to process
     return cast("Any", items).tolist() if hasattr(items, "tolist") else list(items)
-
-
-def _values(table: Mapping[Any, Any], name: str) -> Any:
-    """Return the values of ``{user: {item: value}}``, in the order of the mappings."""
-    values = list(chain.from_iterable(items.values() for items in table.values() if len(items)))
-    kinds = set(map(type, values))
-    if type(None) in kinds:
-        user = next(u for u, items in table.items() if len(items) and None in items.values())
-        raise DataError(
-            f"{name}: user {_check.label(user)} has an item with the value None. "
-            "Leave the item out."
-        )
-    return np.array(values) if kinds in ({int}, {float}) else values
 
 
 def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:
@@ -312,3 +307,75 @@ _READERS: dict[str, Callable[[File], Source]] = {
     "jsonl": open_jsonl,
     "lists": open_lists,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class RoleColumns:
+    """Columns of a table, by role.
+
+    Attributes
+    ----------
+    table : Source
+    names : mapping of role to str
+        The name of each role's column in the table.
+    read : mapping of role to column
+        The columns that were read. A role without a column in the table is not in it.
+
+    Examples
+    --------
+    >>> from podium.data.columns import ITEM, USER, VALUE
+    >>> from podium.data.tables import open_table
+    >>> roles = (USER, ITEM, VALUE)
+    >>> source = {"user": [1], "movie": [5], "rating": [4]}
+    >>> table = open_table(source, "interactions", roles, {"item": "movie"})
+    >>> columns = RoleColumns.of(table, roles)
+    >>> columns.ids("item").tolist(), columns.numbers("value").tolist()
+    ([5], [4.0])
+    """
+
+    table: Source
+    names: Mapping[str, str]
+    read: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, table: Source, roles: Sequence[Role]) -> RoleColumns:
+        """Find and read the columns of some roles."""
+        return cls.named(table, roles, table.resolve(roles))
+
+    @classmethod
+    def named(cls, table: Source, roles: Sequence[Role], names: Mapping[str, str]) -> RoleColumns:
+        """Read the columns of some roles by their names."""
+        kinds: dict[str, Kind] = {role.name: role.kind for role in roles if role.name in names}
+        return cls(table, names, fetch(table, names, kinds) if kinds else {})
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.read
+
+    def ids(self, role: str) -> Ids:
+        """Return the ids of users or items; see `to_ids`.
+
+        Ids of items remain text if the format says that they are text.
+        """
+        guess = role != "item" or not self.table.text_ids
+        return to_ids(self.read[role], self.names[role], self.table, guess=guess)
+
+    def whole(self) -> tuple[str, ...]:
+        """Return the roles of ids that are integers, but written with ".0"."""
+        return tuple(role for role in ("user", "item") if self._is_whole(role))
+
+    def _is_whole(self, role: str) -> bool:
+        column = self.read.get(role, ())
+        # The ids of a column are only converted if its first text ends so.
+        ends_so = self.table.text and len(column) > 0 and str(column[0]).endswith(".0")
+        return ends_so and isinstance(self.ids(role), np.ndarray)
+
+    def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
+        """Return finite numbers; `users` are the ids that messages name."""
+        name = self.names[role]
+        return finite(to_numbers(self.read[role], name, self.table, users), name, users, self.table)
+
+    def times(self) -> Times | None:
+        """Return the times of events, or None if the table has none."""
+        if "timestamp" not in self:
+            return None
+        return read_times(self.read["timestamp"], self.names["timestamp"], self.table)

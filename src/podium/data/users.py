@@ -1,20 +1,24 @@
-"""Users of an evaluation: the columns of a table of users, and the rows of each user."""
+"""Users of an evaluation: columns of a table of users, rows of users, and lists of their ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.columns import USER, Role
+from podium.data.appending import to_frame
+from podium.data.columns import ITEM, USER, Role
 from podium.data.convert import Ids, to_ids
-from podium.data.ids import as_labels, share
-from podium.data.overlap import Side, check_common, refuse_repeated
-from podium.data.source import POLARS
-from podium.data.tables import open_table
+from podium.data.files import File
+from podium.data.ids import as_labels, label_array, share
+from podium.data.join import Side, check_common, refuse_repeated
+from podium.data.source import POLARS, Places, Source
+from podium.data.tables import RoleColumns, open_table
+from podium.errors import DataError
 from podium.types import Labels
 
 
@@ -79,8 +83,8 @@ def user_values(source: Any, column: str, labels: Labels) -> Labels:
     column_of_role = table.resolve(roles)
     columns = table.fetch(dict.fromkeys(column_of_role.values(), "id"))
     ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
-    label_ids = _as_ids(labels)
-    compared = as_labels(ids, label_ids), as_labels(label_ids, ids)
+    known = label_ids(labels)
+    compared = as_labels(ids, known), as_labels(known, ids)
     shared = share(*compared)
     if len(ids):
         of_truth = Side("the truth", "the truth", compared[1])
@@ -103,11 +107,11 @@ def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     >>> user_positions(np.array([3, 7, 3]), np.array([2, 3]))
     array([ 1, -1,  1])
     """
-    label_ids, ids = _as_ids(labels), _as_ids(users)
-    return share(as_labels(label_ids, ids), as_labels(ids, label_ids)).left_rows()
+    known, ids = label_ids(labels), label_ids(users)
+    return share(as_labels(known, ids), as_labels(ids, known)).left_rows()
 
 
-def _as_ids(labels: Ids | Labels) -> Ids:
+def label_ids(labels: Ids | Labels) -> Ids:
     """Return labels in the form that columns of ids have."""
     if isinstance(labels, pl.Series) or labels.dtype.kind in "iu":
         return labels
@@ -120,3 +124,54 @@ def _text(values: Any) -> Labels:
     if column.dtype.is_float():
         column = column.fill_nan(None)
     return column.cast(pl.String).fill_null("").to_numpy().astype(np.str_)
+
+
+def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = None) -> Ids:
+    """Read ids of users or items.
+
+    Parameters
+    ----------
+    path : Path
+        A table with a column of ids, or a .txt file with one id per line.
+    kind : {"user", "item"}
+        The kind of the ids.
+    column : str, optional
+        The name of the column, if it is not a usual one.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, empty, not a table or text, or lacks the column.
+    """
+    role = USER if kind == "user" else ITEM
+    if path.name.lower().endswith(".txt"):
+        file = File.of(path, f"list of {kind}s")
+        return _read_lines(file, role.usual if column is None else (column,))
+    table = open_table(path, f"list of {kind}s", (role,), {kind: column})
+    return RoleColumns.of(table, (role,)).ids(kind)
+
+
+def known_and_unknown(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the ids that are among labels, in the labels' type, and those that are not.
+
+    Each id is returned once, in the order of first occurrence. Numbers match their text.
+    """
+    position = user_positions(ids, labels)
+    return labels[_once(position[position >= 0])], _once(label_array(ids)[position < 0])
+
+
+def _read_lines(file: File, header: Sequence[str]) -> Ids:
+    """Read one id per line, without blank lines and without a first line that is a column name."""
+    all_lines = enumerate(file.text().splitlines(), start=1)
+    lines = [(n, line.strip()) for n, line in all_lines if line.strip()]
+    if lines and lines[0][1].lower() in header:
+        del lines[0]
+    if not lines:
+        raise DataError(f"{file} has no rows. Pass a table with rows.")
+    table = Source(str(file), places=Places(lambda row: lines[row][0]))
+    return to_ids(to_frame({"id": [line for _, line in lines]})["id"], "id", table)
+
+
+def _once(values: NDArray[Any]) -> NDArray[Any]:
+    _, first = np.unique(values, return_index=True)
+    return values[np.sort(first)]

@@ -26,7 +26,7 @@ from podium.decide.state import State
 from podium.errors import ArgumentError, arg
 from podium.evaluation import divide
 from podium.evaluation.from_runs import measure_runs, open_tables
-from podium.evaluation.same_lists import read_same_lists
+from podium.evaluation.in_parts import read_same_lists
 from podium.evaluation.unjudged import UnjudgedRanges
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import Measures

@@ -4,14 +4,13 @@
 values over groups are here, so metrics only return values per group.
 """
 
-from typing import TYPE_CHECKING
-
 from podium.evaluation.alignment import merge
 from podium.evaluation.comparison import Comparison, Difference, compare_evaluations
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import measure
-from podium.evaluation.of_part import measure_part
+from podium.evaluation.in_parts import measure_part
+from podium.evaluation.scorer import make_scorer
 from podium.evaluation.segments import Segment
 from podium.evaluation.unjudged import (
     DifferenceBounds,
@@ -21,9 +20,6 @@ from podium.evaluation.unjudged import (
     labels_to_settle,
 )
 from podium.evaluation.users import divide
-
-if TYPE_CHECKING:
-    from podium.evaluation.scorer import make_scorer
 
 __all__ = [
     "Comparison",
@@ -43,12 +39,3 @@ __all__ = [
     "measure_part",
     "merge",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # scikit-learn takes 1.5 s to import, so it is imported only if the scorer is used.
-    if name == "make_scorer":
-        from podium.evaluation.scorer import make_scorer
-
-        return make_scorer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._kernels import kernel, longest_group, sort_falling
+from podium.evaluation._unjudged_kernels import sorted_items
 
 ENUMERATED = 10  # with at most so many unjudged items, a difference is minimised by enumeration
 _PAIRED = 64  # with at most so many, its bound uses the items of both lists jointly
@@ -67,7 +68,7 @@ def precision_minima(items, base, candidate, one_list, divisors, out):
 
     With `one_list`, one of the lists is empty, and the result is exact.
     """
-    offsets, bounds_at, order = items
+    offsets, bounds_at, _ = items
     most = longest_group(offsets)
     spare, by_gain = np.empty(most, np.int64), np.empty(most, np.int64)
     is_relevant = np.empty(most, np.int64)
@@ -75,11 +76,8 @@ def precision_minima(items, base, candidate, one_list, divisors, out):
     gains, singles = np.empty((2, most)), np.empty((2, most))
     work, pairs = np.empty((4, most + 1)), np.empty((min(most, _PAIRED), _PAIRED + 1))
     for g in range(offsets.size - 1):
-        lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        rows = order[lo : lo + n]
-        for i in range(n):
-            rows[i] = lo + i
-        sort_falling(keys, rows, n, spare)
+        rows = sorted_items(items, keys, g, spare)
+        n = rows.size
         for i in range(n):
             gains[0, i], gains[1, i] = base.gain[rows[i]], candidate.gain[rows[i]]
             singles[0, i], singles[1, i] = base.single[rows[i]], candidate.single[rows[i]]

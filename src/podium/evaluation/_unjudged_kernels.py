@@ -25,6 +25,17 @@ class Items(NamedTuple):
 
 
 @kernel
+def sorted_items(items, keys, user, spare):
+    """Order the items of a user by decreasing key, and return their positions."""
+    lo, hi = items.offsets[user], items.offsets[user + 1]
+    rows = items.order[lo:hi]
+    for i in range(hi - lo):
+        rows[i] = lo + i
+    sort_falling(keys, rows, hi - lo, spare)
+    return rows
+
+
+@kernel
 def linear_minima(items, weights, difference, counts, gains, divisors, out):
     """Minimise (start + sum of weight x gain) / ideal over the grades of the unjudged items.
 
@@ -32,18 +43,14 @@ def linear_minima(items, weights, difference, counts, gains, divisors, out):
     level. divisors[n] is the sum of the n best weights, or what a measure divides by with n
     positives.
     """
-    offsets, bounds_at, order = items
+    offsets, bounds_at, _ = items
     n_levels, most = gains.size, longest_group(offsets)
     spare, sums = np.empty(most, np.int64), np.empty(most + 1)
     best, chosen = np.empty(most + 1), np.empty((n_levels, most + 1), np.int64)
     keys = -weights
     for g in range(offsets.size - 1):
-        lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        rows = order[lo : lo + n]
-        for i in range(n):
-            rows[i] = lo + i
-        sort_falling(keys, rows, n, spare)
-        ideal = 0.0
+        rows = sorted_items(items, keys, g, spare)
+        n, ideal = rows.size, 0.0
         for level in range(n_levels):
             ideal += gains[level] * divisors[counts[g, level]]
         start = difference[g] * ideal
@@ -115,17 +122,14 @@ def first_minima(items, base_gain, gain, base_value, value, out):
     In the minimum, at most one unjudged item is relevant, the first hit of the base: any further
     one could only raise the value of the candidate.
     """
-    offsets, bounds_at, order = items
+    offsets, bounds_at, _ = items
     spare = np.empty(longest_group(offsets), np.int64)
     keys = np.empty(base_gain.size)
     for g in range(offsets.size - 1):
-        lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        rows = order[lo : lo + n]
-        for i in range(n):
-            rows[i] = lo + i
-            keys[lo + i] = max(base_value[g], base_gain[lo + i]) - max(value[g], gain[lo + i])
-        sort_falling(keys, rows, n, spare)
-        none = value[g] - base_value[g]
+        for i in range(offsets[g], offsets[g + 1]):
+            keys[i] = max(base_value[g], base_gain[i]) - max(value[g], gain[i])
+        rows = sorted_items(items, keys, g, spare)
+        none, n = value[g] - base_value[g], rows.size
         for fixed in range(bounds_at[g + 1] - bounds_at[g]):
             lowest = none if fixed == n else min(none, -keys[rows[fixed]])
             out[bounds_at[g] + fixed] = lowest if not np.isnan(none) else none

@@ -40,7 +40,10 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
         raise ArgumentError(
             "runs have no user in common. Check that their ids are of the same kind."
         )
-    return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
+    return {
+        name: e if np.array_equal(e.labels, common) else _rows(e, np.searchsorted(e.labels, common))
+        for name, e in evaluations.items()
+    }
 
 
 def merge(parts: Iterable[Evaluation]) -> Evaluation:
@@ -214,12 +217,6 @@ def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str,
         name: _rows(evaluation, np.argsort(evaluation.labels))
         for name, evaluation in as_text.items()
     }
-
-
-def _select(evaluation: Evaluation, labels: Labels) -> Evaluation:
-    if np.array_equal(evaluation.labels, labels):
-        return evaluation
-    return _rows(evaluation, np.searchsorted(evaluation.labels, labels))
 
 
 def _rows(evaluation: Evaluation, rows: NDArray[np.int64]) -> Evaluation:

@@ -10,9 +10,8 @@ from podium._fields import RULES_OF_GATE
 from podium.errors import arg, warn
 from podium.evaluation._hints import warn_of_open_ties
 from podium.evaluation.alignment import align
-from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.evaluation import Evaluation, KeptTables
 from podium.evaluation.in_parts import Workload, measure_parts
-from podium.evaluation.kept import KeptTables
 from podium.evaluation.shown import check_tables, shown_values
 from podium.evaluation.users import check_users, cluster_and_weight, divide
 from podium.protocol import Protocol, ProtocolFields

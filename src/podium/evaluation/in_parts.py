@@ -3,28 +3,34 @@
 A part is all rows of some users. Each value of a measure depends on one user. The values of all
 parts, in the order of users, are therefore those of whole tables, bit for bit. What depends on
 whole tables (ids in common, missing users, hints) is collected from the parts and checked at the
-end.
+end. `measure_part` measures a part that a cluster has divided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from podium import _check
+from podium.errors import ArgumentError, arg
 from podium.evaluation._hints import Relevances
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Values, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
-from podium.protocol import Conventions, Protocol
+from podium.metrics import Measure
+from podium.protocol import Conventions, Protocol, ProtocolFields
 from podium.protocol.conventions import Task
+from podium.protocol.protocol import Measures
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
     from podium.data.buckets import Buckets, Parts
     from podium.data.convert import Ids
+    from podium.data.join import PartIds
     from podium.data.lists import Listed, Whole
-    from podium.data.overlap import PartIds
+    from podium.data.opened import Tables
+    from podium.data.storage import Storage
 
 
 class Workload(NamedTuple):
@@ -137,9 +143,9 @@ def _complete_absent(parts: Buckets, work: Workload, results: Mapping[str, list[
     for number, task in enumerate(work.tasks):
         wrong: list[tuple[str, int]] = []
         for name, of_parts in results.items():
-            every: list[Any] = [of_part.values[number].of_some for of_part in of_parts]
-            if any(some.first_short is not None for some in every):
-                wrong += [(name, i) for i, some in enumerate(every) if some.has_whole_absent]
+            of_users: list[Any] = [of_part.values[number].of_some for of_part in of_parts]
+            if any(some.first_short is not None for some in of_users):
+                wrong += [(name, i) for i, some in enumerate(of_users) if some.has_whole_absent]
         buckets = sorted({i for _, i in wrong})
         shared: Any = Workload([task]), replace(parts.whole, lists_whole=False)
         remeasured = dict(zip(buckets, parts.map(_measured, *shared, buckets=buckets), strict=True))
@@ -167,3 +173,135 @@ def _joined(
     top = Listed.joined(tops) if tops else None
     items = of_parts[0].items if ids is None else ids.items[1]
     return Measured(replace(tasks[0], **columns), top, items)
+
+
+def measure_part(
+    truth: Any,
+    run: Any,
+    protocol: Protocol | Measures,
+    *,
+    lowest: float,
+    lists_whole: bool | None = None,
+    **fields: Unpack[ProtocolFields],
+) -> Evaluation:
+    """Measure a run for some users of larger tables, with the values that `measure` gives them.
+
+    What `measure` checks and warns of in whole tables is left to the caller, such as tables without
+    an item in common.
+
+    Parameters
+    ----------
+    truth, run : frame
+        All rows of these users. A frame can be without rows.
+    protocol : str, Measure, several of them, or Protocol
+        The measures of relevance, such as ["pap@10", "ndcg@10"], or a protocol.
+    lowest : float
+        The smallest relevance of the whole truth; 1 if it has no column of relevances. If it is
+        below min_relevance, lists with exactly the truth's items of their users are whole lists.
+    lists_whole : bool, optional
+        Whether all lists of the whole run are whole lists. It is required with missing="zero" and
+        such a `lowest`, unless n_items is passed: for a user without a list, measures can then be
+        undefined.
+    **fields
+        Conventions and column names, as in `podium.data.ranking`, except unjudged="bounds".
+
+    Returns
+    -------
+    Evaluation
+        The values of these users. `merge` joins those of all parts.
+
+    Raises
+    ------
+    ArgumentError
+        If `podium.data.ranking` raises, lowest or lists_whole is wrong, lists_whole is missing, or
+        unjudged is "bounds".
+    DataError
+        If a table is wrong.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> truth = pl.DataFrame({"user": [1, 2], "item": [10, 10]})
+    >>> run = pl.DataFrame({"user": [2], "item": [10], "score": [0.9]})
+    >>> measure_part(truth, run, "rr", lowest=1, missing="zero").values["rr"].tolist()
+    [0.0, 1.0]
+    """
+    from podium.data.lists import Whole
+    from podium.data.opened import Tables
+    from podium.data.runs import read_run, read_truth
+
+    stated = Protocol.of(protocol, **fields)
+    if stated.has_bounds:
+        raise ArgumentError(
+            f"{arg.unjudged('bounds')} requires the whole truth, because a judgement can be each "
+            "of its relevances. Use podium.measure."
+        )
+    stated.required_measures()
+    task = stated.task()
+    tables = Tables.open(stated, truth, {"": run})
+    judged = read_truth(_can_be_empty(tables.truth))
+    listed = read_run(_can_be_empty(tables.runs[""]))
+    facts = Whole.stated(judged, task.conventions, lowest, lists_whole)
+    of_run: Any = measured_run(judged, listed, Workload([task]), facts)
+    (values,) = of_run.values
+    if values.of_some.all_users:
+        of_run.ids.refuse_absent()
+    if facts.lists_whole and values.of_some.first_short is not None:
+        raise ArgumentError(
+            f"{arg.lists_whole(True)} requires lists with exactly the truth's items, but that of "
+            f"user {_check.label(values.of_some.first_short)} has others. Pass False."
+        )
+    result = replace(values.evaluation, origin=judged.origin, protocol=stated)
+    result.refuse_undefined()
+    return result
+
+
+def _can_be_empty(table: Any) -> Any:
+    from podium.data.source import Source
+
+    return replace(table, can_be_empty=True) if isinstance(table, Source) else table
+
+
+def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> bool:
+    """Return whether the runs "base" and "candidate" have the same lists for all users.
+
+    The lists have the same items in the same order, with the same ties, to the depth that the
+    measures read and under their conventions. Tables that are not in memory are read again.
+
+    Parameters
+    ----------
+    tables : Tables
+    protocol : Protocol
+    storage : Storage
+        The limits of memory and disk.
+    """
+    from podium.data.buckets import in_parts
+
+    depths = [(_depth(task), task.conventions) for task in protocol.tasks(protocol.measures)]
+    with in_parts(tables, storage) as parts:
+        return all(parts.map(_has_same_lists, depths))
+
+
+def _has_same_lists(
+    truth: Truth, runs: Mapping[str, Any], depths: Sequence[tuple[int | None, Conventions]]
+) -> bool:
+    from podium.data.lists import same_lists
+    from podium.data.runs import read_run
+
+    two = read_run(runs["base"]), read_run(runs["candidate"])
+    return all(same_lists(truth, two, conventions, depth) for depth, conventions in depths)
+
+
+def _depth(task: Task) -> int | None:
+    """Return the number of items that determine the values of a list; None for the whole list."""
+    depths = [_depth_of(measure) for measure in task.measures]
+    return None if None in depths else max(filter(None, depths), default=0)
+
+
+def _depth_of(measure: Measure) -> int | None:
+    if measure.k is None:
+        return None
+    if not measure.metric.half_pairs:
+        return measure.k
+    # Among 2k - 1 items, there are k negatives or all positives that pap@k reads.
+    return 2 * measure.k - 1 if measure.name == "pap" else None

@@ -6,8 +6,6 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import config_context
-from sklearn.metrics import make_scorer as make_sklearn_scorer
 
 from podium import _check
 from podium._ties import TIES_OF_LISTS
@@ -72,6 +70,9 @@ def make_scorer(
     --------
     >>> scorer = make_scorer("pap@10", ties="best")
     """
+    from sklearn import config_context  # which takes 1.5 s to import
+    from sklearn.metrics import make_scorer as make_sklearn_scorer
+
     stated = Protocol.of(protocol, **fields)
     warn_of_unread(stated, *sorted(stated.stated().keys() - _READ), reader="scorers")
     named = parse_relevance(stated.required_measures()[0])

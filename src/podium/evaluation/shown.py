@@ -93,11 +93,11 @@ def shown_values(
     from podium.data.users import user_positions
 
     tops: dict[str, Any] = {name: top for name, (top, _) in runs.items()}
-    every = {name: replace(tops[name], item=items) for name, (_, items) in runs.items()}
-    columns_of_items: list[Any] = [*tops.values(), *every.values()]
+    whole_runs = {name: replace(tops[name], item=items) for name, (_, items) in runs.items()}
+    columns_of_items: list[Any] = [*tops.values(), *whole_runs.values()]
     if catalogue is not None:
         past = data.read_interactions(catalogue)
-        for run in every.values():
+        for run in whole_runs.values():
             run.check_items(past, str(arg.catalogue()), past.name)
         columns_of_items.append(past)
     ids = share_all(
@@ -108,7 +108,7 @@ def shown_values(
     table = None if items is None else data.read_items(items)
     result: dict[str, dict[str, PerGroup]] = {}
     for (name, top), codes in zip(tops.items(), ids.columns, strict=False):
-        rows = None if table is None else table.positions(top, every[name])
+        rows = None if table is None else table.positions(top, whole_runs[name])
         user = user_positions(top.groups.labels, labels)
         of_run = top, codes, user, labels.size
         lists = _Lists(*of_run, ids.labels, of_past, clusters, table, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from podium.evaluation.from_runs import measure
 from podium.evaluation.open_ties import differs
 from podium.protocol import Protocol
 
-_OTHERS: dict[str, tuple[Any, ...]] = {
-    "min_relevance": (2.0,),
-    "single_precision": (True, False),
-    "score_above": (0.0,),
-}
-"""Other values of the fields that are no rules."""
+_VALUES: dict[str, tuple[Any, ...]] = {
+    name: tuple(rule for rule in field.rules if rule not in ("bounds", "error"))
+    for name, field in FIELDS.items()
+    if field.rules and field.stage != "means"
+} | {"min_relevance": (2.0,), "single_precision": (True, False), "score_above": (0.0,)}
+"""The rules and other values that can change a measure, by field."""
 
 
 def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
@@ -37,45 +38,25 @@ def touched_users(truth: Any, run: Any, protocol: Protocol) -> dict[str, str]:
     from podium.data.opened import Tables
 
     tables = Tables.open(protocol, truth, {"": run})  # once; measuring does not open them again
-    truth, run = tables.truth, tables.runs[""]
+
+    def measured(**rule: Any) -> Evaluation:
+        return measure(tables.truth, tables.runs[""], protocol.replace(**rule))
+
+    sentences: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        first = measure(truth, run, protocol)
-        return {
-            name: _sentence(truth, run, protocol, first, name, values)
-            for name, values in {**_rules(), **_OTHERS}.items()
-        }
-
-
-def _rules() -> dict[str, tuple[Any, ...]]:
-    """Return the rules that can change a value, by field."""
-    return {
-        name: tuple(rule for rule in field.rules if rule not in ("bounds", "error"))
-        for name, field in FIELDS.items()
-        if field.rules and field.stage != "means"
-    }
-
-
-def _sentence(
-    truth: Any,
-    run: Any,
-    protocol: Protocol,
-    first: Evaluation,
-    name: str,
-    values: tuple[Any, ...],
-) -> str:
-    counts: list[str] = []
-    for value in values:
-        try:
-            changed = measure(truth, run, protocol.replace(**{name: value}))
-        except PodiumError:
-            continue
-        n_users = _n_changed(first, changed)
-        if n_users:
-            counts.append(f"{value} {n_users:,}")
-    if not counts:
-        return f"Touches none of {first.n_groups:,} users."
-    return f"Touches users: {', '.join(counts)} of {first.n_groups:,}."
+        first = measured()
+        for name, values in _VALUES.items():
+            counts: dict[Any, int] = {}
+            for value in values:
+                with suppress(PodiumError):
+                    counts[value] = _n_changed(first, measured(**{name: value}))
+            touched = ", ".join(f"{value} {n:,}" for value, n in counts.items() if n)
+            n_users = f"{first.n_groups:,}"
+            sentences[name] = f"Touches none of {n_users} users."
+            if touched:
+                sentences[name] = f"Touches users: {touched} of {n_users}."
+    return sentences
 
 
 def _n_changed(first: Evaluation, other: Evaluation) -> int:

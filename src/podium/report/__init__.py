@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from podium.registry import Elsewhere
 from podium.report import figures, tables
-from podium.report._page import check_installed, render, write
+from podium.report._page import check_installed, provenance, render, write
 from podium.report._types import Figure, File, Provenance, Report, Section, Table
-from podium.report.provenance import provenance
 from podium.results import RENDERERS
 
 __all__ = [

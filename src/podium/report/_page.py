@@ -1,12 +1,14 @@
-"""Rendering of a dictionary as one HTML page, which needs no other file or request."""
+"""Rendering of a dictionary as one HTML page, which needs no other file or request; its origin."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import os
+import platform
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -16,6 +18,7 @@ from podium import _check, _text, plots
 from podium._files import replacing
 from podium.plots import colours as palette
 from podium.report import figures, tables
+from podium.report._types import File, Provenance
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDE, _NARROW = 720, 360
@@ -165,3 +168,61 @@ def _assets() -> dict[str, str]:
 def resource(name: str) -> str:
     """Return the text of a file beside this module."""
     return resources.files("podium.report").joinpath(name).read_text(encoding="utf-8")
+
+
+_EPOCH = "SOURCE_DATE_EPOCH"
+"""The variable with the time of reproducible builds, in seconds since 1970."""
+
+
+def provenance(
+    files: Iterable[str | os.PathLike[str]] = (), *, command: str = "", seed: int | None = None
+) -> Provenance:
+    """Return the origin of a report. Its time is SOURCE_DATE_EPOCH if that is set, otherwise now.
+
+    Parameters
+    ----------
+    files : iterable of path
+        The files that were read.
+    command : str
+        The command.
+    seed : int, optional
+        The seed of random numbers.
+
+    Returns
+    -------
+    dict
+        A `podium.report.Provenance`.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> provenance(command="podium demo")["facts"]["command"]
+    'podium demo'
+    """
+    from podium import __version__
+
+    seconds = os.environ.get(_EPOCH, "")
+    now = datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else datetime.now(UTC)
+    facts = {
+        "command": command or None,
+        "seed": seed,
+        "podium": __version__,
+        "Python": platform.python_version(),
+        "time": f"{now:%Y-%m-%d %H:%M} UTC",
+    }
+    return {
+        "facts": {name: value for name, value in facts.items() if value is not None},
+        "files": [_file(Path(file)) for file in files],
+    }
+
+
+def _file(path: Path) -> File:
+    if not path.is_file():  # a folder or a pipe
+        return {"name": str(path), "size": None, "sha256": None}
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return {"name": str(path), "size": path.stat().st_size, "sha256": digest}

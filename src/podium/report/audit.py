@@ -46,11 +46,12 @@ class AuditRenderer(Renderer[Audit]):
         """Yield the number of findings by severity, each finding's counts, and the context."""
         for severity, n in self.json["counts"].items():
             yield f"n_{severity}s", {"": n}
-        for found in self.json["findings"]:
-            place = f"{found['run']}/" if found["run"] else ""
-            effect = _largest(found["effects"])
-            values = {name: effect.get(name) for name in _EFFECT if effect}
-            yield f"{place}{found['check']}", {"": found["count"], "of": found["total"], **values}
+        for finding in self.json["findings"]:
+            place = f"{finding['run']}/" if finding["run"] else ""
+            effect = _largest(finding["effects"])
+            values = {"": finding["count"], "of": finding["total"]}
+            values |= {name: effect.get(name) for name in _EFFECT if effect}
+            yield f"{place}{finding['check']}", values
         for name, value in self.json["context"].items():
             yield f"context/{name}", {"": value}
 

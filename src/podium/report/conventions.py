@@ -31,10 +31,10 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
         for text, rules in computed.items()
         if rules != {"measure": text}
     ]
-    own = " ".join(
+    changes = " ".join(
         [f"--like{GLUE}{like}", *(GLUE.join(as_option(*rule)) for rule in changed.items())]
     )
-    return "\n".join([f"{own} stands for {' '.join(options)}.", *measures])
+    return "\n".join([f"{changes} stands for {' '.join(options)}.", *measures])
 
 
 def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""What a report shows besides means: distributions, curves over k, gains and losses.
+"""What a report shows besides means: distributions, curves over k, gains, worst-served users.
 
 Each is a plain dictionary, which a function of `podium.report.measured_figures` draws.
 """
@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._json import plain
 from podium.data import Truth
+from podium.data.items import item_titles
 from podium.data.users import user_positions
 from podium.errors import PodiumError
 from podium.evaluation import Comparison, Evaluation, stats
@@ -29,6 +30,10 @@ _CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700,
 _FURTHER = 10  # curves go up to this many times the cutoff of the measure
 _MOST_MEASURES = 4
 _N_BINS = 24
+_MOST_ITEMS = 10  # of a list
+_MOST_MISSED = 5  # relevant items that no list shows
+_N_USERS = 10  # the worst-served ones
+_MOST_SEARCHED = 1000  # users; the worst ones may all lack a list
 
 
 def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
@@ -147,3 +152,102 @@ def _mean_at(
     values = fill(values, undefined)
     is_refused = undefined == "error" and np.isnan(values).any()
     return None if is_refused or np.isnan(values).all() else float(np.nanmean(values))
+
+
+def worst_served(
+    evaluations: Mapping[str, Evaluation], run: str, titles: Any
+) -> dict[str, Any] | None:
+    """Return the users with the worst values of a run, with their lists.
+
+    Parameters
+    ----------
+    evaluations : mapping of run to Evaluation
+        The runs whose lists are shown.
+    run : str
+        The run whose values determine the users.
+    titles : mapping of item to title, or a table of items with a column title, optional
+        The titles of items. Items without a title are shown by their ids.
+
+    Returns
+    -------
+    dict or None
+        The users, the worst first; None if an evaluation has no tables.
+    """
+    evaluation = evaluations[run]
+    measure = next(iter(evaluation.per_group()), None)
+    if measure is None or any(e.tables is None for e in evaluations.values()):
+        return None
+    metric, values = parse(measure).metric, evaluation.values[measure]
+    order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
+    worst = [int(row) for row in order if not np.isnan(values[row])]
+    searched = _users(evaluations, measure, worst[:_MOST_SEARCHED], evaluation.labels)
+    with_list = [user for user in searched if any(user.shown.values())]
+    end = searched.index(with_list[_N_USERS]) if len(with_list) > _N_USERS else len(searched)
+    worst_lists = with_list[:_N_USERS]
+    every = {item for lists in worst_lists for item in lists.every()}
+    title_of = _titles(titles, every, evaluation)
+    users = [
+        {
+            "user": str(evaluation.labels[lists.row]),
+            "n_pos": int(evaluation.n_pos[lists.row]),
+            "values": [
+                (name, plain(e.values[measure][lists.row])) for name, e in evaluations.items()
+            ],
+            **lists.as_dict(title_of),
+        }
+        for lists in worst_lists
+    ]
+    start = {"measure": measure, "run": run, "higher_is_better": metric.higher_is_better}
+    return {**start, "users": users, "n_without_list": end - len(worst_lists)}
+
+
+class _User(NamedTuple):
+    """The best items of a user in each run, and the positives that count in some run, as text."""
+
+    row: int
+    shown: dict[str, list[str]]
+    relevant: list[str]
+
+    def every(self) -> set[str]:
+        """Return all items that may be shown."""
+        return {item for items in (*self.shown.values(), self.relevant) for item in items}
+
+    def as_dict(self, title_of: Mapping[str, str]) -> dict[str, Any]:
+        """Return the lists, and the relevant items that no list shows."""
+        listed = {item for items in self.shown.values() for item in items}
+        missed = [item for item in self.relevant if item not in listed]
+
+        def shown(item: str) -> dict[str, Any]:
+            return {"text": title_of.get(item, item), "relevant": item in self.relevant}
+
+        return {
+            "lists": [(run, [*map(shown, items)]) for run, items in self.shown.items()],
+            "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
+            "n_missed": len(missed),
+        }
+
+
+def _users(
+    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
+) -> list[_User]:
+    """Return the lists of some users, as they were measured."""
+    labels = labels[rows]
+    users = [_User(row, {run: [] for run in evaluations}, []) for row in rows]
+    n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
+    for run, evaluation in evaluations.items():
+        tables: Any = evaluation.tables
+        lists_of = tables.lists(tables.truth_of(labels), labels)
+        lists = lists_of(tables.conventions_of(measure), with_items=True)
+        for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
+            if group >= 0:
+                user.shown[run] = [*map(str, lists.items(group)[:n_items])]
+                positives = map(str, lists.positives(group))
+                user.relevant.extend(item for item in positives if item not in user.relevant)
+    return users
+
+
+def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:
+    """Return the titles of items by id."""
+    if source is None:
+        return {}
+    return item_titles(source, ids, item=evaluation.protocol.item)

@@ -17,11 +17,11 @@ from podium.report._types import Figure, Lists, Report, Section, Table
 from podium.report.audit import remarks
 from podium.report.cells import dashes, number
 from podium.report.conventions import conventions_line
+from podium.report.details import worst_served
 from podium.report.headlines import best_first
 from podium.report.measured import of_unjudged
 from podium.report.pages import complete, conventions, without_empty_segments
 from podium.report.renderer import Pictures, Renderer, chosen_measures
-from podium.report.served import worst_served
 from podium.report.tables import flat
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -69,13 +69,13 @@ class EvaluationRenderer(Renderer[Evaluation]):
         """Return the means, the distribution over users, the segments and the curve over k."""
         evaluation, result = self.result, self.json
         _, only, names = chosen_measures(result["measures"], measure)
-        found: dict[str, Any] = {"means": pictures.means(result, measure=only)}
+        shown: dict[str, Any] = {"means": pictures.means(result, measure=only)}
         per_user = next((name for name in names if parse(name).metric.is_mean), None)
         if per_user:
-            found["distribution"] = partial(_distribution, evaluation, per_user)
-            found |= {f"by {by}": figure for by, figure in pictures.segments(result, only)}
+            shown["distribution"] = partial(_distribution, evaluation, per_user)
+            shown |= {f"by {by}": figure for by, figure in pictures.segments(result, only)}
         summaries = {name: {"": summary} for name, summary in result["measures"].items()}
-        return {**found, **_cutoffs(summaries, names, lambda _: {"": evaluation})}
+        return {**shown, **_cutoffs(summaries, names, lambda _: {"": evaluation})}
 
     def page(self, titles: Any) -> Report:
         """Return the page: means, segments, distributions, curves and the worst-served users."""
@@ -141,21 +141,21 @@ class ComparisonRenderer(Renderer[Comparison]):
         """Return the differences, means, users, gains, segments, trade-offs and curves over k."""
         comparison, result = self.result, self.json
         name, only, names = chosen_measures(result["measures"], measure)
-        found: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "differences": pictures.differences(result, name),
             "means": pictures.run_means(result, measure=only),
         }
         if parse(name).metric.is_mean:
-            found["users"] = partial(self._users, name)
-            found["gains"] = lambda: pictures.gains(
+            shown["users"] = partial(self._users, name)
+            shown["gains"] = lambda: pictures.gains(
                 details.gains(comparison, name, self._best_other(name))
             )
-            found |= {f"by {by}": figure for by, figure in pictures.run_segments(result, name)}
+            shown |= {f"by {by}": figure for by, figure in pictures.run_segments(result, name)}
         trade_off = pictures.trade_off(result, name)
         if trade_off is not None:
-            found["trade-off"] = trade_off
+            shown["trade-off"] = trade_off
         means = {name: tested["means"] for name, tested in result["measures"].items()}
-        return {**found, **_cutoffs(means, names, self._leaders)}
+        return {**shown, **_cutoffs(means, names, self._leaders)}
 
     def page(self, titles: Any) -> Report:
         """Return the page: means, tests, gains, curves, and those whom the best run serves worst.

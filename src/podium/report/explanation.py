@@ -158,45 +158,45 @@ def conventions(changes: Mapping[str, Any]) -> str:
     )
 
 
-def search_headline(found: Mapping[str, Any]) -> str:
+def search_headline(search: Mapping[str, Any]) -> str:
     """Return whether the cause of the numbers is determined, in one or two sentences."""
-    usual = (f"{name} is {number(value)}" for name, value in found["defaults"].items())
+    usual = (f"{name} is {number(value)}" for name, value in search["defaults"].items())
     start = f"{', '.join(usual)} with your conventions. "
-    given = " and ".join(found["numbers"].values())
-    n, total = len(found["matches"]) + found["n_others"], f"{found['n_combinations']:,} causes"
+    given = " and ".join(search["numbers"].values())
+    n, total = len(search["matches"]) + search["n_others"], f"{search['n_combinations']:,} causes"
     if not n:
-        nearest = found["nearest"]
+        nearest = search["nearest"]
         return (
             f"{start}None of {total} gives {given}. The nearest value is "
             f"{number(nearest['value'])}, with {conventions(nearest['changes'][0])}. Perhaps the "
             "data differ: compare your tables with theirs by --other-truth and --other-run."
         )
-    if found["is_determined"]:
+    if search["is_determined"]:
         return f"{start}Of {total}, this is the one that gives {given}:"
     fits = f"{n:,} of {total} {'gives' if n == 1 else 'give'} {given}"
     return f"{start}Not determined: {fits}, which may be chance."
 
 
-def matches_table(found: Mapping[str, Any]) -> Table:
+def matches_table(search: Mapping[str, Any]) -> Table:
     """Return one row per answer: its cause, values, chance and packages."""
     rows: list[list[str]] = []
-    for match in found["matches"][:_MOST_MATCHES]:
+    for match in search["matches"][:_MOST_MATCHES]:
         first, *others = match["changes"][:_MOST_EQUAL]
         values = [number(value) for value in match["values"].values()]
         packages = ", ".join(match["packages"])
         rows.append([conventions(first), *values, p_value(match["chance"]), packages])
         rows += [[f"or {conventions(other)}", *[""] * (len(values) + 2)] for other in others]
-    return {"columns": ["cause", *found["numbers"], "chance", "packages"], "rows": rows}
+    return {"columns": ["cause", *search["numbers"], "chance", "packages"], "rows": rows}
 
 
-def words_of_first(found: Mapping[str, Any]) -> Iterator[str]:
+def words_of_first(search: Mapping[str, Any]) -> Iterator[str]:
     """Yield the words of the first answer's deviation, the remedy and the page."""
-    first = found["matches"][0]
+    first = search["matches"][0]
     if first["sentence"]:
-        maybe = "" if found["is_determined"] else "If it is the first: "
+        maybe = "" if search["is_determined"] else "If it is the first: "
         yield f"{maybe}{first['sentence']}"
         yield f"Remedy: {first['remedy']}"
-    if found["is_determined"] and not first["changes"][0]:
+    if search["is_determined"] and not first["changes"][0]:
         yield "The number is podium's own."
     yield f"{_CHANCE} See {_PAGE}."
 
@@ -213,14 +213,14 @@ def checks_table(checks: Iterable[Any]) -> Table:
     return {"columns": ["measure", "lists", "number", "cause"], "rows": rows}
 
 
-def examples_table(found: Mapping[str, Any]) -> Table:
+def examples_table(search: Mapping[str, Any]) -> Table:
     """Return users on whom the first answer differs from podium, or from the second answer."""
     names = ["podium", "theirs"]
-    if not found["is_determined"] and len(found["matches"]) > 1:
+    if not search["is_determined"] and len(search["matches"]) > 1:
         names = ["first cause", "second cause"]
     rows = [
-        [each["user"], *map(number, each["values"]), ", ".join(each["items"])]
-        for each in found["examples"]
+        [example["user"], *map(number, example["values"]), ", ".join(example["items"])]
+        for example in search["examples"]
     ]
     return {"columns": ["user", *names, "list (relevance)"], "rows": rows}
 
@@ -300,11 +300,7 @@ def step_values(steps: Mapping[str, Any]) -> list[float | None]:
 
 def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
     """Return a number and its sums with the first changes; None from the first None on."""
-    return [*accumulate([start, *changes], _sum)]
-
-
-def _sum(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else a + b
+    return [*accumulate([start, *changes], lambda a, b: None if a is None or b is None else a + b)]
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:

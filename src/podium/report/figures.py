@@ -152,16 +152,12 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
     """
     column = _check.no_infinity(_check.column(values, "values"), "values")
     column = column[~np.isnan(column)]
-    largest = float(np.abs(column).max(initial=0.0))
-    scale = 4.0 if largest > _LARGEST else 1.0  # the range may exceed the largest float
-    column = column / scale
     ends = None
-    if column.size and np.ptp(column) <= _ROUNDING * largest / scale:
+    if column.size and np.ptp(column) <= _ROUNDING * np.abs(column).max():
         half = max(0.5, abs(column[0]) / 1000)
         ends = column[0] - half, column[0] + half
     counts, edges = np.histogram(column, bins=_check.cutoff(n_bins, name="n_bins"), range=ends)
-    with np.errstate(over="ignore"):
-        return {"edges": (edges * scale).tolist(), "counts": counts.tolist()}
+    return {"edges": edges.tolist(), "counts": counts.tolist()}
 
 
 def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> dict[str, Any]:

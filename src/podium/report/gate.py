@@ -126,8 +126,8 @@ class GateRenderer(Renderer[Gate]):
                 _add(case, "skipped", message=text)
             else:
                 _add(case, "failure", message=text, type=severity)
-        found = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
-        suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in found.items()}
+        paths = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+        suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in paths.items()}
         ET.indent(suite)
         return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -160,8 +160,8 @@ def headline(result: Mapping[str, Any]) -> str:
 def _is_beaten(result: Mapping[str, Any]) -> bool:
     """Return whether the candidate passes, although a list without a model is better."""
     better = ("not-compared", "warning")
-    found = [(finding["check"], finding["severity"]) for finding in result["findings"]]
-    return result["decision"] == "pass" and better in found
+    checks = [(finding["check"], finding["severity"]) for finding in result["findings"]]
+    return result["decision"] == "pass" and better in checks
 
 
 def errors(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -206,7 +206,7 @@ def gate_table(result: Mapping[str, Any]) -> Table:
         "measure": ("name", str),
         "diff.": ("difference", change),
         f"{level}gate interval": ("interval", changes),
-        "limit": ("limit", _limit),
+        "limit": ("limit", lambda limit: f"{limit:+.4g}" if limit else "0"),
         "verdict": ("verdict", str),
         **({"unjudged": ("unjudged", judgements)} if result["unjudged"] else {}),
         "base": ("base", number),
@@ -221,10 +221,6 @@ def gate_table(result: Mapping[str, Any]) -> Table:
 def _name(claim: Mapping[str, Any]) -> str:
     kind = claim["floor"] or ("guard" if claim["role"] == "guard" else "")
     return f"{claim['measure']} ({kind})" if kind else claim["measure"]
-
-
-def _limit(limit: float) -> str:
-    return f"{limit:+.4g}" if limit else "0"
 
 
 def _case(suite: ET.Element, kind: str, name: str) -> ET.Element:

@@ -98,15 +98,11 @@ def _mean_columns(level: float, is_bounded: bool = False) -> Columns:
     return {
         "mean": ("mean", number),
         f"{level:.4g} interval": ("interval", span),
-        **({"unjudged": ("unjudged", _bounds)} if is_bounded else {}),
+        **({"unjudged": ("unjudged", lambda u: span(u and u.values()))} if is_bounded else {}),
         "std error": ("std_error", number),
         "users": ("n_groups", str),
         "undefined": ("n_undefined", str),
     }
-
-
-def _bounds(unjudged: Mapping[str, Any] | None) -> str:
-    return "" if unjudged is None else span(unjudged.values())
 
 
 def _segment(by: str, name: str) -> str:
@@ -154,20 +150,15 @@ def differences_table(result: Mapping[str, Any]) -> Table:
         "p Holm": ("holm_p_value", p_value),
     }
     if _has_unjudged(result):
-        columns |= {"unjudged": ("unjudged", _range), "labels": ("unjudged", _labels)}
+        columns |= {
+            "unjudged": ("unjudged", lambda unjudged: judgements(unjudged) or NOTHING),
+            "labels": ("unjudged", lambda unjudged: count(unjudged and unjudged["n_labels"])),
+        }
     return once(build(columns, tests(result)), "measure")
 
 
 def _has_unjudged(result: Mapping[str, Any]) -> bool:
     return any("unjudged" in test for test in tests(result))
-
-
-def _range(unjudged: Mapping[str, Any] | None) -> str:
-    return judgements(unjudged) or NOTHING
-
-
-def _labels(unjudged: Mapping[str, Any] | None) -> str:
-    return NOTHING if unjudged is None else count(unjudged["n_labels"])
 
 
 def wins_table(result: Mapping[str, Any]) -> Table:

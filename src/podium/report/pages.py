@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium.report._types import Report, Section, Table
-from podium.report.tables import alignment
-from podium.report.views import Tables, Text, View
+from podium.report.tables import alignment, chosen
+from podium.report.views import Tables, View
 
 MOST_ROWS = 300
 _RARE = "undefined"
@@ -27,6 +27,7 @@ def sections(view: View) -> list[Section]:
 
     Examples
     --------
+    >>> from podium.report.views import Text
     >>> view = View((Tables(({"columns": ["run"], "rows": [["als"]]},)), Text(("A note.",))))
     >>> sections(view)[0]["notes"]
     ['A note.']
@@ -40,15 +41,10 @@ def sections(view: View) -> list[Section]:
             result.append({"title": part.title, "text": [*part.lines], "notes": []})
         else:
             result = result or [{"title": "Results", "notes": []}]
-            result[-1]["notes"] += lines(part)
+            result[-1]["notes"] += part.paragraphs
     if result:
         result[-1]["notes"] += view.legend
     return result
-
-
-def lines(text: Text) -> list[str]:
-    """Return the paragraphs of a text."""
-    return [line for lines in text.lines for line in lines.split("\n") if line]
 
 
 def complete(table: Mapping[str, Any], caption: str = "", leave_out: str = "") -> Table:
@@ -77,19 +73,8 @@ def complete(table: Mapping[str, Any], caption: str = "", leave_out: str = "") -
         caption += f"The first {MOST_ROWS} of {len(rows):,} rows; --format csv has all of them"
     is_zero = _RARE in columns and all(row[columns.index(_RARE)] in ("", "0") for row in rows)
     kept = [j for j, n in enumerate(columns) if n != leave_out and not (n == _RARE and is_zero)]
-
-    def moved(cells: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        return [(i, kept.index(j)) for i, j in cells if i < MOST_ROWS and j in kept]
-
-    sides = alignment(table)
-    return {
-        "columns": [columns[j] for j in kept],
-        "rows": [[row[j] for j in kept] for row in rows[:MOST_ROWS]],
-        "caption": caption,
-        "align": [sides[j] for j in kept],
-        "highlight": moved(table.get("highlight", ())),
-        "repeated": moved(repeated),
-    }
+    shown = {"rows": rows[:MOST_ROWS], "caption": caption, "align": alignment(table)}
+    return chosen({**table, **shown, "repeated": repeated}, kept)
 
 
 def without_empty_segments(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -108,8 +93,8 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = [(name, _text(value)) for name, value in values.items() if value is not None]
     for text, rules in computed.items():
         known = {name: value for name, value in rules.items() if value is not None}
-        told = [f"{name}: {_text(value)}" for name, value in known.items() if name != "measure"]
-        pairs.append((text, ", ".join([rules["measure"], *told])))
+        stated = [f"{name}: {_text(value)}" for name, value in known.items() if name != "measure"]
+        pairs.append((text, ", ".join([rules["measure"], *stated])))
     return pairs
 
 

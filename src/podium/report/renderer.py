@@ -15,11 +15,10 @@ from podium.data.frames import as_frame
 from podium.errors import ArgumentError, arg
 from podium.metrics.measures import ByMeasure
 from podium.report import figures, pages
+from podium.report._page import provenance as provenance_of
 from podium.report._page import write
 from podium.report._types import Figure, Provenance, Report, Table
-from podium.report.notebook import to_html
-from podium.report.provenance import provenance as provenance_of
-from podium.report.views import Numbers, View, headed, shortened, to_text
+from podium.report.views import Numbers, View, headed, shortened, to_html, to_text
 from podium.results import Result
 
 if TYPE_CHECKING:

@@ -93,6 +93,17 @@ def once(table: Table, name: str) -> Table:
     return {**table, "rows": rows}
 
 
+def chosen(table: Mapping[str, Any], places: Sequence[int]) -> Table:
+    """Return some columns of a table, given their places, with their alignment and marks."""
+    result: Any = {**table, "columns": [table["columns"][j] for j in places]}
+    result["rows"] = [[row[j] for j in places] for row in table["rows"]]
+    if sides := table.get("align"):
+        result["align"] = [sides[j] for j in places]
+    for mark in {"highlight", "repeated"} & table.keys():
+        result[mark] = [(i, places.index(j)) for i, j in table[mark] if j in places]
+    return result
+
+
 def to_text(table: Mapping[str, Any]) -> str:
     """Return a table as text aligned by spaces, for a terminal; control characters are replaced.
 

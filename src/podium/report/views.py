@@ -8,14 +8,23 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 from podium._text import printable
+from podium.report._page import resource
 from podium.report._types import Table
+from podium.report.cells import dashes
 from podium.report.conventions import GLUE
-from podium.report.narrowing import WIDTH, narrow
+from podium.report.tables import alignment, chosen, formatted
 from podium.report.tables import to_text as table_text
 
+WIDTH = 80
+_RARE = "undefined"
+_LONGEST_NAME = 58  # characters of the name of a row, such as a run or "run - baseline"
+_NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 MOST_ROWS = 20
 MOST_TITLED = 12
 _LONGEST = 200  # characters of a cell or a title
@@ -31,6 +40,11 @@ class Text:
 
     lines: tuple[str, ...]
     title: str = ""
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The paragraphs, without empty ones."""
+        return [line for lines in self.lines for line in lines.split("\n") if line]
 
 
 @dataclass(frozen=True)
@@ -145,3 +159,124 @@ def _cut(cell: Any, most: int) -> Any:
     """Return a cell or a text, which is cut if it is a long text."""
     is_long = isinstance(cell, str) and len(cell) > most
     return f"{cell[: most - 1]}…" if is_long else cell
+
+
+def narrow(tables: list[Table]) -> list[Table]:
+    """Return tables that fit the width.
+
+    If a table is too wide, all are nested, and long names are cut in the middle. Tables that are
+    still too wide are divided.
+    """
+    if any(_width(content) > WIDTH for content in tables):
+        tables = _with_short_names([_nested(content) for content in tables])
+    return [part for content in tables for part in _parts(_without_zeros(content))]
+
+
+def _nested(content: Table) -> Table:
+    """Replace the two columns of names by one: the first name gets a line above its rows."""
+    (first, *columns), rows = content["columns"], content["rows"]
+    if first not in _NAMES or columns[0] not in _NAMES:
+        return content
+    lines: list[list[str]] = []
+    for name, *row in rows:
+        if name:
+            lines.append([name] + [""] * (len(row) - 1))
+        lines.append([f"  {row[0]}", *row[1:]])
+    return {"columns": columns, "rows": lines}
+
+
+def _with_short_names(tables: list[Table]) -> list[Table]:
+    """Cut long names of rows in the middle, unless two of them would become the same."""
+    named = [content for content in tables if content["columns"][0] in _NAMES]
+    names = {row[0] for content in named for row in content["rows"]}
+    short = {name: _short(name) for name in names}
+    if len(set(short.values())) < len(names):
+        return tables
+    tables_rows = ([[short.get(name, name), *row] for name, *row in t["rows"]] for t in tables)
+    return [{**t, "rows": rows} for t, rows in zip(tables, tables_rows, strict=True)]
+
+
+def _short(name: str) -> str:
+    """Cut a long name in the middle, and both runs of a difference."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    runs = name.split(" - ")
+    half = _LONGEST_NAME // (2 * len(runs)) - 1
+    return " - ".join(f"{r[:half]}…{r[-half:]}" if len(r) > 2 * half else r for r in runs)
+
+
+def _without_zeros(content: Table) -> Table:
+    """Leave out the column of undefined users if it is 0 everywhere and does not fit."""
+    if _width(content) <= WIDTH or content["columns"][-1] != _RARE:
+        return content
+    if any(row[-1] not in ("", "0") for row in content["rows"]):
+        return content
+    return chosen(content, list(range(len(content["columns"]) - 1)))
+
+
+def _parts(content: Table) -> list[Table]:
+    """Divide a table by columns into tables that fit the width, each with the row names."""
+    columns = content["columns"]
+    n_names = max(1, sum(1 for _ in takewhile(_NAMES.__contains__, columns)))
+    parts: list[list[int]] = [[]]
+    for column in range(n_names, len(columns)):
+        wider = chosen(content, [*range(n_names), *parts[-1], column])
+        if parts[-1] and _width(wider) > WIDTH:
+            parts.append([])
+        parts[-1].append(column)
+    return [chosen(content, [*range(n_names), *part]) for part in parts]
+
+
+def _width(content: Table) -> int:
+    return len(
+        table_text(content).split("\n", 2)[1]
+    )  # the rule below the header has the full width
+
+
+def to_html(view: View) -> str:
+    """Return a view as an HTML fragment with its own style; all text is escaped.
+
+    Examples
+    --------
+    >>> "<p>a &lt; b</p>" in to_html(View((Text(("a < b",)),)))
+    True
+    """
+    parts = [html for part in view.parts for html in _part(part)]
+    tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
+    legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
+    body = "".join([*parts, *legend])
+    return f'<div class="podium-result"><style>{_style()}</style>{body}</div>'
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet in one line, without its comment."""
+    return resource("notebook.css").partition("*/")[2].replace("\n", "")
+
+
+def _part(part: Text | Tables) -> Iterator[str]:
+    if isinstance(part, Tables):
+        yield from map(_table, part.tables)
+        return
+    if part.title:
+        yield _paragraph(part.title, ' class="title"')
+    yield from map(_paragraph, part.paragraphs)
+
+
+def _paragraph(text: str, attributes: str = "") -> str:
+    return f"<p{attributes}>{escape(printable(text))}</p>"
+
+
+def _table(table: Table) -> str:
+    columns, rows = formatted(table)
+    bold: list[tuple[int, int]] = list(table.get("highlight", ()))
+    classes = [' class="right"' if side == "right" else "" for side in alignment(table)]
+    lines = ["", ""]
+    for i, row in enumerate([columns, *rows]):
+        tag = "td" if i else "th"
+        texts = [escape(printable(text)) for text in row]
+        texts = [f"<b>{t}</b>" if (i - 1, j) in bold else t for j, t in enumerate(texts)]
+        pairs = zip(texts, classes, strict=True)
+        cells = "".join(f"<{tag}{attributes}>{text}</{tag}>" for text, attributes in pairs)
+        lines[min(i, 1)] += f"<tr>{cells}</tr>"
+    return f"<table><thead>{lines[0]}</thead><tbody>{lines[1]}</tbody></table>"

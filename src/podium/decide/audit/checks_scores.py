@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from podium.data.best import top_rows
 from podium.data.ids import distinct
+from podium.data.lists import top_rows
 from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import Floats, Ints
 from podium.decide.finding import Facts, fault, finding

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from podium._text import counted
 from podium.data import Run, Truth
-from podium.data.best import top_rows
 from podium.data.ids import distinct
-from podium.data.lists import Lists, Whole
+from podium.data.lists import Lists, Whole, top_rows
 from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among, present
 from podium.errors import PodiumError
 from podium.evaluation.finding import Effect

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from podium import _check
+from podium.data.buckets import n_rows_on_disk, of_some_users
 from podium.data.columns import EVENTS, RUN, TIMESTAMP, TRUTH, VALUE
 from podium.data.convert import Ids
 from podium.data.frames import Origin
 from podium.data.ids import share_all
 from podium.data.interactions import Interactions, days_to_last, read_pairs, times_of
 from podium.data.opened import Wanted, first_kind, open_together
-from podium.data.some_users import n_rows_on_disk, of_some_users
 from podium.data.storage import Storage
 from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY

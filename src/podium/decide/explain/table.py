@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium._fields import FIELDS
-from podium.data.best import top_rows
 from podium.data.ids import label_array
 from podium.data.join import Join
-from podium.data.lists import Rows, in_precision, to_single
+from podium.data.lists import Rows, in_precision, to_single, top_rows
 from podium.data.runs import Run
 from podium.decide.explain import formulas, readings
 from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measure

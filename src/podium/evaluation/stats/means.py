@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats import crossed, intervals
+from podium.evaluation.stats import clustered, intervals
 from podium.evaluation.stats._resampling import bca_interval
 from podium.evaluation.stats.intervals import Interval
 from podium.types import IntervalMethod
-
-INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("t", "wilson", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def summarize(
     ------
     ArgumentError
         If a value is infinite, if level is outside (0, 1), if "wilson" is used without finite
-        bounds, if only one of users and splits is given, or if they are given for "bootstrap".
+        bounds, or if splits are given for "bootstrap".
 
     Notes
     -----
@@ -97,12 +96,11 @@ def summarize(
     (0.4, 0.115, 3, 1)
     """
     group_values = intervals.values(values, "values")
-    bounds = _check.bounds(bounds)
+    bounds, level = _check.bounds(bounds), _check.open_fraction(level, "level")
     column, n_undefined = intervals.defined(group_values)
-    level = _check.open_fraction(level, "level")
-    mean = crossed.estimate(group_values, users, splits)
+    mean = clustered.estimate(group_values, users, splits)
     estimated = (mean.mean, mean.std_error, mean.n_clusters, level)
-    if _check.choice(method, "method", INTERVAL_METHODS) == "t":
+    if _check.choice(method, "method", get_args(IntervalMethod)) == "t":
         interval = intervals.t_interval(*estimated)
     elif method == "wilson":
         interval = intervals.wilson_interval(*estimated, _finite(bounds))
@@ -170,8 +168,7 @@ def pooled(
     group_values = intervals.values(values, "values")
     group_weights = intervals.values(weights, "weights")
     _check.equal_length(values=group_values, weights=group_weights)
-    level = _check.open_fraction(level, "level")
-    bounds = _check.bounds(bounds)
+    bounds, level = _check.bounds(bounds), _check.open_fraction(level, "level")
     is_defined = ~np.isnan(group_values)
     group_values = group_values[is_defined]
     n, n_undefined = group_values.size, is_defined.size - group_values.size
@@ -182,7 +179,7 @@ def pooled(
     ratio = float(group_weights @ group_values) / total
     deviations = np.full(is_defined.size, np.nan)
     deviations[is_defined] = group_weights * (group_values - ratio)
-    error = crossed.estimate(deviations, users, splits)
+    error = clustered.estimate(deviations, users, splits)
     std_error = error.std_error * n / total
     interval = intervals.t_interval(ratio, std_error, error.n_clusters, level)
     return Summary(ratio, std_error, intervals.inside(interval, bounds), level, n, n_undefined)

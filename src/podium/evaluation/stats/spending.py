@@ -52,8 +52,8 @@ def spending_boundaries(
     Raises
     ------
     ArgumentError
-        If the fractions do not increase or are not > 0, the counts decrease or have another
-        length, or alpha is not in (0, 1).
+        If the fractions do not increase or are not > 0, counts have another length, or alpha is
+        not in (0, 1).
 
     Notes
     -----
@@ -76,9 +76,15 @@ def spending_boundaries(
     >>> spending_boundaries([0.2, 0.4, 0.6, 0.8, 1.0], 0.025).round(4)
     array([4.8769, 3.357 , 2.6803, 2.2898, 2.031 ])
     """
-    looks = _increasing(fractions)
+    looks = _check.column(fractions, "fractions")
+    if not ((np.diff(looks, prepend=0.0) > 0) & (looks < np.inf)).all():
+        raise ArgumentError(f"fractions must increase and be > 0, got {looks.tolist()}.")
     spent = _spent(np.minimum(looks, 1.0), _check.open_fraction(alpha, "alpha"))
-    information = looks if counts is None else _information(counts, looks)
+    information = looks
+    if counts is not None and looks.size:
+        reached_counts = _check.column(counts, "counts")
+        _check.equal_length(fractions=looks, counts=reached_counts)
+        information = reached_counts * (looks[-1] / max(reached_counts[-1], 1.0))
     boundaries = np.full(looks.size, np.inf)
     last_fraction = last_information = last_spent = 0.0
     paths = _Paths(np.zeros(1), np.ones(1))
@@ -133,15 +139,10 @@ def repeated_interval(mean: float, std_error: float, dof: float, boundary: float
     """
     centre = _check.number(mean, "mean", low=-np.inf)
     error = _check.number(std_error, "std_error", low=0)
-    n_free = _check.positive(dof, "dof")
-    quantile = _t_boundary(_boundary(boundary), n_free)
+    limit = np.inf if boundary == np.inf else _check.number(boundary, "boundary", low=0)
+    quantile = _t_boundary(limit, _check.positive(dof, "dof"))
     half = quantile * error if quantile < np.inf else np.inf
     return Interval(centre - half, centre + half)
-
-
-def _boundary(value: float) -> float:
-    """Return a boundary >= 0, which may be infinite."""
-    return np.inf if value == np.inf else _check.number(value, "boundary", low=0)
 
 
 def _t_boundary(boundary: float, dof: float) -> float:
@@ -150,28 +151,6 @@ def _t_boundary(boundary: float, dof: float) -> float:
 
     tail = float(ndtr(-boundary))
     return -float(stdtrit(dof, tail)) if tail > 0 else np.inf  # stdtrit(dof, 0) has the wrong sign
-
-
-def _increasing(fractions: ArrayLike) -> NDArray[np.float64]:
-    """Return increasing fractions > 0."""
-    looks = _check.column(fractions, "fractions")
-    is_bad = ~((np.diff(looks, prepend=0.0) > 0) & (looks < np.inf))
-    if is_bad.any():
-        first = int(np.argmax(is_bad))
-        raise ArgumentError(
-            f"fractions must increase and be > 0, got {looks[first]:g} at position {first}. "
-            "Pass the share of the final information at each look."
-        )
-    return looks
-
-
-def _information(counts: ArrayLike, looks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the information at each look, in the unit of the fractions at the last look."""
-    information = _check.column(counts, "counts")
-    _check.equal_length(fractions=looks, counts=information)
-    if not (np.diff(information, prepend=0.0) >= 0).all():
-        raise ArgumentError(f"counts must be >= 0 and not decrease, got {information.tolist()}.")
-    return information * (looks[-1] / max(information[-1], 1.0)) if looks.size else information
 
 
 def _spent(fractions: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:

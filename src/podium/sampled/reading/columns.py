@@ -9,8 +9,7 @@ from typing import Any
 from podium.data import columns as usual
 from podium.data.columns import Role
 from podium.data.convert import Ids
-from podium.data.role_columns import RoleColumns
-from podium.data.tables import open_table
+from podium.data.tables import RoleColumns, open_table
 
 OPTIONAL_USER = replace(usual.USER, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"), kind="number")

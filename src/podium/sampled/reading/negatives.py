@@ -12,7 +12,7 @@ import numpy as np
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers, to_scores
 from podium.data.files import File
-from podium.data.role_columns import RoleColumns
+from podium.data.tables import RoleColumns
 from podium.errors import DataError, arg
 from podium.groups import find, row_offsets
 from podium.sampled.design import Floats, Ints

@@ -18,7 +18,7 @@ from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
-from podium.data.role_columns import RoleColumns
+from podium.data.tables import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints

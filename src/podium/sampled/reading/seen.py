@@ -12,7 +12,7 @@ from podium import _check
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids
 from podium.data.ids import Shared, as_labels, pair_codes, share
-from podium.data.overlap import Side, check_common, common_ids
+from podium.data.join import Side, check_common, common_ids
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.design import Ints

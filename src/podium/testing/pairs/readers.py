@@ -17,8 +17,7 @@ from podium.data.frames import as_frame
 from podium.data.storage import Storage
 from podium.evaluation import measure_part, merge
 from podium.executors import Threads
-from podium.report.details import curves
-from podium.report.served import worst_served
+from podium.report.details import curves, worst_served
 from podium.testing.pairs import brute, doors, reread
 from podium.testing.pairs.cases import Case, Tables
 from podium.testing.pairs.figures import Facts
