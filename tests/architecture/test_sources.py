@@ -50,8 +50,9 @@ def _unexplained(tree: ast.Module) -> Iterator[str]:
 
 def _sources(source: str) -> Iterator[str]:
     """Yield the keys in the References sections of the docstrings."""
-    for section in re.finditer(r"^ *References\n *-+\n(.*?)(?=\n\n|\"" ")", source, re.S | re.M):
-        yield from SOURCE_KEY.findall(section[1])
+    section = re.compile(r"^ *References\n *-+\n(.*?)(?=\n\n|\"{3})", re.S | re.M)
+    for text in section.findall(source):
+        yield from SOURCE_KEY.findall(text)
 
 
 def test_public_methods_with_arguments_have_docstrings() -> None:
