@@ -19,7 +19,7 @@ from podium.executors import Executor
 from podium.executors.local import or_threads
 from podium.ranking import kept_offsets
 from podium.recommenders import _ids, _pairs
-from podium.recommenders._auto import AUTO, settled
+from podium.recommenders._auto import settled
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Floats, Ints
@@ -133,14 +133,6 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def _gain(self) -> str:
         """The gain of the pairs: the parameter `gain`, or "value" for a model without it."""
         return str(self.get_params(deep=False)["gain"]) if self.reads_gain else "value"
-
-    @property
-    def settled_params(self) -> dict[str, Any]:
-        """The values that the fit chose for parameters that are "auto"."""
-        attributes = vars(self)
-        params = self.get_params(deep=False)
-        names = [name for name, value in params.items() if isinstance(value, str) and value == AUTO]
-        return {name: attributes[f"{name}_"] for name in names if f"{name}_" in attributes}
 
     @property
     def is_fitted(self) -> bool:

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium._grammar import write
 from podium.catalogue.lists import measured as of_catalogue
 from podium.data.interactions import Interactions, opened
 from podium.errors import DataError
-from podium.recommenders import REGISTRY, Recommender
+from podium.recommenders import REGISTRY, Factorization, Recommender
 from podium.recommenders.blend import blended
 from podium.registry import Models
 from podium.tuning.of_pairs import Parts, divided_by_time, divided_pairs, known_pairs, measured
@@ -26,14 +25,16 @@ _MOST_MODELS = 3  # of a blend
 _LEAST_SHARE = 0.92  # of the measure of the choice that a joining model must have, without times
 _LEAST_GAIN = 0.01  # of a blend, as a share of the measure of the model that it extends
 _HALF_LIVES = (14, 60, 180)  # days
+_MOST_PASSES = 30  # of the factorization: more gain nothing beyond noise on small data
 _BLOCK = 2**22  # scores of a model in memory at a time
+_EASE = "ease(l2={},user_power=0.5,precision=single)"
 
 FAMILIES = (
     Family(("popularity", "recent", "recent(window=none,half_life=auto)")),
     Family(("own-history",)),
     Family(tuple(f"item-knn(k={k},user_power=0.5)" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
-    Family(tuple(f"ease(l2={l2},user_power=0.5)" for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
-    Family(("factorization",)),
+    Family(tuple(_EASE.format(l2) for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
+    Family(("factorization(n_epochs={passes})",)),
     Family(("factorization(loss=robirank,l2=0.1,n_epochs=40)",)),
 )
 """The recommenders that are tried, from the simplest to the most complicated."""
@@ -63,8 +64,12 @@ class OfEvents(Portfolio):
     @property
     def families(self) -> tuple[Family, ...]:
         """The families, without models that lack times, or that would repeat items."""
-        suited = ((tuple(filter(self._is_suited, f.settings)), f.start) for f in FAMILIES)
-        return tuple(Family(settings, start) for settings, start in suited if settings)
+        passes = min(vars(Factorization().for_data(self.parts.train))["n_epochs"], _MOST_PASSES)
+        suited: list[Family] = []
+        for family in FAMILIES:
+            texts = (text.format(passes=passes) for text in family.settings)
+            suited.append(Family(tuple(filter(self._is_suited, texts)), family.start))
+        return tuple(family for family in suited if family.settings)
 
     def cost(self, text: str) -> tuple[float, float]:
         """Return the model's own estimates."""
@@ -77,14 +82,12 @@ class OfEvents(Portfolio):
         return model.fit(self.parts.events if timed else self.parts.train, seen=self.parts.seen)
 
     def settled(self, text: str, model: Recommender) -> str:
-        """Return the text with the values that the fit chose, without those of times.
+        """Return the text with the prior that was chosen.
 
-        The last fit chooses windows and half-lives again, by later events.
+        The last fit chooses windows and half-lives that are "auto" again, by later events.
         """
-        name, params = REGISTRY.split(text)
-        chosen = model.settled_params.items()
-        without_days = {param: value for param, value in chosen if param not in model.auto_values}
-        return write(name, params | without_days, None)
+        changes = {"prior": model.prior_} if isinstance(model, Factorization) else {}
+        return self.changed(text, changes)
 
     def values(self, model: Recommender) -> PerGroup:
         """Return the measure of each user with validation pairs, among all other items."""
@@ -94,16 +97,16 @@ class OfEvents(Portfolio):
         """Return the chosen model or blend, fitted to all pairs."""
         return REGISTRY.parse(chosen.text).fit(self.user_items, seen=self.seen)
 
-    def axes(self, text: str) -> list[list[dict[str, Any]]]:
+    def axes(self, text: str) -> dict[str, tuple[Any, ...]]:
         """Return weights of pairs, of users, and of pairs that fall with time."""
         model = REGISTRY.parse(text)
-        axes: list[list[dict[str, Any]]] = []
+        axes: dict[str, tuple[Any, ...]] = {}
         if model.reads_gain and (self.parts.train.data != 1.0).any():
-            axes.append([{"gain": "log"}, {"gain": "one"}])
+            axes["gain"] = ("log", "one")
         if "user_power" in model.get_params():
-            axes.append([{"user_power": 0.0}])
+            axes["user_power"] = (0.0,)
         if model.reads_times and not model.auto_values.keys() - {"half_life"} and self._has_times:
-            axes.append([{"half_life": days} for days in _HALF_LIVES])
+            axes["half_life"] = _HALF_LIVES
         return axes
 
     @property
@@ -112,9 +115,9 @@ class OfEvents(Portfolio):
 
     def _is_suited(self, text: str) -> bool:
         model = REGISTRY.parse(text)
-        if model.repeats and self.excludes:
-            return False
-        return self._has_times or model.repeats or not model.needs_times
+        if model.repeats:
+            return not self.excludes
+        return self._has_times or not model.needs_times
 
     def combined(self, chosen: Candidate) -> Candidate:
         """Add models to the choice as long as that gains enough."""
@@ -147,19 +150,19 @@ class OfEvents(Portfolio):
         """Yield the blends of a choice with a further model, one for each of its shares."""
         users, valid, known = known_pairs(self.parts)
         step = max(1, _BLOCK // valid.shape[1])
-        values: list[list[PerGroup]] = [[] for _ in _SHARES]
+        blocks: list[list[PerGroup]] = []
         for first in range(0, users.size, step):
             rows = slice(first, first + step)
             scores, further = (
                 blended(c.weights, c.models.values(), users[rows]) for c in (chosen, added)
             )
-            for share, blocks in zip(_SHARES, values, strict=True):
-                mixed = (1.0 - share) * scores + share * further
-                excluded = known[rows] if self.excludes else None
-                blocks.append(of_catalogue(mixed, valid[rows], excluded, self.measure))
-        for share, blocks in zip(_SHARES, values, strict=True):
+            mixed = ((1.0 - share) * scores + share * further for share in _SHARES)
+            excluded = known[rows] if self.excludes else None
+            blocks.append([of_catalogue(m, valid[rows], excluded, self.measure) for m in mixed])
+        of_shares: Any = np.concatenate(blocks, axis=1)
+        for share, values in zip(_SHARES, of_shares, strict=True):
             weights = (*((1.0 - share) * weight for weight in chosen.weights), share)
-            yield Candidate(chosen.models | added.models, np.concatenate(blocks), weights)
+            yield Candidate(chosen.models | added.models, values, weights)
 
 
 def divided(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import abc
 import time
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +26,8 @@ from podium.types import PerGroup, Progress
 
 NAME = "auto"
 BUDGET = 300.0  # seconds of processor time by default
-_CHEAP = 0.04  # of the budget: a family that took more tries no further settings
+_CHEAP = 0.01  # of the budget: the changes of a model whose fit takes more are not tried again
+_QUICK = 0.04  # of the budget: a family that took more tries no further settings
 _NOISE = 2.0  # standard errors of a difference below which the simpler model is chosen
 
 
@@ -140,10 +140,15 @@ class Portfolio(abc.ABC):
         del model
         return text
 
-    def axes(self, text: str) -> list[list[dict[str, Any]]]:
-        """Return changes to try with the best model of a family, by parameter."""
+    def changed(self, text: str, changes: dict[str, Any]) -> str:
+        """Return a text with other values of some parameters."""
+        name, params = self.registry.split(text)
+        return write(name, params | changes, None)
+
+    def axes(self, text: str) -> dict[str, tuple[Any, ...]]:
+        """Return further values of parameters to try with the best model of a family."""
         del text
-        return []
+        return {}
 
     def rivals(self) -> dict[str, Any]:
         """Return the best model of each family by its text, if it is to be kept."""
@@ -186,21 +191,12 @@ class Portfolio(abc.ABC):
         self, text: str, start: float, candidate: Candidate | None = None, error: str = ""
     ) -> Candidate | None:
         """Add a trial that began at a processor time, and return its candidate."""
-        mean = std_error = float("nan")
-        n_users = 0
-        if candidate is not None:
-            summary = stats.summarize(candidate.values)
-            mean, std_error, n_users = summary.mean, summary.std_error, summary.n_groups
-        seconds = time.process_time() - start
+        of_users = stats.summarize(np.empty(0) if candidate is None else candidate.values)
+        mean, std_error = of_users.mean, of_users.std_error
+        number, seconds = len(self.trials), time.process_time() - start
+        params = {"model": text}
         trial = Trial(
-            len(self.trials),
-            {"model": text},
-            (mean,),
-            mean,
-            std_error,
-            n_users,
-            seconds,
-            error=error,
+            number, params, (mean,), mean, std_error, of_users.n_groups, seconds, error=error
         )
         self.trials.append(trial)
         spent = int(self.budget - max(self.left, 0.0))
@@ -208,40 +204,42 @@ class Portfolio(abc.ABC):
         return candidate
 
     def _try_family(self, family: Family) -> None:
-        """Try the settings of a family, then changes of the best one, and keep the best of all."""
-        before = self.left
-        candidates: dict[int, Candidate] = {}
-        tried = set[int]()
-        is_cheap = True
-        todo = list(range(len(family.settings))) if family.start is None else [family.start]
+        """Try the settings of a family and changes of the best one, and keep the best of all.
+
+        A costly family is only fitted with the changes that the best earlier model has.
+        """
+        before, first = self.left, family.settings[family.start or 0]
+        changed = [candidate for candidate in self.best if self.axes(candidate.text)]
+        is_costly = bool(changed) and self.cost(first)[0] > _CHEAP * self.budget
+        changes = self._shared_changes(first, max(changed, key=_mean)) if is_costly else {}
+        texts = [self.changed(text, changes) for text in family.settings]
+        tried: dict[int, Candidate | None] = {}
+        todo = list(range(len(texts))) if family.start is None else [family.start]
+        best, is_quick = None, True
         while todo:
             place = todo.pop(0)
-            tried.add(place)
-            candidate = self._try(family.settings[place])
-            if candidate is not None:
-                candidates[place] = candidate
-            is_cheap = before - self.left < _CHEAP * self.budget
-            if family.start is not None and candidates and is_cheap:
-                best = max(candidates, key=lambda at: candidates[at].mean)
-                near = (best - 1, best + 1)
-                todo = [at for at in near if 0 <= at < len(family.settings) and at not in tried]
-        if candidates:
-            best = max(candidates.values(), key=_mean)
-            self.best.append(self._with_changes(best, every_one=is_cheap))
+            tried[place] = self._try(texts[place])
+            at_best = max(tried, key=lambda at: _mean(tried[at]))
+            best = tried[at_best]
+            is_quick = before - self.left < _QUICK * self.budget
+            if family.start is not None and best and is_quick:
+                near = (at_best - 1, at_best + 1)
+                todo = [at for at in near if 0 <= at < len(texts) and at not in tried]
+        if best is not None:
+            self.best.append(self._with_changes(best) if is_quick and not is_costly else best)
 
-    def _with_changes(self, best: Candidate, *, every_one: bool) -> Candidate:
-        """Return the best candidate with changes of one parameter after the other.
-
-        With a costly model, only changes are tried that the best model of an earlier family has.
-        """
-        registry = self.registry
-        known = [registry.split(candidate.text)[1].items() for candidate in self.best]
-        for changes in self.axes(best.text):
-            name, params = registry.split(best.text)
-            is_tried = [every_one or any(c.items() <= k for k in known) for c in changes]
-            texts = [write(name, params | c, None) for c in compress(changes, is_tried)]
+    def _with_changes(self, best: Candidate) -> Candidate:
+        """Return the best candidate with changes of one parameter after the other."""
+        for name, values in self.axes(best.text).items():
+            texts = [self.changed(best.text, {name: value}) for value in values]
             best = max([best, *filter(None, map(self._try, texts))], key=_mean)
         return best
+
+    def _shared_changes(self, text: str, other: Candidate) -> dict[str, Any]:
+        """Return those changes of a model that another one has."""
+        known = self.registry.split(other.text)[1]
+        axes = self.axes(text).items()
+        return {name: known[name] for name, values in axes if known.get(name) in values}
 
     def _try(self, text: str) -> Candidate | None:
         """Fit and measure a model if the budget and the memory allow it, and record the trial."""
@@ -258,11 +256,10 @@ class Portfolio(abc.ABC):
 
     def _refusal(self, seconds: float, size: float) -> str:
         """Return the reason why a model can't be tried, or an empty text."""
-        left = self.left
+        left = max(self.left, 0.0)
         if size > available_memory():
             return f"not tried: it needs about {size / 1e9:.3g} GB of memory"
-        if left <= 0.0 or 2.0 * seconds > left:  # a fit to all data follows
-            left = max(left, 0.0)
+        if not left or 2.0 * seconds > left:  # a fit to all data follows
             return f"not tried: two fits take about {2 * seconds:.0f} s, with {left:.0f} s left"
         return ""
 
@@ -271,5 +268,5 @@ class Portfolio(abc.ABC):
         return Search(str(self.measure), tuple(self.trials), best, model, self.rivals())
 
 
-def _mean(candidate: Candidate) -> float:
-    return candidate.mean
+def _mean(candidate: Candidate | None) -> float:
+    return -np.inf if candidate is None else candidate.mean
