@@ -17,8 +17,9 @@ from tests.raised import raises
 import podium
 from podium import catalogue, data
 from podium.data import buckets, spelling
-from podium.data.lists import pool_unjudged, top_rows
+from podium.data.lists import top_rows
 from podium.data.storage import Storage
+from podium.data.unjudged import pool_unjudged
 from podium.data.users import known_and_unknown, read_ids, user_column, user_positions
 from podium.decide.explain.explanation import differences
 from podium.errors import ArgumentError, DataError, PodiumWarning

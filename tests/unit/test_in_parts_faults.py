@@ -12,7 +12,7 @@ import pytest
 from tests.raised import raises
 
 import podium
-from podium.data import buckets
+from podium.data import buckets, sides
 from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 from podium.evaluation import Evaluation
@@ -105,20 +105,20 @@ def test_full_disk_is_found_before_the_work(
 ) -> None:
     write(tmp_path, made())
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(buckets.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(sides.shutil, "disk_usage", lambda path: usage)
     refused(tmp_path, r"0\.1 MiB, but .* 0\.0 MiB")
 
 
 def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, made())
-    write_spill = buckets.write_spill
+    write_spill = sides.write_spill
 
     def failing(path: Path, *rest: Any) -> Any:
         if path.name == "1-0":  # the first file of the run
             raise OSError(28, "No space left on device")
         return write_spill(path, *rest)
 
-    monkeypatch.setattr(buckets, "write_spill", failing)
+    monkeypatch.setattr(sides, "write_spill", failing)
     refused(tmp_path, "No space left on device")
 
 

@@ -30,25 +30,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium.data import splits
     from podium.data.appending import to_frame, write_parts, write_table
+    from podium.data.build import ranking
     from podium.data.features import Features, normalize_by_query, read_features, stream_features
     from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
-    from podium.data.lists import pool_unjudged, ranking
     from podium.data.pooling import pooled_relevance
     from podium.data.retail import load_onlineretail
     from podium.data.runs import Run, Truth, read_run, read_truth
     from podium.data.storage import Storage
+    from podium.data.unjudged import pool_unjudged
 
 _HOME = {
     "appending": ("to_frame", "write_parts", "write_table"),
+    "build": ("ranking",),
     "features": ("Features", "normalize_by_query", "read_features", "stream_features"),
     "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
-    "lists": ("pool_unjudged", "ranking"),
     "pooling": ("pooled_relevance",),
     "retail": ("load_onlineretail",),
     "runs": ("Run", "Truth", "read_run", "read_truth"),
     "storage": ("Storage",),
+    "unjudged": ("pool_unjudged",),
 }
 _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
 

@@ -3,19 +3,15 @@
 A convention decides which rows of the run are in a list (unjudged, score_above), which users have
 one (missing), what counts (min_relevance, low_grades, unretrieved, n_items) and the order of the
 rows (single_precision, ties, ties_seed). All of them are read here.
-
-`pool_unjudged` matches the items of two runs that the truth does not judge.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
@@ -24,17 +20,13 @@ from podium._ties import tie_keys
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.convert import Ids
-from podium.data.ids import Shared, compared, joined_ids, share
+from podium.data.ids import compared, joined_ids, share
 from podium.data.join import MIN_SHARE, Join, PartIds, Side, check_common
-from podium.data.opened import Tables
 from podium.data.runs import Run, Truth
-from podium.data.source import POLARS
-from podium.data.users import user_positions
-from podium.errors import ArgumentError, DataError, PodiumWarning, arg, warn
-from podium.groups import Groups, row_offsets, rows_between
+from podium.errors import ArgumentError, DataError, arg, warn
+from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
-from podium.protocol import Conventions, Protocol, ProtocolFields
-from podium.protocol.protocol import Measures
+from podium.protocol import Conventions
 from podium.ranking import Ranking, count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Unjudged
 
@@ -44,109 +36,6 @@ _USUAL_LISTS = 20  # top-5, top-10 and top-20 lists with all answers come from a
 _SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 _UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
 NOTHING = np.empty(0, np.int64)
-
-
-def ranking(
-    truth: Any, run: Any, protocol: Protocol | Measures = (), **fields: Unpack[ProtocolFields]
-) -> Ranking:
-    """Rank the items that a run lists for each user of the truth, with the truth's relevances.
-
-    The groups are the truth's users in increasing order. Users who are only in the run are left
-    out.
-
-    Parameters
-    ----------
-    truth, run : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
-        The tables, see `read_truth` and `read_run`. Ids are integers or strings. If they are
-        integers in one table only, both are compared as strings.
-    protocol : Protocol, or the measures, optional
-        A protocol whose fields apply, or the measures that read the ranking: those that read which
-        items are judged, such as bpref, need them marked.
-    ties : {"worst", "best", "average", "id", "random", "threshold"}
-        The order of equal scores, see `Ranking.from_scores`.
-    min_relevance : float, optional
-        The smallest relevance of a positive item, 1 by default. It is required if the relevance
-        comes from a column named rating, because otherwise every rating would be positive.
-    low_grades : {"zero", "keep"}, optional
-        The treatment of relevances below min_relevance, see `Ranking.from_scores`: "zero" if
-        min_relevance is passed, else "keep".
-    missing : {"error", "zero", "skip"}
-        The treatment of users of the truth who are not in the run: raise an error, give them the
-        worst possible value, or leave them out. Users with an empty list are in the run.
-    unjudged : {"negative", "skip", "error", "bounds"}
-        The treatment of items of the run that the truth does not contain for the user: relevance 0,
-        remove them from the list, or raise an error. "bounds" gives them relevance 0 and marks
-        them in `Ranking.judged`, so that `podium.evaluation.judgement_bounds` can compute the range
-        over all their judgements.
-    unretrieved : {"count", "drop"}
-        The treatment of relevant items that the user's list lacks: they count as relevant, or not
-        at all, as in packages that see only the listed items. With "drop", each list is whole.
-    single_precision : bool
-        Whether to compare scores in single precision, as trec_eval does, so that nearly equal
-        scores are ties.
-    score_above : float, optional
-        Items with this score or less are not retrieved: they are removed from the list, but still
-        count as relevant. torchmetrics does so with 0.
-    n_items : int, optional
-        The number of items that each user could have been shown. By default, a list is known to be
-        whole only if the truth contains negatives and the run lists exactly the truth's items.
-    ties_seed : int
-        The seed of ties="random". The order of equal scores depends only on it, user and item.
-    like : str, optional
-        The package whose conventions apply, see `podium.measure`.
-    user, item, relevance, score, rank : str, optional
-        The names of columns without a usual name. user and item apply to each table that has such
-        a column; the other table is read by its usual names.
-    parent : str, optional
-        The name of the column of documents, if items are parts of them, such as chunks. Documents
-        then take the place of items: in a run, the best part of a document counts, in a truth the
-        most relevant one.
-    rows_ranked : bool
-        Whether the rows of a run without ranks are in the order shown. If it has scores, they must
-        not contradict this order.
-
-    Returns
-    -------
-    Ranking
-        The lists of the truth's users.
-
-    Raises
-    ------
-    ArgumentError
-        If a field is wrong, two of them exclude each other (see `podium.Protocol`), users are
-        missing with missing="error", items are not judged with unjudged="error", the order of equal
-        scores depends on judgements with unjudged="bounds", n_items is less than the items of a
-        user, relevances are ratings and min_relevance is missing, or the package of `like` has
-        other conventions for another of the measures.
-    DataError
-        If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, the tables
-        have no user or no item in common, or a score is too large for single_precision.
-
-    Warns
-    -----
-    PodiumWarning
-        If the tables have few ids in common, some ids are the same number in two spellings, or the
-        lists look like sampled candidates.
-
-    Notes
-    -----
-    A list that unjudged="skip" empties is kept as an empty list. Rows in messages are counted from
-    0.
-    Cost: one pass over both tables if their rows are grouped by user, else a counting sort before
-    it. String ids are hashed first.
-
-    Examples
-    --------
-    >>> truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
-    >>> run = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
-    >>> r = ranking(truth, run)
-    >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
-    ([1, 2], [1.0, 0.0, 0.0], [2, 1])
-    """
-    stated = Protocol.of(protocol, **fields)
-    measures, conventions = stated.task()
-    judged, runs = Tables.open(stated, truth, {"": run}).read()
-    return Lists.of(judged, runs[""], conventions, measures=measures).ranking
 
 
 class SampleSigns(NamedTuple):
@@ -802,149 +691,3 @@ def top_rows(
     order = np.empty(0, np.int64) if groups.order is None else groups.order
     _kernels.top_rows(groups.offsets, order, read_only(scores), read_only(keys), k, offsets, rows)
     return offsets, rows
-
-
-@dataclass(frozen=True, eq=False)
-class UnjudgedPool:
-    """The items that the truth lacks for a user and that at least one of two runs lists.
-
-    Attributes
-    ----------
-    labels : (n_users,)
-        The users.
-    base, candidate : Ranking
-        The lists of both runs. They may contain further users.
-    base_group, candidate_group : int64, (n_users,)
-        The position of each user in the groups of these rankings.
-    offsets : int64, (n_users + 1,)
-        The bounds of each user's items.
-    base_rank, candidate_rank : int64, (n_unjudged,)
-        The rank of each item in both lists, from 1; 0 if the list lacks it.
-    grades : float64, (n_grades,)
-        The distinct relevances > 0 of the truth, increasing.
-    """
-
-    labels: Labels
-    base: Ranking
-    candidate: Ranking
-    base_group: NDArray[np.int64]
-    candidate_group: NDArray[np.int64]
-    offsets: Offsets
-    base_rank: NDArray[np.int64]
-    candidate_rank: NDArray[np.int64]
-    grades: NDArray[np.float64]
-    _codes: NDArray[np.int64]
-    _items: Shared
-
-    @property
-    def n_unjudged(self) -> Counts:
-        """The number of unjudged items of each user, int64, (n_users,)."""
-        return np.diff(self.offsets)
-
-    def items(self, rows: NDArray[np.int64]) -> Labels:
-        """Return the ids of items, given their positions."""
-        return self._items.labels(self._codes[rows])
-
-
-def pool_unjudged(
-    truth: Any,
-    base: Any,
-    candidate: Any,
-    protocol: Protocol | Measures = (),
-    *,
-    labels: Labels | None = None,
-    **fields: Unpack[ProtocolFields],
-) -> UnjudgedPool:
-    """Return the unjudged items of two runs, matched by user and item.
-
-    Parameters
-    ----------
-    truth, base, candidate : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
-        The tables, see `read_truth` and `read_run`. Tables that were already read are not read
-        again.
-    protocol : Protocol, or the measures, optional
-        A protocol whose fields apply.
-    labels : (n_users,), optional
-        The users, in any order. By default, these are all users whom both rankings contain.
-    **fields
-        Conventions and column names, as in `ranking`; unjudged can only be "bounds".
-
-    Returns
-    -------
-    UnjudgedPool
-        The items of each user: those of the base in rank order, then those of the candidate only.
-
-    Raises
-    ------
-    ArgumentError, DataError
-        If `ranking` with unjudged="bounds" raises, or a user of `labels` is in only one ranking.
-
-    Notes
-    -----
-    The warnings of `ranking` are not repeated, because measuring the runs gives them.
-    Cost: two joins, as in `ranking`, and one pass over the unjudged items.
-
-    Examples
-    --------
-    >>> truth = {"user": [1, 1], "item": ["a", "b"]}
-    >>> base = {"user": [1, 1], "item": ["a", "x"], "score": [0.9, 0.8]}
-    >>> candidate = {"user": [1, 1, 1], "item": ["y", "x", "a"], "score": [0.9, 0.8, 0.7]}
-    >>> pool = pool_unjudged(truth, base, candidate)
-    >>> pool.items(np.arange(2)).tolist(), pool.base_rank.tolist(), pool.candidate_rank.tolist()
-    (['x', 'y'], [2, 0], [2, 1])
-    """
-    stated = Protocol.of(protocol, **fields)
-    _check.choice(stated.stated().get("unjudged", "bounds"), "unjudged", ("bounds",))
-    conventions = stated.replace(unjudged="bounds", measures=()).conventions()
-    judged, runs = Tables.open(stated, truth, {"base": base, "candidate": candidate}).read()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)
-        lists = [Lists.of(judged, run, conventions, with_items=True) for run in runs.values()]
-    common = np.intersect1d(lists[0].labels, lists[1].labels)
-    users = common if labels is None else labels
-    groups = [_positions(users, of_run.labels) for of_run in lists]
-    (first, base_ranks), (second, candidate_ranks) = (of_run.unjudged() for of_run in lists)
-    items = share(*compared(first, second, "item"), ordered=False)
-    POLARS.enter()
-    of_base = _rows_of(groups[0], first, items.left, base_ranks)
-    of_candidate = _rows_of(groups[1], second, items.right, candidate_ranks)
-    pairs = ["user", "item"]
-    # The items of the base come first.
-    rows = of_base.join(of_candidate, pairs, "full", coalesce=True, maintain_order="left_right")
-    rows = rows.fill_null(0).sort("user", maintain_order=True)
-    user, codes, base_rank, candidate_rank = (column.to_numpy() for column in rows)
-    return UnjudgedPool(
-        labels=users,
-        base=lists[0].ranking,
-        candidate=lists[1].ranking,
-        base_group=groups[0],
-        candidate_group=groups[1],
-        offsets=row_offsets(np.bincount(user, minlength=users.size)),
-        base_rank=base_rank,
-        candidate_rank=candidate_rank,
-        grades=np.unique(judged.relevance[judged.relevance > 0]),
-        _codes=codes,
-        _items=items,
-    )
-
-
-def _rows_of(
-    group: NDArray[np.int64], listed: Listed, codes: NDArray[np.int64], rank: NDArray[np.int64]
-) -> pl.DataFrame:
-    """Return the rows of the groups of some users, one user after the other."""
-    sizes = listed.groups.sizes[group]
-    _, rows = rows_between(listed.groups.offsets[group], sizes)
-    user = np.repeat(np.arange(group.size), sizes)
-    return pl.DataFrame({"user": user, "item": codes[rows], "rank": rank[rows]})
-
-
-def _positions(users: Labels, labels: Labels) -> NDArray[np.int64]:
-    """Return the position of each user among the labels of a run."""
-    position = user_positions(users, labels)
-    is_absent = position < 0
-    if is_absent.any():
-        raise ArgumentError(
-            f"labels must be users of both runs, but {int(is_absent.sum())} of {users.size} are "
-            f"not, first {_check.label(users[is_absent.argmax()])}."
-        )
-    return position

@@ -32,7 +32,7 @@ from podium.ranking import Ranking, count_between, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerGroup, PerRow, Undefined
 
 if TYPE_CHECKING:
-    from podium.data.lists import UnjudgedPool
+    from podium.data.unjudged import UnjudgedPool
 
 _MOST_GRADES = 100
 _LARGEST_EXPONENT = 1000.0  # sums of 2 ** grade stay finite, as in `metrics.ndcg`
