@@ -44,18 +44,19 @@ class Hidden(NamedTuple):
 
 
 @kernel
-def count_tile(scores, first, factors, targets, hidden, tie, lowest, most, above):
+def count_tile(scores, columns, first, factors, targets, hidden, tie, lowest, most, above):
     """Add the items of a tile that rank above each open target, and close the settled targets.
 
-    The tile contains the items from number `first`. Targets with at least `most` items above are
-    closed: their counts are not complete. Hidden items get the score `lowest`.
+    The tile consists of some columns of the scores: those of the items from number `first`. Targets
+    with at least `most` items above are closed: their counts are not complete. Hidden items get the
+    score `lowest`.
     """
     users, items = factors
     offsets, _, _, _, low, high, open_places, n_open = targets
     for u in range(scores.shape[0]):
         if n_open[u] == 0:
             continue
-        row = scores[u]
+        row = scores[u][columns[0] : columns[1]]
         _hide(row, first, u, hidden, lowest)
         places = open_places[offsets[u] : offsets[u] + n_open[u]]
         n_kept = 0

@@ -125,17 +125,21 @@ class GivenBlock(Block):
         return scores, np.zeros_like(scores)
 
     def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
-        """Check that all visible scores are finite, and count in copies of tiles."""
-        is_odd = ~np.isfinite(self.values)
-        if is_odd.any():
-            is_odd[seen.users, seen.items] = False
-            for user, item in np.argwhere(is_odd)[:1]:
-                refuse_score(self.first + user, item, self.values[user, item])
-        factors = tuple(np.empty((n, 0), self.values.dtype) for n in self.values.shape)
-        _count_tiles(factors, self._copy, targets, seen, tie, most, above)
+        """Check that all visible scores are finite, and count them in tiles."""
+        self._refuse_not_finite(seen)
+        # Hidden items get another score, but not in the matrix of the caller.
+        values = self.values.copy() if seen.items.size else self.values
+        factors = tuple(np.empty((n, 0), values.dtype) for n in values.shape)
+        _count_tiles(factors, lambda start, _: (values, start), targets, seen, tie, most, above)
 
-    def _copy(self, start: int, tile: Floats) -> None:
-        tile[:] = self.values[:, start : start + tile.shape[1]]
+    def _refuse_not_finite(self, seen: Rows) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(self.values.sum()):
+                return
+        is_odd = ~np.isfinite(self.values)
+        is_odd[seen.users, seen.items] = False
+        for user, item in np.argwhere(is_odd)[:1]:
+            refuse_score(self.first + user, item, self.values[user, item])
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,10 +197,16 @@ class Products(Counter, Block):
 
     def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
         """Add the number of items that rank above each target to `above`, tile by tile."""
-        _count_tiles((self.users, self.items), self._multiply, targets, seen, tie, most, above)
+        n_users = self.users.shape[0]
+        sizes = (stop - start for start, stop in _tiles(n_users, self.items.shape[0]))
+        buffer = np.empty(n_users * max(sizes, default=0), self.users.dtype)
 
-    def _multiply(self, start: int, tile: Floats) -> None:
-        np.matmul(self.users, self.items[start : start + tile.shape[1]].T, out=tile)
+        def multiply(start: int, stop: int) -> tuple[Floats, int]:
+            tile = buffer[: n_users * (stop - start)].reshape(n_users, stop - start)
+            np.matmul(self.users, self.items[start:stop].T, out=tile)
+            return tile, 0
+
+        _count_tiles((self.users, self.items), multiply, targets, seen, tie, most, above)
 
     def best(self, k: int, propose: Callable[[Ints, int], Proposed]) -> tuple[Ints, Floats]:
         """Return each user's k best items and their scores; -1 and -inf if there are fewer.
@@ -236,33 +246,29 @@ def _lengths(factors: Floats) -> NDArray[np.float64]:
 
 def _count_tiles(
     factors: tuple[Floats, ...],
-    write: Callable[[int, Floats], None],
+    tile: Callable[[int, int], tuple[Floats, int]],
     targets: Targets,
     seen: Rows,
     tie: Tie,
     most: float,
     above: PerRow,
 ) -> None:
-    """Count the items above targets in tiles, which `write` fills from the first item on.
+    """Count the items above targets in tiles.
 
-    The factors of users and items give the exact scores of near items. They have no columns if the
-    tiles are exact.
+    `tile` returns scores that contain those of the items start .. stop, and the column of the first
+    one. The factors of users and items give the exact scores of near items. They have no columns if
+    the tiles are exact.
     """
     users, items = factors
-    kind = users.dtype.type
+    lowest = users.dtype.type(-np.inf)
     hidden = Hidden(seen.offsets, seen.items, seen.offsets[:-1].copy())
-    tiles = list(_tiles(users.shape[0], items.shape[0]))
-    buffer = np.empty(
-        users.shape[0] * max((stop - start for start, stop in tiles), default=0), kind
-    )
-    for start, stop in tiles:
+    for start, stop in _tiles(users.shape[0], items.shape[0]):
         if not targets.n_open.any():
             return
-        shape = users.shape[0], stop - start
-        tile = buffer[: shape[0] * shape[1]].reshape(shape)
-        write(start, tile)
+        scores, column = tile(start, stop)
+        columns = column, column + stop - start
         _counting_kernels.count_tile(
-            tile, start, factors, targets, hidden, tie, kind(-np.inf), most, above
+            scores, columns, start, factors, targets, hidden, tie, lowest, most, above
         )
 
 
