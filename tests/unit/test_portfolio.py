@@ -92,6 +92,11 @@ def test_options_of_one_model_are_refused(option: dict[str, Any]) -> None:
         search(recommenders.EASE(), pairs(), exclude_seen=False)
 
 
+def test_users_with_one_pair_each_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="popularity"):
+        search("auto", sparse.eye_array(30, format="csr"))
+
+
 def test_the_chosen_ranker_is_fitted_to_all_rows() -> None:
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
