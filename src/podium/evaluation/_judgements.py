@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,6 @@ from podium.evaluation import _unjudged_kernels as kernels
 from podium.metrics import Measure
 from podium.ranking import Ranking, count_between
 from podium.types import Offsets, PerGroup, PerRow
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_GRADES = 100
 _LARGEST_EXPONENT = 1000.0  # sums of 2 ** grade stay finite, as in `metrics.ndcg`
