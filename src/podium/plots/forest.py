@@ -64,6 +64,7 @@ def interval_plot(
     axis_label: str = "",
     reference: Mapping[str, Any] | None = None,
     bounds_label: str = "bounds",
+    digits: int | None = None,
     sides: tuple[str, str] | None = None,
     **style: Unpack[Style],
 ) -> Axes:
@@ -81,6 +82,8 @@ def interval_plot(
         The "value" and "label" of a dashed line.
     bounds_label : str
         The meaning of thin lines, for the note below the plot.
+    digits : int, optional
+        The decimals of the written values; by default three significant digits or more.
     sides : (str, str), optional
         The meaning of values below and above zero, if the values are differences. They are then
         signed and drawn around a line at zero, and a dot is hollow if the interval includes zero.
@@ -100,7 +103,7 @@ def interval_plot(
     """
     is_signed = sides is not None
     with canvas(**style) as sheet:
-        all_rows = _read(rows, sheet.numbers, signed=is_signed)
+        all_rows = _read(rows, sheet.numbers, digits=digits, signed=is_signed)
         if not all_rows:
             return sheet.empty()
         drawn, axes = sheet.first(all_rows, "rows"), sheet.ax
