@@ -110,7 +110,7 @@ def test_eval_set_keeps_its_best_round() -> None:
 
 
 def test_one_threshold_that_orders_all_pairs_ends_the_rounds() -> None:
-    ranker = RankBoost(50).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], group=[4])
+    ranker = RankBoost(50, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert ranker.stop_reason_ == "separated"
     assert ranker.threshold_.tolist() == [1.5]
     assert ranker.alpha_[0] == pytest.approx(np.log(2e9) / 2, rel=1e-6)

@@ -95,7 +95,7 @@ def test_first_of_equal_thresholds_is_the_first_features_highest() -> None:
         c: correlation(pairs_of(y, [0] * 3), np.full(3, 1 / 3), column > c) for c in (0.5, 1.5)
     }
     assert every[0.5] == every[1.5]
-    ranker = RankBoost(1).fit(X, y, group=[len(y)])
+    ranker = RankBoost(1, one_group=True).fit(X, y)
     assert (int(ranker.feature_[0]), float(ranker.threshold_[0])) == (1, 1.5)
 
 
