@@ -27,7 +27,7 @@ NEEDS: dict[str, str] = {
     "factorization.md": "movielens purchases long",
     "letor.md": "ohsumed",
     "listwise.md": "torch",
-    "processes.md": "days",
+    "processes.md": "days long",
     "ray.md": "purchases ray long",
     "results.md": "mlflow",
     "sampled.md": "sampled long",
