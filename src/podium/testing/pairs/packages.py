@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_OF_METRIC: dict[str, Any] = {}
 _ABOVE_ZERO = {"score_above": 0.0}
 _IN_PYTHON = {"ties": None, "single_precision": False}
 _BINARY = {"gain": "binary", "discount": "log2"}
