@@ -147,3 +147,13 @@ def test_values_of_users_whose_ids_merge_are_matched() -> None:
     search = podium.explain(truth, run, value=values).search
     assert search is not None
     assert {"reading": "ids-without-case"} in search.matches[0].changes
+
+
+def test_threshold_that_matters_only_with_ties_is_found() -> None:
+    truth = {"user": ["a", "a", "b", "c"], "item": [1, 2, 1, 1], "relevance": [1, 2, 2, 2]}
+    run = {"user": ["a", "a", "b", "b", "c"], "item": [1, 3, 1, 3, 4], "score": [0.5] * 5}
+    value = podium.measure(truth, run, "precision@1", ties="average").means["precision@1"]
+    search: Any = podium.explain(
+        truth, run, "precision@1", value=f"{value:.6f}", min_relevance=2
+    ).search
+    assert {"ties": "average", "min_relevance": 1.0} in search.matches[0].changes

@@ -361,11 +361,10 @@ class ValueTable:
         return self._cases.result(key, lambda: Case(lists.ranking(choice), measure, n_others))
 
     def has_usual_lists(self, choice: Choice) -> bool:
-        """Return whether the lists are those of the defaults, down to the rank after the cutoff."""
+        """Return whether lists, to the rank after the cutoff, and positives are the defaults'."""
         both = ({**rules, "low_grades": "keep"} for rules in (choice, self.defaults))
         one, other = (self._case(self._resolved(rules)).ranking for rules in both)
-        is_same = np.array_equal(one.relevance, other.relevance)
-        return is_same and np.array_equal(one.groups.offsets, other.groups.offsets)
+        return all(map(np.array_equal, _parts(one), _parts(other)))
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice; nan if there is none."""
@@ -406,6 +405,12 @@ class ValueTable:
     def of_measure(self, measure: Measure) -> ValueTable:
         """Return the table of another measure of the same lists."""
         return ValueTable(self.tables, measure, self._given)
+
+
+def _parts(ranking: Ranking) -> tuple[NDArray[Any], ...]:
+    """Return what makes lists the same for every measure: their grades and positives."""
+    is_pos = ranking.relevance >= ranking.min_relevance
+    return ranking.groups.offsets, ranking.relevance, is_pos, ranking.n_pos
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:
