@@ -157,3 +157,11 @@ def test_threshold_that_matters_only_with_ties_is_found() -> None:
         truth, run, "precision@1", value=f"{value:.6f}", min_relevance=2
     ).search
     assert {"ties": "average", "min_relevance": 1.0} in search.matches[0].changes
+
+
+def test_threshold_that_is_refused_alone_is_searched_with_another_change() -> None:
+    truth = {"user": ["a", "a", "b"], "item": [1, 9, 2], "relevance": [1, 1, 1]}
+    run = {"user": ["a"] * 3 + ["b"] * 3, "item": [3, 1, 2] * 2, "score": [0.3, 0.2, 0.1] * 2}
+    value = podium.measure(truth, run, "auc", unretrieved="drop").means["auc"]
+    search: Any = podium.explain(truth, run, "auc", value=f"{value:.6f}", min_relevance=2).search
+    assert {"unretrieved": "drop", "min_relevance": 1.0} in search.matches[0].changes

@@ -117,7 +117,7 @@ class Candidates:
         try:
             values, usual = self.table.counted(choice), self.table.counted(self.table.defaults)
         except (ArgumentError, DataError):
-            return False
+            return rule is None  # a threshold can need whole lists, unless others are dropped too
         self.search([(change,)])
         is_same = self.table.has_usual_lists(choice) and not np.isnan(usual).all()
         is_same &= np.array_equal(values, usual, equal_nan=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium.decide.explain.deviation import Case, register_file
+from podium.decide.explain.grid import pooled_mean
 from podium.ranking import kept_offsets
 from podium.types import Mask, PerGroup, PerRow
 
@@ -172,8 +173,7 @@ def _with_low_grades(values: PerGroup, case: Case) -> float:
 
 
 def _by_positives(values: PerGroup, case: Case) -> float:
-    weights = np.where(np.isnan(values), 0.0, case.ranking.n_pos)
-    return float(np.nansum(values * weights) / weights.sum())
+    return pooled_mean(values, case.ranking.n_pos)
 
 
 def _sum_over(values: PerGroup, n_more: int) -> float:

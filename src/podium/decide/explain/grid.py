@@ -15,7 +15,7 @@ from podium.metrics.measures import choices
 from podium.protocol import Conventions
 from podium.protocol.conventions import is_excluded
 from podium.ranking import relevance_rule
-from podium.types import PerGroup
+from podium.types import Counts, PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]
 """A value of each convention, by its name."""
@@ -139,7 +139,7 @@ def with_options(measure: Measure, choice: Choice) -> Measure:
     return Measure(measure.name, measure.k, tuple(changed))
 
 
-def pooled_mean(values: PerGroup, weights: PerGroup) -> float:
+def pooled_mean(values: PerGroup, weights: PerGroup | Counts) -> float:
     """Return the sum of value x weight over the sum of weights of defined values."""
     is_defined = ~np.isnan(values)
     total = weights[is_defined].sum()
