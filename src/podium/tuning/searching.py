@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -202,88 +204,175 @@ def search(
             f"{arg.y} must be the relevance of each row, got the text {y!r}. Pass a measure as "
             f"{arg.measure(y)}."
         )
-    options = {"seen": seen, "executor": executor, "checkpoint": checkpoint}
-    of_pairs = options | {"resume": resume or None}
-    options = {"y": y, "qid": qid, "item": item, "min_relevance": min_relevance, "time": time}
-    of_rows = options | {"n_folds": n_folds, "one_group": one_group or None}
-    seed, refit = _check.seed(seed), _check.flag(refit, "refit")
     check_parts(eval_set=eval_set, n_folds=n_folds, split=split, valid=valid)
-    if n_trials is not None:
-        n_trials = _check.cutoff(n_trials, name="n_trials")
-    fits_at_once = None if n_jobs == 1 else n_jobs
-    excludes = _check.flag(exclude_seen, "exclude_seen")
     is_choice = isinstance(estimator, str)
     if is_choice:
         _check.choice(estimator, "estimator", [portfolio.NAME])
-        of_others = {"grid": grid, "n_trials": n_trials, "checkpoint": checkpoint}
-        of_others |= {"resume": resume or None, "executor": executor, "n_jobs": fits_at_once}
-        _refuse(estimator, of_others, "tries a list of models one after the other")
-    if not is_choice or y is not None:
-        of_choice = {"exclude_seen": None if excludes else False}
-        _refuse(estimator, of_choice, "is no choice of a recommender")
-    if budget is not None:
-        budget = _check.positive(budget, "budget")
-    limits = budget or portfolio.BUDGET, or_silent(progress)
-    task: Task
-    if isinstance(estimator, Recommender) or (is_choice and y is None):
-        _refuse(estimator, of_rows | {"n_jobs": fits_at_once}, "learns from pairs")
-        parsed = parse_relevance("ndcg@10" if measure is None else measure)
-        share = 0.1 if valid is None else valid
-        source = X, eval_set, seen
-        if is_choice:
-            parts = divided(*source, share, seed, split)
-            check_measured(parts, parsed)
-            events = OfEvents(
-                *(parsed, *limits), parts=parts, user_items=X, seen=seen, excludes=excludes
-            )
-            return events.search(refit=refit)
-        if split is not None:
-            source = divided_by_time(X, seen, share, split)
-        parts = divided_pairs(*source, share, seed, every_row=estimator.every_row)
-        task = OfPairs(estimator, parsed, parts, X, seen, executor, refit)
-        space = task.searched(checked_grid(estimator, grid))
-        check_measured(parts, parsed)
-        file = FitFile(checkpoint, task.identity(space, seed))
-        if _check.flag(resume, "resume"):
+    asked = _Asked(
+        *(estimator, X, y, qid, item, seen, grid),
+        _check.cutoff(n_trials, "n_trials", required=False),
+        None if budget is None else _check.positive(budget, "budget"),
+        *(measure, min_relevance, eval_set, n_folds, split, valid, time),
+        _check.flag(refit, "refit"),
+        *(n_jobs, executor, checkpoint, _check.flag(resume, "resume")),
+        _check.seed(seed),
+        or_silent(progress),
+        *(_check.flag(one_group, "one_group"), _check.flag(exclude_seen, "exclude_seen")),
+    )
+    is_of_pairs = y is None if is_choice else isinstance(estimator, Recommender)
+    if is_choice:
+        asked.refuse(_OF_A_SEARCH, "tries a list of models one after the other")
+    if not (is_choice and is_of_pairs):
+        asked.refuse(["exclude_seen"], "is no choice of a recommender")
+    if is_of_pairs:
+        asked.refuse(_OF_ROWS, "learns from pairs")
+        return asked.choice_of_pairs() if is_choice else asked.search_of_pairs()
+    asked.refuse(_OF_PAIRS, "learns from rows with features")
+    if is_choice:
+        return asked.choice_of_rows()
+    asked.refuse(["budget"], "learns from rows with features")
+    return asked.search_of_rows()
+
+
+_OF_PAIRS = ("seen", "executor", "checkpoint", "resume")
+_OF_ROWS = ("y", "qid", "item", "min_relevance", "time", "n_folds", "one_group", "n_jobs")
+_OF_A_SEARCH = ("grid", "n_trials", "checkpoint", "resume", "executor", "n_jobs")
+_UNUSED: dict[str, Any] = {"resume": False, "one_group": False, "n_jobs": 1, "exclude_seen": True}
+"""The values of arguments that are not None and have no effect."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The arguments of `search`."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    qid: Any
+    item: Any
+    seen: Any
+    grid: Grid | None
+    n_trials: int | None
+    budget: float | None
+    measure: str | Measure | None
+    min_relevance: float | None
+    eval_set: Any
+    n_folds: int | None
+    split: str | None
+    valid: float | None
+    time: Any
+    refit: bool
+    n_jobs: int
+    executor: Executor | None
+    checkpoint: str | os.PathLike[str] | None
+    resume: bool
+    seed: int
+    report: Progress
+    one_group: bool
+    exclude_seen: bool
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Refuse arguments that have no effect with the estimator; `why` says something of it."""
+        estimator = self.estimator
+        noun = repr(estimator) if isinstance(estimator, str) else type(estimator).__name__
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not (name in _UNUSED and value == _UNUSED[name]):
+                raise ArgumentError(
+                    f"{arg[name]} has no effect with {noun}, which {why}. Leave it out."
+                )
+
+    def measured_by(self, default: str) -> Measure:
+        """Return the measure."""
+        return parse_relevance(default if self.measure is None else self.measure)
+
+    @property
+    def limits(self) -> tuple[float, Progress]:
+        """The budget of a choice, and what reports its progress."""
+        return self.budget or portfolio.BUDGET, self.report
+
+    @property
+    def share(self) -> float:
+        """The share of the pairs for validation."""
+        return 0.1 if self.valid is None else self.valid
+
+    def choice_of_pairs(self) -> Search:
+        """Choose among recommenders."""
+        measure = self.measured_by("ndcg@10")
+        source = self.X, self.eval_set, self.seen
+        parts = divided(*source, self.share, self.seed, self.split)
+        check_measured(parts, measure)
+        tables = {"parts": parts, "user_items": self.X, "seen": self.seen}
+        events = OfEvents(measure, *self.limits, **tables, excludes=self.exclude_seen)
+        return events.search(refit=self.refit)
+
+    def search_of_pairs(self) -> Search:
+        """Search the parameters of a recommender."""
+        measure = self.measured_by("ndcg@10")
+        source = self.X, self.eval_set, self.seen
+        if self.split is not None:
+            source = divided_by_time(self.X, self.seen, self.share, self.split)
+        every_row = self.estimator.every_row
+        parts = divided_pairs(*source, self.share, self.seed, every_row=every_row)
+        tables = parts, self.X, self.seen
+        task = OfPairs(self.estimator, measure, *tables, self.executor, self.refit)
+        space = task.searched(checked_grid(self.estimator, self.grid))
+        check_measured(parts, measure)
+        file = FitFile(self.checkpoint, task.identity(space, self.seed))
+        if self.resume:
             file.read()
-        draws = drawn(space, task.first(space), seed)
-        param_sets = list(islice(draws, n_trials or task.n_trials(timed=budget is not None)))
-    else:
-        of_pairs |= {"budget": None if is_choice else budget}
-        _refuse(estimator, of_pairs, "learns from rows with features")
-        parsed = parse_relevance("pap@10" if measure is None else measure)
-        one_group = _check.flag(one_group, "one_group")
-        if not is_choice:
-            fitting.check(estimator)
-            parameters = fitting.last_step(estimator).get_params(deep=False)
-            one_group = one_group or bool(parameters.get("one_group", False))
-        reader = "" if one_group else str(parsed)
-        _check.grouped(qid, reader, request="set_fit_request")
-        low = None if min_relevance is None else _check.positive(min_relevance, "min_relevance")
-        rows = Rows(X, y, qid, item).checked()
+        draws = drawn(space, task.first(space), self.seed)
+        n_trials = self.n_trials or task.n_trials(timed=self.budget is not None)
+        return self._tried(task, list(islice(draws, n_trials)), file)
+
+    def choice_of_rows(self) -> Search:
+        """Choose among rankers."""
+        task = self._tasks(one_group=self.one_group)
+        first = task(LogisticRanker())
+        first.check_measured()
+        features = OfFeatures(first.measure, *self.limits, rows=first.rows, task=task)
+        return features.search(refit=self.refit)
+
+    def search_of_rows(self) -> Search:
+        """Search the parameters of a ranker, or of another estimator."""
+        fitting.check(self.estimator)
+        parameters = fitting.last_step(self.estimator).get_params(deep=False)
+        is_one = self.one_group or bool(parameters.get("one_group", False))
+        task = self._tasks(one_group=is_one)(self.estimator)
+        task.check_measured()
+        param_sets = plan(self.estimator, self.grid, self.n_trials, self.seed)
+        return self._tried(task, param_sets, FitFile(None, {}))
+
+    def _tasks(self, *, one_group: bool) -> Callable[[Any], OfRows]:
+        """Return the task of an estimator of rows; all have the same folds."""
+        measure = self.measured_by("pap@10")
+        reader = "" if one_group else str(measure)
+        _check.grouped(self.qid, reader, request="set_fit_request")
+        least = self.min_relevance
+        low = None if least is None else _check.positive(least, "min_relevance")
+        rows = Rows(self.X, self.y, self.qid, self.item).checked()
         folds = divided_rows(
             rows,
-            eval_set=eval_set,
-            n_folds=n_folds,
-            split=split,
-            share=0.2 if valid is None else valid,
-            times=time,
-            seed=seed,
+            eval_set=self.eval_set,
+            n_folds=self.n_folds,
+            split=self.split,
+            share=0.2 if self.valid is None else self.valid,
+            times=self.time,
+            seed=self.seed,
             reader=reader,
         )
+        is_final = self.eval_set is not None or not self.refit
 
         def of_estimator(model: Any) -> OfRows:
-            base = prepared(model, parsed, seed, one_group=one_group)
-            return OfRows(base, parsed, rows, folds, low, eval_set is not None or not refit)
+            base = prepared(model, measure, self.seed, one_group=one_group)
+            return OfRows(base, measure, rows, folds, low, is_final)
 
-        task = of_estimator(LogisticRanker() if is_choice else estimator)
-        task.check_measured()
-        if is_choice:
-            features = OfFeatures(parsed, *limits, rows=rows, task=of_estimator)
-            return features.search(refit=refit)
-        param_sets, file = plan(estimator, grid, n_trials, seed), FitFile(None, {})
-    trials = Trials(task, file, budget=budget, n_jobs=_workers(n_jobs), report=or_silent(progress))
-    return trials.run(param_sets)
+        return of_estimator
+
+    def _tried(self, task: Task, param_sets: list[Params], file: FitFile) -> Search:
+        jobs = n_processors() if self.n_jobs == -1 else _check.cutoff(self.n_jobs, name="n_jobs")
+        trials = Trials(task, file, budget=self.budget, n_jobs=jobs, report=self.report)
+        return trials.run(param_sets)
 
 
 def plan(
@@ -304,19 +393,3 @@ def plan(
     """
     limit = _check.cutoff(n_trials, "n_trials", required=False)
     return candidates(checked_grid(estimator, grid), limit, seed)
-
-
-def _refuse(estimator: Any, options: dict[str, Any], why: str) -> None:
-    """Refuse arguments that have no effect with an estimator; `why` says something about it."""
-    noun = repr(estimator) if isinstance(estimator, str) else type(estimator).__name__
-    for name, value in options.items():
-        if value is not None:
-            raise ArgumentError(
-                f"{arg[name]} has no effect with {noun}, which {why}. Leave it out."
-            )
-
-
-def _workers(n_jobs: int) -> int:
-    if n_jobs == -1:
-        return n_processors()
-    return _check.cutoff(n_jobs, name="n_jobs")
