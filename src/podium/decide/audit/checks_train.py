@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.decide.audit.pricing import Pricing, first_times
+from podium.decide.audit.baselines import first_times
+from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Tables, present
 from podium.decide.finding import fault, finding
 from podium.evaluation.finding import Finding
