@@ -81,7 +81,7 @@ class Request:
     measure: Measure
     threshold: float
     has_threshold: bool
-    is_rating: bool
+    is_rating: bool = False
     candidates: str | None = None
     n_negatives: int | None = None
     one_in: int = 1
