@@ -22,12 +22,13 @@ from podium.recommenders import EASE, REGISTRY, Factorization, ItemKNN, Recommen
 from podium.tuning import Integers, LogUniform, Uniform, default_grid, of_rows, search
 from podium.tuning import of_pairs as pairs
 from podium.tuning.candidates import candidates, parse_values
+from podium.tuning.fit_file import Fit, FitFile
 from podium.tuning.labels import check_ratings
 from podium.tuning.of_pairs import OfPairs
 from podium.tuning.of_rows import Rows
 from podium.tuning.results import Trial
 from podium.tuning.searching import plan
-from podium.tuning.trials import Fit, FitFile, Task, Trials
+from podium.tuning.trials import Task, Trials
 
 
 def test_grids_are_in_order_and_the_last_name_varies_fastest() -> None:

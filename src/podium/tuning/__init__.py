@@ -1,8 +1,8 @@
 """Parameter search over a grid or random draws, by a measure on validation rows or pairs.
 
 `search` is the entry point for rankers and recommenders. `candidates` lists the parameters to try.
-`trials` decides which candidate gets which fit, runs fits in parallel, and keeps finished ones in a
-file; `results` holds the trials. `of_rows` fits and measures rankers on folds of rows, and
+`trials` decides which candidate gets which fit; `parallel` runs fits at the same time, and
+`fit_file` keeps finished ones; `results` holds the trials. `of_rows` fits and measures rankers on folds of rows, and
 `of_pairs` recommenders on pairs; `fitting` does one fit (also of pipelines).
 """
 

@@ -21,12 +21,13 @@ from podium.rankers import LogisticRanker
 from podium.recommenders import Recommender
 from podium.tuning import fitting, portfolio
 from podium.tuning.candidates import Grid, Params, candidates, checked_grid, drawn
+from podium.tuning.fit_file import FitFile
 from podium.tuning.of_events import OfEvents, divided
 from podium.tuning.of_features import OfFeatures
 from podium.tuning.of_pairs import OfPairs, check_measured, divided_by_time, divided_pairs
 from podium.tuning.of_rows import OfRows, Rows, check_parts, divided_rows, prepared
 from podium.tuning.results import Search
-from podium.tuning.trials import FitFile, Task, Trials
+from podium.tuning.trials import Task, Trials
 from podium.types import Progress
 
 

@@ -9,233 +9,30 @@ fits so far. Recorded fits that are run again give the same decisions, because n
 A third rung, with a ninth of the passes, would make the first fits cheaper. However, fits with few
 passes favour long steps and small penalties. On MovieLens-100K, the rank correlation of 27
 candidates with their fits of 30 passes was .06 for 3 passes, and .25 for 10.
-
-Parallel fits run in threads rather than processes: the loops of podium, LightGBM, XGBoost and NumPy
-release the lock, all fits read the same features without a copy, and nothing has to be pickled. The
-executor of the standard library is therefore enough, and joblib is not needed.
 """
 
 from __future__ import annotations
 
 import abc
-import json
 import math
-import os
-import threading
-import warnings
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from statistics import median
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
-from podium._arrays import check_target
-from podium._files import replacing
 from podium._one_thread import one_blas_thread
-from podium.errors import (
-    ArgumentError,
-    ConvergenceWarning,
-    DataError,
-    MissingExtraError,
-    PodiumError,
-    arg,
-    warn,
-)
+from podium.errors import ArgumentError, MissingExtraError, PodiumError
 from podium.evaluation import stats
 from podium.metrics import Measure
 from podium.tuning.candidates import Params
+from podium.tuning.fit_file import Fit, FitFile
+from podium.tuning.parallel import as_finished, caught_warnings
 from podium.tuning.results import Interrupted, Search, Trial
 from podium.types import PerGroup, Progress
-
-R = TypeVar("R")
-
-_PAUSE = 0.2  # seconds
-
-
-class Stopped(BaseException):
-    """The exception that ends a fit. Not an `Exception`, so that it is not taken for a failure."""
-
-
-def as_finished(tasks: Sequence[Callable[[Progress], R]], n_jobs: int) -> Generator[tuple[int, R]]:
-    """Yield the position and result of each task as it finishes; leaving early ends the others.
-
-    A single job runs in the calling thread. After an early exit, fits with a `progress` callback
-    end at their next iteration, and others when they are done.
-    """
-    is_stopped = threading.Event()
-
-    def progress(done: int, total: int, note: str) -> None:
-        del done, total, note  # the search reports its own progress
-        if is_stopped.is_set():
-            raise Stopped
-
-    if n_jobs == 1 or len(tasks) == 1:
-        yield from ((i, task(progress)) for i, task in enumerate(tasks))
-        return
-    pool = ThreadPoolExecutor(min(n_jobs, len(tasks)), thread_name_prefix="podium-tuning")
-    try:
-        places = {pool.submit(task, progress): i for i, task in enumerate(tasks)}
-        while places:
-            # A wait without a timeout could miss a Ctrl-C that comes just before it.
-            done = wait(places, timeout=_PAUSE, return_when=FIRST_COMPLETED).done
-            for future in sorted(done, key=lambda f: places[f]):
-                yield places.pop(future), future.result()
-    finally:
-        is_stopped.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def caught_warnings() -> Generator[Callable[[], str]]:
-    """Collect convergence warnings by thread; the yielded function returns the calling thread's.
-
-    `warnings` has one state for all threads, so it is set once, around all of them.
-    """
-    messages: dict[int, list[str]] = {}
-
-    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
-        if issubclass(category, ConvergenceWarning | SklearnConvergenceWarning):
-            messages.setdefault(threading.get_ident(), []).append(str(message))
-        else:
-            default_show(message, category, *place)
-
-    def take_warnings() -> str:
-        return " ".join(dict.fromkeys(messages.pop(threading.get_ident(), [])))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ConvergenceWarning)
-        warnings.simplefilter("always", SklearnConvergenceWarning)
-        default_show, warnings.showwarning = warnings.showwarning, show
-        yield take_warnings
-
-
-_KIND = "podium_search"
-_PARTS = {
-    "podium": "was written by another version of podium",
-    "pairs": "belongs to a search with other interactions or validation pairs",
-    "recommender": "belongs to a search with another recommender or other parameters",
-    "grid": "belongs to a search with another grid",
-    "measure": "belongs to a search by another measure",
-    "seed": "belongs to a search with another seed",
-}
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A measured fit of a candidate on a rung.
-
-    Attributes
-    ----------
-    candidate, rung : int
-        The position of the candidate in the order of the draws, and of the rung, from 0.
-    params : dict
-        The parameters of the candidate, with the passes of the last rung.
-    trial : Trial
-    fit_seconds : float
-        The part of the seconds of the trial that grows with the number of passes.
-    """
-
-    candidate: int
-    rung: int
-    params: Params
-    trial: Trial
-    fit_seconds: float
-
-
-class FitFile:
-    """JSON lines: the identity of a search, and one line per finished fit.
-
-    Parameters
-    ----------
-    path : path, optional
-        The file; None keeps nothing.
-    identity : dict of str
-        The texts that identify the search, by the names of `_PARTS`.
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, str]) -> None:
-        self._path = None if path is None else Path(path)
-        if self._path is not None:
-            check_target(self._path)
-        self._identity = identity
-        self._fits: dict[tuple[int, int], Fit] = {}
-
-    def read(self) -> None:
-        """Read the finished fits; warn if there is no file.
-
-        Raises
-        ------
-        ArgumentError
-            If no path was given.
-        DataError
-            If the file is damaged, or belongs to another search.
-        """
-        if self._path is None:
-            raise ArgumentError(
-                f"{arg.resume(True)} requires a checkpoint. Pass {arg.checkpoint()}PATH."
-            )
-        if not self._path.exists():
-            warn(f"There is no checkpoint {self._path}. The search starts from the first fit.")
-            return
-        identity, fits = self._parsed(self._path)
-        for part, reason in _PARTS.items():
-            if identity.get(part) != self._identity[part]:
-                raise DataError(
-                    f"checkpoint {self._path} {reason}. Pass another checkpoint, or start again "
-                    f"without {arg.resume}."
-                )
-        self._fits = {(fit.candidate, fit.rung): fit for fit in fits}
-
-    def get(self, candidate: int, rung: int, params: Params, with_passes: Params) -> Fit | None:
-        """Return a finished fit, or None; its trial gets the parameters with its passes."""
-        fit = self._fits.get((candidate, rung))
-        if fit is None:
-            return None
-        return replace(fit, params=params, trial=replace(fit.trial, params=with_passes))
-
-    def add(self, fit: Fit) -> None:
-        """Replace the file by one that also has this fit."""
-        if self._path is None:
-            return
-        self._fits[fit.candidate, fit.rung] = fit
-        lines = [{"kind": _KIND, **self._identity}, *map(asdict, self._fits.values())]
-        with replacing(self._path) as beside:
-            text = "".join(f"{json.dumps(line, default=str)}\n" for line in lines)
-            beside.write_text(text, encoding="utf-8")
-
-    def remove(self) -> None:
-        """Remove the file: no fit has succeeded, so that there is nothing to continue."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    def _parsed(self, path: Path) -> tuple[dict[str, Any], list[Fit]]:
-        try:
-            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            first, *others = cast("list[dict[str, Any]]", lines)
-            if first["kind"] == _KIND:
-                return first, [_fit(line) for line in others]
-        except (KeyError, TypeError, ValueError):
-            pass  # the error below
-        raise DataError(
-            f"checkpoint {path} is damaged, or is not a file of a search. Pass another checkpoint, "
-            f"or start again without {arg.resume}."
-        )
-
-
-def _fit(line: dict[str, Any]) -> Fit:
-    """Return a fit from its line, in which tuples are lists."""
-    values: dict[str, Any] = {
-        name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-        for name, value in line["trial"].items()
-    }
-    fields: dict[str, Any] = {**line, "trial": Trial(**values)}
-    return Fit(**fields)
 
 
 FACTOR = 3  # one in so many candidates goes on to the next rung
