@@ -2,8 +2,8 @@
 
 `search` is the entry point for rankers and recommenders. `candidates` lists the parameters to try.
 `trials` decides which candidate gets which fit; `parallel` runs fits at the same time, and
-`fit_file` keeps finished ones; `results` holds the trials. `of_rows` fits and measures rankers on folds of rows, and
-`of_pairs` recommenders on pairs; `fitting` does one fit (also of pipelines).
+`fit_file` keeps finished ones; `results` holds the trials. `of_rows` fits and measures rankers on
+folds of rows, and `of_pairs` recommenders on pairs; `fitting` does one fit (also of pipelines).
 """
 
 from podium.tuning.candidates import Integers, LogUniform, Uniform, default_grid

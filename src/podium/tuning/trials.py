@@ -34,7 +34,6 @@ from podium.tuning.parallel import as_finished, caught_warnings
 from podium.tuning.results import Interrupted, Search, Trial
 from podium.types import PerGroup, Progress
 
-
 FACTOR = 3  # one in so many candidates goes on to the next rung
 
 
