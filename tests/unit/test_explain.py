@@ -12,7 +12,7 @@ import podium
 from podium import presets
 from podium.data import ranking, read_run, read_truth
 from podium.data.join import Join
-from podium.decide.explain.table import ListsByChoice
+from podium.decide.explain.lists import ListsByChoice
 from podium.errors import ArgumentError, DataError
 from podium.protocol import Conventions
 
