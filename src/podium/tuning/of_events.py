@@ -28,13 +28,14 @@ _HALF_LIVES = (14, 60, 180)  # days
 _MOST_PASSES = 30  # of the factorization: more gain nothing beyond noise on small data
 _BLOCK = 2**22  # scores of a model in memory at a time
 _EASE = "ease(l2={},user_power=0.5,precision=single)"
+_DOT = "factorization(similarity=dot,l2=0.1,n_epochs={passes})"  # better on some dense data
 
 FAMILIES = (
     Family(("popularity", "recent", "recent(window=none,half_life=auto)")),
     Family(("own-history",)),
     Family(tuple(f"item-knn(k={k},user_power=0.5)" for k in (5, 10, 20, 50, 100, 200, 500)), 4),
     Family(tuple(_EASE.format(l2) for l2 in (10, 30, 100, 250, 600, 1500, 4000)), 4),
-    Family(("factorization(n_epochs={passes})",)),
+    Family(("factorization(n_epochs={passes})", _DOT), 0),
     Family(("factorization(loss=robirank,l2=0.1,n_epochs=40)",)),
 )
 """The recommenders that are tried, from the simplest to the most complicated."""
