@@ -1,4 +1,4 @@
-"""Training a linear ranker: an iteration compared with its two products, and the bundle solver."""
+"""Training a linear ranker: an iteration compared with its two products."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from podium.rankers import LinearRanker
 from podium.rankers.objective import LinearObjective
 
 SHAPE = (670_000, 150, 2_500)  # rows, features and groups of the Behance data
-BUNDLE_SHAPE = (40_000, 90, 640)  # the same of MovieLens-100K
 K = 10
 REPEATS = 11
-SMALL = ("--rows=2000", "--bundle-rows=600")
+SMALL = ("--rows=2000",)
 BLOCK = 5_000  # rows per float64 block, so that the check does not raise the peak of memory
 L2 = 1e-3
 
@@ -70,24 +69,6 @@ def iteration(name: str, shape: tuple[int, int, int]) -> Timing:
     return Timing(name, iteration_s, 0.0, 0.0, extra, {"products": forward_s + backward_s})
 
 
-def bundle(name: str, shape: tuple[int, int, int]) -> Timing:
-    """Time a fit by the bundle solver to a relative gap of 1e-4."""
-    X, y, qid = make(*shape, np.float64)
-    loss = losses.get(name, k=K, clip=True)
-    ranker = LinearRanker(loss, solver="bundle", l2=L2, tol=1e-4, max_iter=5000)
-    start = time.process_time()
-    ranker.fit(X, y, qid)
-    cpu_s = time.process_time() - start
-    target = loss.prepare(y, Groups.from_qid(qid))
-    values = loss.value_and_grad(X @ ranker.coef_, target)[0]
-    value = np.nanmean(values) + L2 / 2 * ranker.coef_ @ ranker.coef_
-    if abs(value - ranker.objective_) > 1e-9 * value:
-        raise SystemExit(f"{name}: objective {value:.12g} against {ranker.objective_:.12g}")
-    zero = np.nanmean(loss.value_and_grad(np.zeros(y.size), target)[0])
-    shares = {"gap": ranker.gap_ / ranker.objective_, "share": ranker.objective_ / zero}
-    return Timing(name, cpu_s, 0.0, 0.0, 0.0, {**shares, "iterations": ranker.n_iter_})
-
-
 def _compare(objective: LinearObjective, w: Any) -> None:
     """Exit if the objective differs from that of NumPy in float64, computed block by block."""
     starts = range(0, objective.features.shape[0], BLOCK)
@@ -128,27 +109,18 @@ def _peak_mib() -> float:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print milliseconds, ratios and memory by surrogate, then the seconds of the bundle solver."""
+    """Print milliseconds, ratios and memory by surrogate."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=SHAPE[0])
-    parser.add_argument("--bundle-rows", type=int, default=BUNDLE_SHAPE[0])
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
-    shape = scaled(SHAPE, args.rows)
-    small = scaled(BUNDLE_SHAPE, args.bundle_rows)
     if args.entry:
-        part, _, name = args.entry.partition(":")
+        n_groups = max(1, args.rows * SHAPE[2] // SHAPE[0])  # of the same size
         with threadpool_limits(1):  # a waiting thread of BLAS would count as CPU time
-            timing = bundle(name, small) if part == "bundle" else iteration(name, shape)
+            timing = iteration(args.entry, (args.rows, SHAPE[1], n_groups))
         _harness.report(timing)
         return
     _iterations(args.rows)
-    _bundles(small)
-
-
-def scaled(shape: tuple[int, int, int], rows: int) -> tuple[int, int, int]:
-    """Return the shape with another number of rows and groups of the same size."""
-    return rows, shape[1], max(1, rows * shape[2] // shape[0])
 
 
 def _surrogates() -> list[str]:
@@ -159,9 +131,7 @@ def _surrogates() -> list[str]:
 def _iterations(rows: int) -> None:
     out: list[tuple[Any, ...]] = []
     for name in _surrogates():
-        timing = _harness.in_process(
-            "benchmarks.pap_training", f"iteration:{name}", ["--rows", str(rows)]
-        )
+        timing = _harness.in_process("benchmarks.pap_training", name, ["--rows", str(rows)])
         if isinstance(timing, str):
             raise SystemExit(f"{name}: {timing}")
         products = timing.values["products"]
@@ -170,26 +140,6 @@ def _iterations(rows: int) -> None:
     _harness.table(
         f"One full-batch iteration, {rows:,} x {SHAPE[1]} float32, k={K}, CPU",
         ("loss", "iteration ms", "X @ w and X.T @ g ms", "ratio", "fit's extra MiB"),
-        out,
-    )
-
-
-def _bundles(shape: tuple[int, int, int]) -> None:
-    out: list[tuple[Any, ...]] = []
-    for name in _surrogates():
-        if not losses.get(name, k=K).convex:
-            continue
-        timing = _harness.in_process(
-            "benchmarks.pap_training", f"bundle:{name}", [f"--bundle-rows={shape[0]}"]
-        )
-        if isinstance(timing, str):
-            raise SystemExit(f"{name}: {timing}")
-        v = timing.values
-        out.append((name, timing.cpu_s, int(v["iterations"]), f"{v['gap']:.1e}", v["share"]))
-    n, d, groups = shape
-    _harness.table(
-        f"Bundle solver to a relative gap of 1e-4, {n:,} x {d} in {groups} groups, l2={L2:g}",
-        ("loss", "CPU s", "iterations", "gap", "share of the objective at 0"),
         out,
     )
 

@@ -66,7 +66,6 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
         ("robirank, unseen", 128, {"negatives": "unseen"}),
         ("softmax", 128, {"loss": "softmax"}),
         ("softmax of cosines", 128, {"loss": "softmax(temperature=0.1)", "similarity": "cosine"}),
-        ("llpauc", 128, {"loss": "llpauc"}),
     )
 } | {"implicit bpr": (_implicit, 1)}
 

@@ -86,7 +86,6 @@ EXPLAINED = {
     "--seen": "sampled.md#from-files",
     "--sequential": "ship.md#repeated-looks",
     "--shared": "sampled.md#whole-rankings-from-a-shared-sample",
-    "--solver": "choosing.md#a-solver",
     "--spill-dir": "large.md#limits-of-memory-and-disk",
     "--stages": "sampled.md#growing-samples",
     "--ties": "conventions.md#ties",

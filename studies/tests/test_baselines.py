@@ -167,7 +167,6 @@ def test_svm_pauc_is_the_structural_svm_of_all_orderings(seed: int, C: float, k:
     ranker = SVMpAUC(k, C=C, tol=1e-9).fit(X, y, qid)
     assert C * ranker.objective_ == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(ranker.coef_, w, rtol=1e-3, atol=1e-4)
-    assert ranker.objective_ - ranker.gap_ <= value / C + 1e-9
     assert (C, k) != (3.0, 2) or np.linalg.norm(w) > 0.1  # the optimum is off zero
 
 

@@ -66,7 +66,7 @@ def test_recipe_has_all_that_a_reader_needs(name):
 def test_recipe_is_what_its_text_says():
     recipe = recipes.read("made-up", TEXT)
     assert (recipe.name, recipe.repeats, recipe.parameters["k"]) == ("made-up", 3, 4)
-    assert [recipe.tolerance_of(key) for key in ("a", "b")] == [0.5, 2.0]
+    assert (recipe.tolerance, recipe.tolerances) == (0.5, {"b": 2.0})
     assert recipe.claims[0].above == 0.0
     assert recipe.data[0].files[0].sha256 == "ab"
 

@@ -149,4 +149,3 @@ def test_separated_classes_have_no_gap_and_no_constant() -> None:
     assert actual["gap"]["high"] == [0.0, 0.0, 0.0]
     assert actual["constant"] is None
     assert actual["rate"] is None
-    assert "<svg" in theory.gap_plot(actual)

@@ -46,14 +46,13 @@ ALLOWED = {
     "ray": ("executors/ray.py",),
     "torch": (*_NEURAL, "catalogue/device*", "recommenders/*"),
     "lightgbm": ("rankers/boosting/*"),
-    "piqp": ("rankers/*",),
     "xgboost": ("rankers/boosting/*",),
     "podium_studies": ("cli/reproduce.py",),
 }
 
 HEAVY = {
     *("cornac", "hypothesis", "implicit", "jinja2", "lightfm", "lightgbm", "matplotlib"),
-    *("narwhals", "numba", "pandas", "piqp", "polars", "pyarrow", "ray", "scipy", "sklearn"),
+    *("narwhals", "numba", "pandas", "polars", "pyarrow", "ray", "scipy", "sklearn"),
     *("torch", "xgboost"),
 }
 

@@ -44,7 +44,7 @@ TRAINED = [
     ("rows.csv relevance=NAME", "user,item,x\n0,1,2\n"),
     ("rows.csv user", "item,label,x\n0,1,2\n"),
     ("rows.csv feature", "user,label\n0,1\n"),
-    ("--clip --min-relevance", "user,label,x\n0,1,2\n0,0,1\n"),
+    ("clip=True --min-relevance", "user,label,x\n0,1,2\n0,0,1\n"),
 ]
 
 

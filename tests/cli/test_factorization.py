@@ -27,11 +27,11 @@ def train(*argv: str, table: str = "pairs.csv", **params: object) -> tuple[str, 
     """Return a command that fits a small model; parameters are set with --set."""
     sets = {"n_factors": 4, "n_epochs": 6, **params}
     words = [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
-    return ("train", table, "--model", "factorization", "--threads", "1", *words, *argv)
+    return ("train", table, "--model", "factorization", *words, *argv)
 
 
 FIT = train("--out", "model")
-PLAIN = "train pairs.csv --model factorization --threads 1 --out model"
+PLAIN = "train pairs.csv --model factorization --out model"
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def same(one: Factorization, two: Factorization) -> bool:
 
 
 def test_model_is_that_of_the_library(podium: Run, pairs: pl.DataFrame) -> None:
-    options = ("--l2", "0.01", "--learning-rate", "0.2", "--seed", "5", "--loss", "type2")
+    options = ("--set", "l2=0.01", "--set", "learning_rate=0.2", "--seed", "5", "--loss", "type2")
     own = {"n_blocks": 2, "n_negatives": 3, "xi_rate": 0.5, "decay": "none"}
     model = fitted(podium, *train(*options, "--gain", "exp2", **own))
     library = Factorization(4, n_epochs=6, l2=0.01, learning_rate=0.2, random_state=5, n_blocks=2)
@@ -73,12 +73,12 @@ def test_model_is_that_of_the_library(podium: Run, pairs: pl.DataFrame) -> None:
 
 
 def test_patience_stops(podium: Run) -> None:
-    argv = ("--valid", "valid.csv", "--patience", "2", "--out", "model")
+    argv = ("--valid", "valid.csv", "--set", "patience=2", "--out", "model")
     done = podium(*train(*argv, n_epochs=200, decay="none"))
     n_made = len(Factorization.load("model").history_["cost"])
     assert n_made < 200
     assert f"; {n_made} passes in " in done.err
-    assert f", stopped by --patience, kept pass {n_made - 2}\n" in done.err
+    assert f", stopped by patience, kept pass {n_made - 2}\n" in done.err
 
 
 def test_held_out_pairs_of_strangers_are_left_out_and_told(podium: Run) -> None:
@@ -133,7 +133,7 @@ def test_interrupted_fit_keeps_its_last_pass_and_resumes_with_the_same_bits(
 @pytest.mark.usefixtures("stopped")
 def test_checkpoint_is_of_one_fit(podium: Run, refuses: Callable[[str, str], None]) -> None:
     rows = """
-    --set n_factors=4 --set n_epochs=6 --learning-rate 0.3 | --learning-rate 0.1 0.3
+    --set n_factors=4 --set n_epochs=6 --set learning_rate=0.3 | learning_rate 0.1 0.3
     --set n_factors=4 --set n_epochs=9 --set n_blocks=2 | n_epochs n_blocks
     --set n_factors=4 --set n_epochs=6 --gain one | model.checkpoint
     --set n_factors=4 --set n_epochs=6 --valid valid.csv | --valid
@@ -164,10 +164,9 @@ def test_interrupt_in_the_first_pass_writes_nothing(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: str) -> None:
+def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run) -> None:
     line = "train --model factorization pairs.csv --set n_factors=4 --set n_epochs=1000000"
-    status, said = interrupted("_recommending", 3, f"{line} --out model --threads {threads}")
+    status, said = interrupted("_recommending", 3, f"{line} --out model")
     assert status == 130
     found = re.fullmatch(
         r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume continues from "
@@ -202,7 +201,6 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
 
 REFUSED = """
 --set n_blocks=41 | n_blocks 41 60 40
---threads 0 | --threads
 --loss robirnak | --loss robirank
 --set dcay=none | dcay
 --set xi=exat | xi exact
@@ -213,8 +211,7 @@ REFUSED = """
 --column relevance=item | '--column relevance=NAME'
 --set n_factors=1000000000000 | n_factors '4e+05 GB' 60
 --workers 2 | --workers --ray
---ray local | --threads --ray
---learning-rate 1e6 | --learning-rate
+--set learning_rate=1e6 | learning_rate
 --min-relevance 6 | --min-relevance 3
 --out none/model | none
 --out . | --out
@@ -256,7 +253,7 @@ def test_what_the_machine_lacks_is_refused_before_the_fit(
     refuses(shlex.join(FIT), " | --out 'No space left'")
 
 
-SMALL = ("--set", "n_factors=4", "--set", "n_epochs=9", "--threads", "1")
+SMALL = ("--set", "n_factors=4", "--set", "n_epochs=9")
 GRID = ("--grid", "l2=0.01,0.2", "--grid", "learning_rate=log(0.05,0.2)", "--budget", "3")
 TRAIN = ("train", "all pairs.csv", "--model", "factorization", *SMALL, "--out", "model")
 TUNE = (*TRAIN, "--set", "similarity=dot", "--tune", *GRID)

@@ -18,7 +18,7 @@ import pytest
 
 from podium import data, losses
 from podium.cli import _models
-from podium.cli._training import Model, Solver
+from podium.cli._training import Model
 from podium.data import svmlight
 from podium.groups import Groups
 from podium.rankers import load
@@ -71,7 +71,7 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
         packed = gzip.compress(text) if suffix.endswith(".gz") else text
         Path(f"{name}{suffix}").write_bytes(packed)
     argv = ("train", f"train{suffix}", "--valid", f"vali{suffix}", *TRAIN[2:])
-    done = podium(*argv, "--query-norm", "-o", "model")
+    done = podium(*argv, "--set", "query_norm=true", "-o", "model")
     assert (done.status, done.out) == (0, "")
     assert f"ndcg@3 on vali{suffix} " in done.err
     assert podium("rank", "model", f"test{suffix}", "-o", "run.parquet").status == 0
@@ -97,11 +97,11 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
 def test_k_cuts_the_measure_and_the_loss(
     loss: str, cutoff: int | None, eval_metric: str | None, k: int | None, measure: str
 ) -> None:
-    made = _models.make(Model("linear", loss=loss, k=cutoff), Solver(), eval_metric, 0)
+    made = _models.make(Model("linear", loss=loss, k=cutoff), eval_metric, 0)
     assert (made.loss.k, made.eval_metric) == (k, measure)
 
 
-@pytest.mark.parametrize("norm", [(), ("--query-norm",)])
+@pytest.mark.parametrize("norm", [(), ("--set", "query_norm=true")])
 def test_rank_is_the_same_in_one_block_in_many_and_from_scattered_rows(
     podium: Run, monkeypatch: pytest.MonkeyPatch, norm: tuple[str, ...]
 ) -> None:
@@ -133,7 +133,8 @@ def test_normalisation_is_kept_in_the_model(podium: Run) -> None:
             for y, q, x in zip(rows.y, rows.qid, scaled, strict=True)
         ]
         Path(f"{name}-norm.txt").write_text("\n".join(lines))
-    assert podium(*TRAIN, "--valid", "vali.txt", "--query-norm", "-o", "one").status == 0
+    argv = (*TRAIN, "--valid", "vali.txt", "--set", "query_norm=true", "-o", "one")
+    assert podium(*argv).status == 0
     argv = ("train", "train-norm.txt", *TRAIN[2:], "--valid", "vali-norm.txt", "-o", "two")
     assert podium(*argv).status == 0
     assert np.array_equal(load("one").coef_, load("two").coef_)
@@ -147,7 +148,8 @@ def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
     """Trees learn from what is missing, so that it is no error there; infinity is."""
     pytest.importorskip("lightgbm")
     lines = [f"{i % 5},{i % 2},{i}" for i in range(40)]
-    argv = ("train", "rows.csv", "--model", "lightgbm", "--set", "n_trees=2", "--query-norm")
+    argv = ("train", "rows.csv", "--model", "lightgbm", "--set", "n_trees=2")
+    argv += ("--set", "query_norm=true")
     for value, status in (("", 0), ("inf", 2)):
         lines[7] = f"2,1,{value}"
         Path("rows.csv").write_text("\n".join(["user,label,x", *lines]))

@@ -82,7 +82,7 @@ def test_interrupt_ends_training_quietly(
     if before is not None:
         Path("model").write_bytes(before)
     there = sorted(Path().iterdir())
-    line = "train rows.svmlight --loss pap-avg -k 2 --set tol=0 --max-iter 1000000000 --out model"
+    line = "train rows.svmlight --loss pap-avg -k 2 --set tol=0 --set max_iter=99999999 --out model"
     done = interrupted("train", 3, line, asked_by)
     assert done == (130, "podium: interrupted.\n")
     assert sorted(Path().iterdir()) == there

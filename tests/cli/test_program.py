@@ -58,7 +58,7 @@ BY_NAME = {command.__name__: command for commands in COMMANDS.values() for comma
         ("split", arg.format(), "--format"),
         ("split", arg.timestamp(), "--column timestamp=NAME"),
         ("train", arg.k, "-k"),
-        ("train", arg.clip(True), "--clip"),
+        ("train", arg.max_iter(9), "--set max_iter=9"),
         ("train", arg.eval_set, "--valid"),
         ("train", arg.fit_intercept(False), "--set fit_intercept=false"),
         ("train", arg.fit_intercept(True), "--set fit_intercept=true"),

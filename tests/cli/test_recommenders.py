@@ -16,7 +16,7 @@ from podium import recommenders
 from podium.errors import warn
 
 Run = Callable[..., Any]
-MODELS = {"popularity": (), "ease": ("--l2", "20"), "item-knn": ("--set", "k=5")}
+MODELS = {"popularity": (), "ease": ("--set", "l2=20"), "item-knn": ("--set", "k=5")}
 FITTED = {"popularity": {}, "ease": {"l2": 20.0}, "item-knn": {"k": 5}}
 
 
@@ -86,19 +86,13 @@ def test_days_are_chosen_and_printed(podium: Run, pairs: pl.DataFrame) -> None:
     assert f"podium: window={library.window_:g}: chosen on the last tenth" in done.err
     assert np.array_equal(recommenders.load("model").scores(), library.scores())
     options = ("--tune", "--split", "time", "--grid", "half_life=none,5", *named)
-    done = podium("train", "timed.csv", "--model", "ease", "--l2", "9", *options)
+    done = podium("train", "timed.csv", "--model", "ease", "--set", "l2=9", *options)
     assert "best half_life=5" in done.err
     (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
     assert podium(*shlex.split(line)).status == 0
     assert recommenders.load("model").get_params()["half_life"] == 5
     once = podium("train", "timed.csv", "--model", "recent", "--gain", "one", "--out", "model")
     assert "all events count alike, because DATA has no times" in once.err
-
-
-def test_factorize_names_the_command_that_took_its_place(podium: Run) -> None:
-    done = podium("factorize", "pairs.csv", "--factors", "4", "--out", "model")
-    assert (done.status, Path("model").exists()) == (2, False)
-    assert "podium train --model factorization" in done.err
 
 
 ZEROS = "user,item,rating\n1,10,0\n1,20,9\n2,10,8\n2,20,9\n2,30,7\n3,30,9\n3,20,0\n4,30,6\n"
@@ -130,13 +124,13 @@ REFUSED = """
 --loss bpr | '--model ease' --loss
 --set l3=1 | '--model ease' '--set l3'
 --set random_state=2 | --set random_state --seed
---l2 -1 | --l2
+--set l2=-1 | '--set l2'
 --model popularity --gain exp2 | '--gain exp2' '--model popularity'
 --gain two | --gain
 --valid valid.csv | --valid --tune
 --eval-metric ap | --eval-metric --valid
 --resume | --resume --tune
---patience 3 | --patience --valid
+--set patience=3 | '--set patience' --valid
 --budget 3 | --budget --tune
 --valid-share 0.1 | --valid-share --tune
 --split time | --split --tune
@@ -146,7 +140,7 @@ REFUSED = """
 --model recent --set window=0 | window
 --tune --grid gain=one | --grid gain --gain
 --model popularity --tune | --tune
---tune --l2 3 --gain one --set user_power=0 | --tune
+--tune --set l2=3 --gain one --set user_power=0 | --tune
 --tune --set precision=half | precision
 --min-relevance 9 | pairs.csv '--min-relevance 9'
 --model linear --gain one | --gain '--model linear'

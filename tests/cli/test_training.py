@@ -30,11 +30,11 @@ def rows(learnable: Callable[[int], str]) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
-    options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--set", "tol=0")
-    options += ("--no-scale",)
+    options = ("--set", "l2=0.01", "--set", "learning_rate=0.2", "--set", "max_iter=30")
+    options += ("--set", "tol=0", "--set", "standardize=false")
     done = podium("train", "train.csv", *LOSS, *options)
-    assert "podium: warning: stopped at --max-iter 30, before it converged" in done.err
-    assert "Raise --max-iter or --set tol, " in done.err
+    assert "podium: warning: stopped at --set max_iter=30, before it converged" in done.err
+    assert "Raise --set max_iter or --set tol, " in done.err
     rows = data.read_features("train.csv")
     model = LinearRanker("pap-avg@2", l2=0.01, learning_rate=0.2, max_iter=30, tol=0.0)
     with pytest.warns(UserWarning, match="max_iter"):
@@ -48,7 +48,7 @@ def test_scaled_model_is_the_pipeline_with_coefficients_brought_back(
 ) -> None:
     frame = pl.read_csv("train.csv").with_columns(pl.col("first") * 1e4 + 5e5)
     frame.write_csv("wide.csv")
-    assert podium("train", "wide.csv", *LOSS, "--l2", "0.1").status == 0
+    assert podium("train", "wide.csv", *LOSS, "--set", "l2=0.1").status == 0
     rows = data.read_features("wide.csv")
     pipeline = make_pipeline(StandardScaler(), LinearRanker("pap-avg@2", l2=0.1))
     fitting.fit(pipeline, rows.X, rows.y, rows.qid)
@@ -59,13 +59,13 @@ def test_scaled_model_is_the_pipeline_with_coefficients_brought_back(
 
 @pytest.mark.usefixtures("rows")
 def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
-    options = ("--valid", "test.csv", "--eval-metric", "ndcg@3", "--patience", "5")
+    options = ("--valid", "test.csv", "--eval-metric", "ndcg@3", "--set", "patience=5")
     done = podium("train", "train.csv", *LOSS, *options, "--set", "tol=0")
     assert done.status == 0
     model = load("model")
     assert model.eval_metric == "ndcg@3"
     assert model.stop_reason_ == "patience"
-    assert "(--patience)" in done.err
+    assert "(patience)" in done.err
     best = model.history_["validation"].max()
     assert f"ndcg@3 on test.csv {best:.4f}" in done.err
     assert podium("rank", "model", "test.csv", "-o", "run.csv").status == 0

@@ -26,7 +26,7 @@ N_USERS, N_ITEMS = 8, 12
 
 MEASURES = ("-m", "ndcg@3", "-m", "recall@2", "-m", "auc")
 FIT = (
-    *("--set", "n_factors=3", "--set", "n_epochs=9", "--learning-rate", "0.6", "--threads", "1"),
+    *("--set", "n_factors=3", "--set", "n_epochs=9", "--set", "learning_rate=0.6"),
     *("--out", "factors"),
 )
 SAMPLED = ("--items", "200", "--method", "cls", "--format", "json", "-m", "ndcg@3")
@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "audit": (("audit", "@past", "@truth", "@run", "--fail-on", "never", "--format", "json"),),
     "train and rank": (
-        ("train", "@rows", "--loss", "pap-avg", "-k", "2", "--max-iter", "20", "--out", "model"),
+        ("train", "@rows", "--loss", "pap-avg@2", "--set", "max_iter=20", "--out", "model"),
         ("rank", "model", "@rows", "--out", "ranked.csv"),
     ),
     "factorize and recommend": (

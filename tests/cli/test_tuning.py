@@ -116,9 +116,8 @@ REFUSED = """
 --tune --grid 'l2=log(1,2)' | --budget
 --tune --grid loss=pap-ramp | --grid loss
 --tune --grid loss=pap-agv | --grid loss
---tune --l2 5 --grid l2=1,2 | --grid l2
+--tune --set l2=5 --grid l2=1,2 | --grid l2
 --tune --set tol=1 --grid tol=0,1 | --grid tol
---tune --clip --grid clip=true | --grid clip
 --tune --grid random_state=1 | --grid random_state --seed
 --jobs 2 | --jobs --tune
 --jobs 1 --valid-share 0.5 | --jobs --tune
@@ -129,27 +128,28 @@ REFUSED = """
 --column timestamp=day | '--column timestamp=NAME' '--split time'
 --eval-metric ap | --eval-metric --valid
 --valid-share 0.2 --eval-metric app | app
---patience 9 | --patience --valid
+--set patience=9 | '--set patience' --valid
 --model forest | --model
---solver newton | --solver
---solver lbfgs | '--solver lbfgs'
+--set solver=newton | '--set solver'
+--set solver=lbfgs | '--set solver=lbfgs'
+--solver lbfgs | --solver
 --set start=warm | '--set start'
 --set l2 | --set l2
---set l2=1,2 | --l2
+--set l2=1,2 | '--set l2'
 --set 'l2=log(1,2)' | --set 'l2=log(1,2)'
---solver lbfgs --loss logistic --learning-rate 1 | --learning-rate lbfgs
+--set solver=lbfgs --loss logistic --set learning_rate=1 | '--set learning_rate' lbfgs
 --set trees=3 | '--set trees' --model
---l2 1 --set l2=2 | --l2 '--set l2'
+--loss logistic --set loss=listmle | --loss '--set loss'
 --set eval_metric=ap | --set eval_metric --eval-metric
 --set batch_size=0 | '--set batch_size' subgradient
---solver stochastic --set batch_size=0 | batch_size
---l2 -1 | --l2
+--set solver=stochastic --set batch_size=0 | batch_size
+--set l2=-1 | '--set l2'
+--set standardize=2 | standardize
+--model lightgbm --set standardize=false | '--set standardize'
 -k 0 | -k
 --model logistic-regression | '--model logistic-regression' --loss
 --loss 'listmle(hed=k)' | hed head
 --loss 'listmle(head=k' | 'listmle(head=k'
---loss logistic --clip | --clip logistic
---loss pap-logistic --clip | --clip pap-logistic
 --loss softmax --min-relevance 2 | --min-relevance softmax
 """
 OF_ROWS = """

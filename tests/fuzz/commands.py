@@ -117,10 +117,11 @@ def _train(files: Files) -> list[str]:
     models += (("--model", "lightgbm", "--set", "n_trees=2"), ("--loss", "softmax"))
     argv = ["train", data, "-k", "2", "--out", files.out("model")]
     argv += [*rng.choice((*models, ("--model", "neural"), ()))]
-    argv += ["--max-iter", "5"] if "--model" not in argv else []
+    argv += ["--set", "max_iter=5"] if "--model" not in argv else []
     if rng.random() < 0.2:
         argv += ["--valid", files.add("valid", tables.rows_to_learn(rng), "svmlight")]
-    argv += files.maybe("--query-norm", share=0.1) + files.maybe("--features", "x", share=0.1)
+    argv += files.maybe("--set", "query_norm=true", share=0.1)
+    argv += files.maybe("--features", "x", share=0.1)
     return argv
 
 
@@ -134,7 +135,7 @@ def _rank(files: Files) -> list[str]:
 def _factorize(files: Files) -> list[str]:
     rng = files.rng
     argv = ["train", files.add("pairs", tables.interactions(rng)), "--model", "factorization"]
-    argv += ["--set", "n_factors=2", "--set", "n_epochs=2", "--threads", "1"]
+    argv += ["--set", "n_factors=2", "--set", "n_epochs=2"]
     argv += ["--out", files.out("factors")]
     files.case.kept.add("factors.checkpoint")
     argv += files.maybe("--gain", rng.choice(("exp2", "one")))

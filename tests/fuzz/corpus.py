@@ -14,14 +14,14 @@ from podium.cli import main
 from podium.recommenders import Factorization
 
 _MODELS = {
-    "linear": ("--loss", "pap-avg", "-k", "2", "--max-iter", "9"),
-    "listmle": ("--loss", "listmle", "-k", "2", "--max-iter", "9", "--query-norm"),
-    "neural": ("--model", "neural", "-k", "2", "--max-iter", "2"),
+    "linear": ("--loss", "pap-avg", "-k", "2", "--set", "max_iter=9"),
+    "listmle": ("--loss", "listmle", "-k", "2", "--set", "max_iter=9", "--set", "query_norm=true"),
+    "neural": ("--model", "neural", "-k", "2", "--set", "max_iter=2"),
     "lightgbm": ("--model", "lightgbm", "-k", "2", "--set", "n_trees=3"),
     "xgboost": ("--model", "xgboost", "-k", "2", "--set", "n_trees=3"),
     "logistic-regression": ("--model", "logistic-regression", "-k", "2"),
 }
-FACTORIZE = ("--set", "n_factors=3", "--set", "n_epochs=3", "--threads", "1", "--seed", "1")
+FACTORIZE = ("--set", "n_factors=3", "--set", "n_epochs=3", "--seed", "1")
 
 
 def make(folder: Path) -> dict[str, bytes]:

@@ -24,7 +24,7 @@ from tests.fuzz import corpus, tables
 from tests.fuzz.pool import ROOT, Input, Problem
 
 _OLD = b"what was there before"
-_FIT = "train --model factorization pairs.csv --set n_factors=3 --set n_epochs=5 --threads 1"
+_FIT = "train --model factorization pairs.csv --set n_factors=3 --set n_epochs=5"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ COMMANDS = (
         "measure truth.csv run.csv -m recall@3 --per-user each.parquet --report page.html",
         ("each.parquet", "page.html"),
     ),
-    Command("train rows.csv -k 2 --max-iter 9 --out model", ("model",)),
+    Command("train rows.csv -k 2 --set max_iter=9 --out model", ("model",)),
     Command("rank linear rows.csv --out run.tsv", ("run.tsv",)),
     Command("recommend factors --out best.arrow", ("best.arrow",)),
     *[Command(f"{_FIT} --valid valid.csv --out made", ("made",), ("--resume",), "made.checkpoint")]

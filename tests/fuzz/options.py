@@ -17,11 +17,11 @@ from podium.cli import app
 
 # Options that would run for long, or use other machines, processes or folders.
 _LEFT_OUT = {
-    *("--ray", "--workers", "--jobs", "--help", "--version", "--threads", "--tune", "--budget"),
+    *("--ray", "--workers", "--jobs", "--help", "--version", "--tune", "--budget"),
     *("--data", "--debug"),
 }
 # Options that determine the amount of work, and so may take any time if large.
-_WORK = {"--set", "--max-iter", "--resamples", "--repeats", "--folds"}
+_WORK = {"--set", "--resamples", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
@@ -36,7 +36,7 @@ _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank"
 _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "squared", "bpr")
 _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
-_WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
+_WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "time")
 _WORDS += ("user-time", "leave-last", "group", "als", "ease", "item-knn", "popularity", "lists")
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
 _WORDS += ("bounds", "threshold", "binary", "full", "list", "min", "count", "drop", "0.312")
@@ -53,7 +53,7 @@ _BASES: dict[str, tuple[str, ...]] = {
     "gate": ("truth.csv", "run.csv", "run.csv"),
     "audit": ("pairs.csv", "truth.csv", "run.csv", "--fail-on", "never"),
     "explain": ("truth.csv", "run.csv"),
-    "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
+    "train": ("rows.csv", "--set", "max_iter=3", "--out", "made"),
     "rank": ("linear", "rows.csv"),
     "recommend": ("factors",),
     "estimate": ("ranks.csv", "--items", "60", "--negatives", "20", "--method", "naive"),

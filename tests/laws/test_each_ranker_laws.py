@@ -154,12 +154,10 @@ def test_command_line_is_python(
     pl.DataFrame({**ids, **columns}).write_csv("rows.csv")
     ranker = make(name)
     scores = fit(ranker, (X, y, qid)).predict(X)
-    words = ["--no-scale"] if isinstance(ranker, LinearScores) else []
+    words = ["--set", "standardize=false"] if isinstance(ranker, LinearScores) else []
     for key, value in QUICK.items():
         if key in ranker.get_params(deep=False):
-            words += (
-                ["--max-iter", f"{value}"] if key == "max_iter" else ["--set", f"{key}={value}"]
-            )
+            words += ["--set", f"{key}={value}"]
     assert podium("train", "rows.csv", "--model", name, *words, "--out", "model").status == 0
     assert podium("rank", "model", "rows.csv", "--out", "run.parquet").status == 0
     run = pl.read_parquet("run.parquet").sort("item")

@@ -52,7 +52,7 @@ def _bits(model: Factorization) -> list[bytes]:
         {"loss": "robirank", "xi": "exact", "n_blocks": 3},
         {"loss": "softmax(temperature=0.2)", "similarity": "cosine"},
         {"loss": "sl@5", "popularity": 0.5},
-        {"loss": "pap-avg@3", "l2_power": 0.5},
+        {"l2_power": 0.5},
         {"n_blocks": None, "gain": "exp2"},
     ],
     ids=str,
@@ -115,7 +115,6 @@ def test_calls_share_nothing_but_what_they_are_given(changes: dict[str, Any]) ->
         {"loss": "robirank", "xi": "exact", "xi_rate": 0.0},
         {"loss": "softmax", "similarity": "cosine", "popularity": 0.5},
         {"loss": "sl@3", "negatives": "unseen"},
-        {"loss": "pap-ramp@3"},
     ],
     ids=str,
 )

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses.listnet import TopSoftmax
 from podium.losses.pointwise import Squared
 from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
@@ -76,9 +75,6 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "lambdarank precision": lambda: losses.LambdaRank(2, "precision"),
     "lambdarank pap": lambda: losses.LambdaRank(2, "pap", min_relevance=2),
     "lambdarank auc": lambda: losses.LambdaRank(metric="pap"),
-    "approx-ndcg top": lambda: losses.ApproxNDCG(3, 0.7),
-    "approx-ndcg sharp": lambda: losses.ApproxNDCG(temperature=0.3, gain="linear"),
-    "sl sharp": lambda: TopSoftmax(3, 0.5, 0.7, min_relevance=2),
 }
 
 NAMES = list(losses.REGISTRY)
@@ -147,7 +143,6 @@ def test_what_holds_of_large_scores_holds_of_the_largest(variant: str) -> None:
 
 
 NO_LINES = (
-    "approx-ndcg",
     "pairwise-exponential",
     "rankcosine",
     "robirank",
@@ -218,11 +213,8 @@ NOT_CONVEX = {
     # For large errors, the cost grows like a logarithm.
     "robirank": ([-8.0], [0.0], [0.0]),
     "robust-binary": ([-8.0], [0.0], [0.0]),
-    "approx-ndcg": ([-20.0], [0.0], [0.0]),
     # Above both negatives, the positive has a second pair with a weight.
     "lambdarank": ([1.9], [2.3], [0.0, 2.0]),
-    # The weight of a positive far below the top vanishes.
-    "sl": ([-4.0], [0.0], [0.0]),
 }
 
 # For losses that are not smooth: the score of the only positive at a kink.
@@ -237,7 +229,6 @@ NOT_SMOOTH = {
     "prec-avg": 1.0,
     "pairwise-hinge": 1.0,
     "lambdarank": 0.0,
-    "sl": 0.0,
 }
 
 # For losses that do not bound pAp@k's risk: scores and k at which they lie below it.
@@ -253,9 +244,7 @@ NOT_A_BOUND = {
     "softmax": ([0.0], [0.0], 1),
     "pairwise-logistic": ([0.0], [0.0], 1),
     "squared": ([0.0], [0.0], 1),
-    "approx-ndcg": ([0.0], [0.0], 1),
     "lambdarank": ([0.0], [0.0], 1),
-    "sl": ([0.0], [0.0], 1),
     # One positive ties with one of many negatives: an error of 1, averaged over 100 rows.
     "pap-logistic": ([0.0], [0.0] + [-9.0] * 98, 1),
     "pairwise-hinge": ([0.0], [0.0] + [-9.0] * 98, 1),

@@ -1,4 +1,4 @@
-"""LambdaRank, ApproxNDCG and SL@K by their definitions, in Python's floats.
+"""LambdaRank by its definition, in Python's floats.
 
 The weight of a pair in LambdaRank is the change of the metric if the two rows swap ranks. Both
 values of the metric are those of `podium.testing.oracles`, which computes them from the list.
@@ -84,39 +84,3 @@ def lambda_loss(
             grad[row] += sign * sigma * weight * wrong
             bound[row] += 2.0 * sigma**2 * weight * wrong * (1.0 - wrong)
     return value, grad, bound
-
-
-def sigmoid(x: float) -> float:
-    """Return 1 / (1 + exp(-x))."""
-    return 1.0 / (1.0 + math.exp(-x))
-
-
-def approx_ndcg(
-    scores: Sequence[float], gains: Sequence[float], k: int | None, temperature: float
-) -> float:
-    """Return one minus NDCG with smooth ranks."""
-    total = 0.0
-    for i, gain in enumerate(gains):
-        others = [sigmoid((s - scores[i]) / temperature) for j, s in enumerate(scores) if j != i]
-        rank = 1.0 + math.fsum(others)
-        cut = 1.0 if k is None else sigmoid((k + 0.5 - rank) / temperature)
-        total += gain * cut / math.log2(1.0 + rank)
-    best = sorted(gains, reverse=True)[:k]
-    return 1.0 - total / math.fsum(g / math.log2(rank + 2) for rank, g in enumerate(best))
-
-
-def softmax_at_k(
-    scores: Sequence[float],
-    positive: Sequence[bool],
-    k: int,
-    temperature: float,
-    weight_temperature: float,
-) -> float:
-    """Return SL@K of one list."""
-    edge = sorted(scores, reverse=True)[:k][-1]
-    return math.fsum(
-        sigmoid((s - edge) / weight_temperature)
-        * math.log(math.fsum(math.exp((t - s) / temperature) for t in scores))
-        for s, is_positive in zip(scores, positive, strict=True)
-        if is_positive
-    )

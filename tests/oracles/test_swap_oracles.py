@@ -1,4 +1,4 @@
-"""LambdaRank against swaps of rows one by one; ApproxNDCG and SL@K against their definitions."""
+"""LambdaRank against swaps of rows one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.oracles import swap_oracles as oracles
 
 from podium import losses
 from podium.groups import Groups
-from podium.losses.listnet import TopSoftmax
 
 METRICS = ("ndcg", "ap", "precision", "pap")
 
@@ -104,70 +103,10 @@ def test_long_lists_have_the_weights_of_a_loop_over_swaps(metric: Any) -> None:
             assert weight == pytest.approx(abs(after - before), abs=1e-14)
 
 
-@pytest.mark.parametrize("gain", ["exp2", "linear"])
-def test_approx_ndcg_is_its_definition(gain: Any) -> None:
-    for case in cases(4):
-        gains = [2.0**y - 1.0 if gain == "exp2" else y for y in case.grades]
-        for k in (None, case.k):
-            value = run(losses.ApproxNDCG(k, 0.7, gain), case.scores, case.grades)[0]
-            expected = oracles.approx_ndcg(case.scores, gains, k, 0.7)
-            assert value == pytest.approx(expected, abs=1e-13)
-
-
-def test_approx_ndcg_of_far_scores_is_one_minus_ndcg() -> None:
-    for case in cases(5):
-        scores = (np.argsort(np.argsort(case.scores, kind="stable")) * 1e3).tolist()
-        value, grad, _ = run(losses.ApproxNDCG(), scores, case.grades)
-        order = tuple(np.argsort(scores)[::-1].tolist())
-        assert value == pytest.approx(
-            1.0 - oracles.metric_of(order, case.grades, "ndcg", None, "exp2"), abs=1e-13
-        )
-        np.testing.assert_array_equal(grad, 0.0)
-
-
-def test_approx_ndcg_has_the_same_value_on_both_sides_of_its_switch() -> None:
-    """Scores up to 300 temperatures apart use one exponential per row, others one per pair."""
-    scores, grades = np.array([0.0, 1.0, 0.5, -299.0]), [1.0, 0.0, 2.0, 0.0]
-    near = run(losses.ApproxNDCG(), scores, grades)
-    far = run(losses.ApproxNDCG(), scores - [0, 0, 0, 10.0], grades)
-    for near_result, far_result in zip(near, far, strict=True):
-        np.testing.assert_allclose(near_result, far_result, rtol=1e-12, atol=1e-16)
-
-
 def test_lambdarank_has_the_same_value_on_both_sides_of_its_switch() -> None:
+    """Scores up to 300 apart use two exponentials per row, others one per pair."""
     scores, grades = np.array([0.0, 1.0, 0.5, -299.0]), [1.0, 0.0, 2.0, 0.0]
     near = run(losses.LambdaRank(), scores, grades)
     far = run(losses.LambdaRank(), scores - [0, 0, 0, 10.0], grades)
     for near_result, far_result in zip(near, far, strict=True):
         np.testing.assert_allclose(near_result, far_result, rtol=1e-12, atol=1e-16)
-
-
-def test_sl_at_k_is_its_definition() -> None:
-    for case in cases(6):
-        positive = [grade >= 1.0 for grade in case.grades]
-        loss = TopSoftmax(case.k, 0.6, 1.7)
-        expected = oracles.softmax_at_k(case.scores, positive, case.k, 0.6, 1.7)
-        assert run(loss, case.scores, case.grades)[0] == pytest.approx(expected, rel=1e-12)
-
-
-def test_sl_with_flat_weights_is_half_of_softmax() -> None:
-    for case in cases(7, 10, binary=True):
-        flat, half = (
-            run(loss, case.scores, case.grades)
-            for loss in (TopSoftmax(case.k, weight_temperature=1e12), losses.get("softmax"))
-        )
-        assert flat[0] == pytest.approx(0.5 * half[0], rel=1e-9)
-        np.testing.assert_allclose(flat[1], 0.5 * half[1], rtol=1e-9, atol=1e-12)
-
-
-def test_differentiated_weights_of_sl_push_positives_down_at_equal_scores() -> None:
-    """The derivative of the weight exceeds the softmax's pull from 5 rows on."""
-
-    def slope(n: int) -> float:
-        softmax = 0.5 * (1 / n - 1)  # weight * (probability - 1), with the weight sigmoid(0)
-        return 0.25 * np.log(n) + softmax  # plus sigmoid'(0) times the row's loss
-
-    assert slope(4) < 0.0 < slope(5)
-    value, grad, _ = run(TopSoftmax(1), [0.0] * 5, [1.0, 0, 0, 0, 0])
-    assert value == pytest.approx(0.5 * np.log(5.0))
-    assert grad[0] == pytest.approx(0.5 * (1 / 5 - 1))

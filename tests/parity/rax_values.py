@@ -27,8 +27,6 @@ LOSSES = {
     "pairwise_logistic_loss": "graded",
     "pointwise_sigmoid_loss": "graded",
     "pointwise_mse_loss": "graded",
-    "approx_ndcg": "graded",
-    "approx_ndcg, linear gain": "graded",
     "lambdarank": "graded",
     "lambdarank, top 2": "graded",
 }
@@ -69,13 +67,6 @@ def function(name: str) -> Any:
     import jax
     import rax
 
-    def smooth(temperature: float, **options: Any) -> Any:  # as `rax.approx_t12n` composes it
-        ranks = functools.partial(
-            rax.utils.approx_ranks, step_fn=lambda d: jax.nn.sigmoid(d / temperature)
-        )
-        metric = functools.partial(rax.ndcg_metric, rank_fn=ranks, **options)
-        return lambda scores, labels, where: -metric(scores, labels, where=where)
-
     def weighted(topn: int | None) -> Any:
         weights = functools.partial(rax.dcg_lambdaweight, normalize=True, topn=topn)
         return functools.partial(
@@ -83,8 +74,6 @@ def function(name: str) -> Any:
         )
 
     parts = {
-        "approx_ndcg": smooth(1.0),
-        "approx_ndcg, linear gain": smooth(0.5, gain_fn=lambda y: y),
         "lambdarank": weighted(None),
         "lambdarank, top 2": weighted(2),
     }

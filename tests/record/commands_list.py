@@ -120,7 +120,7 @@ _COMPARE = (
 )
 
 _MODELS = {
-    "neural": "--max-iter 3 --set hidden=4",
+    "neural": "--set max_iter=3 --set hidden=4",
     "lightgbm": "--set n_trees=4",
     "xgboost": "--set n_trees=4",
     "logistic-regression": "",
@@ -129,7 +129,7 @@ _LOSSES = of_package("podium")
 _TRAIN = (
     "train rows.csv --out model",
     "rank model later.csv",
-    *(f"train rows.csv --loss {each} -k 3 --max-iter 9 --out {each}" for each in _LOSSES),
+    *(f"train rows.csv --loss {each} -k 3 --set max_iter=9 --out {each}" for each in _LOSSES),
     *(f"rank {each} later.csv -k 2" for each in _LOSSES),
     *(
         f"train rows.csv --model {each} -k 3 {given} --out {each}"
@@ -142,38 +142,44 @@ _TRAIN = (
         for loss in ("logistic", "pap-logistic", "robirank", "pap-ramp")
     ),
     *(
-        f"train rows.csv --loss pap-avg --solver {each} --max-iter 9 -k 3 --out solved"
-        for each in ("auto", "subgradient", "stochastic", "bundle", "lbfgs", "newton")
+        f"train rows.csv --loss pap-avg --set solver={each} --set max_iter=9 -k 3 --out solved"
+        for each in ("auto", "subgradient", "stochastic", "lbfgs", "newton")
     ),
-    "train rows.csv --loss 'listmle(head=relevant,ties=redrawn)@5' --max-iter 5 --seed 3 --out m",
-    "train rows.csv --valid later.csv -k 3 --max-iter 20 --patience 5 --out m",
-    "train rows.csv --valid-share 0.3 --split users -k 3 --max-iter 9 --seed 2 --out m",
+    (
+        "train rows.csv --loss 'listmle(head=relevant,ties=redrawn)@5' --set max_iter=5 --seed 3 "
+        "--out m"
+    ),
+    "train rows.csv --valid later.csv -k 3 --set max_iter=20 --set patience=5 --out m",
+    "train rows.csv --valid-share 0.3 --split users -k 3 --set max_iter=9 --seed 2 --out m",
     (
         "train rows-times.csv --valid-share 0.3 --split time --column timestamp=time -k 3 "
-        "--max-iter 9 --out m"
+        "--set max_iter=9 --out m"
     ),
     (
-        "train rows.csv --solver subgradient --set start=normal --learning-rate 0.2 --max-iter 9 "
-        "--set fit_intercept=false --no-scale -k 3 --out m"
+        "train rows.csv --set solver=subgradient --set start=normal --set learning_rate=0.2 "
+        "--set max_iter=9 --set fit_intercept=false --set standardize=false -k 3 --out m"
     ),
-    "train rows.csv --query-norm -k 3 --max-iter 9 --out m",
+    "train rows.csv --set query_norm=true -k 3 --set max_iter=9 --out m",
     "rank m later.csv -k 1 --out normed.csv",
     "rank m later.csv -k 1 --out normed.trec",
     "rank m later.csv -k 1 --out normed.parquet",
-    "train rows.csv --features x,z --min-relevance 2 --l2 0.1 --max-iter 9 -k 3 --out m",
-    "train rows.csv --ignore y --clip --loss pap-ramp@3 --max-iter 9 --out m",
-    "train rows.svmlight --max-iter 9 -k 3 --out m",
+    "train rows.csv --features x,z --min-relevance 2 --set l2=0.1 --set max_iter=9 -k 3 --out m",
+    "train rows.csv --ignore y --loss 'pap-ramp(clip=true)@3' --set max_iter=9 --out m",
+    "train rows.svmlight --set max_iter=9 -k 3 --out m",
     "rank m later.svmlight -k 2",
-    "train rows.svmlight later.svmlight --max-iter 9 -k 3 --out m",
-    "train rows.svmlight more-later.svmlight.gz --max-iter 9 -k 3 --out m",
-    "train rows.csv --tune --max-iter 9 -k 3 --out m --tune-table tried.csv",
+    "train rows.svmlight later.svmlight --set max_iter=9 -k 3 --out m",
+    "train rows.svmlight more-later.svmlight.gz --set max_iter=9 -k 3 --out m",
+    "train rows.csv --tune --set max_iter=9 -k 3 --out m --tune-table tried.csv",
     (
         "train rows.csv --tune --folds 3 --grid l2=1e-4,1e-2 --grid loss=logistic,pap-ramp "
-        "--max-iter 9 -k 3 --out m --tune-table tried.tsv"
+        "--set max_iter=9 -k 3 --out m --tune-table tried.tsv"
     ),
-    "train rows.csv --tune --grid l2='log(1e-6,1)' --budget 3 --seed 4 --max-iter 9 -k 3 --out m",
+    (
+        "train rows.csv --tune --grid l2='log(1e-6,1)' --budget 3 --seed 4 --set max_iter=9 -k 3 "
+        "--out m"
+    ),
     "train rows.csv --tune --model lightgbm --grid n_leaves=3,5 --set n_trees=4 -k 3 --out m",
-    "train rows.csv --eval-metric ndcg@3 --valid later.csv --max-iter 9 --out m",
+    "train rows.csv --eval-metric ndcg@3 --valid later.csv --set max_iter=9 --out m",
 )
 
 _SPLIT = (
@@ -191,7 +197,7 @@ _SPLIT = (
         )
     ),
     "train pairs.csv --model ease --tune --budget 2 --tune-table tried.tsv --out m",
-    "train pairs.csv --model ease --clip --out m",
+    "train pairs.csv --model ease --set clip=true --out m",
     "train rows.csv --gain one --out m",
 )
 
@@ -203,18 +209,18 @@ _FACTORIZE = (
         line
         for loss in ("robirank", "type2", "identity", "bpr")
         for line in (
-            f"train {_SMALL} --loss {loss} --threads 1 --seed 1 --out by-{loss}",
+            f"train {_SMALL} --loss {loss} --seed 1 --out by-{loss}",
             f"recommend by-{loss} -k 2",
         )
     ),
-    f"train {_SMALL} --threads 2 --set n_blocks=2 --out m",
-    f"train {_SMALL} --gain exp2 --min-relevance 2 --l2 0.1 --out m",
+    f"train {_SMALL} --set n_blocks=2 --out m",
+    f"train {_SMALL} --gain exp2 --min-relevance 2 --set l2=0.1 --out m",
     f"train {_SMALL} --gain one --set decay=none --set xi=exact --out m",
-    f"train {_SMALL} --valid late.csv --eval-metric recall@5 --patience 2 --out m",
+    f"train {_SMALL} --valid late.csv --eval-metric recall@5 --set patience=2 --out m",
     "recommend m -k 2 --include-seen",
     (
-        f"train {_SMALL.replace('pairs', 'pairs-names')} --set n_negatives=2 --learning-rate 0.2 "
-        "--out m"
+        f"train {_SMALL.replace('pairs', 'pairs-names')} --set n_negatives=2 "
+        "--set learning_rate=0.2 --out m"
     ),
     "recommend m -k 2",
     f"train {_SMALL} --resume --out m",

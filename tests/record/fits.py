@@ -22,7 +22,7 @@ OWN = {
 }
 NEURAL = ("logistic", "pap-ramp@3", "pap-logistic", "listmle(ties=redrawn)", "robirank", "softmax")
 FITTED = (
-    *("coef_", "intercept_", "objective_", "gap_", "n_iter_", "stop_reason_", "best_iteration_"),
+    *("coef_", "intercept_", "objective_", "n_iter_", "stop_reason_", "best_iteration_"),
     *("history_", "n_trees_", "weights_", "thresholds_", "features_"),
 )
 

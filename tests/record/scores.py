@@ -17,7 +17,6 @@ TIES = ("worst", "best", "average", "id", "random")
 
 # Options to record besides the defaults with k = 1, 3 and none (if the loss allows it).
 LOSS_OPTIONS = {
-    "approx-ndcg": ("temperature=0.5,gain=linear",),
     "group-logistic": ("soft=true", "per=group"),
     "lambdarank": ("metric=ap", "metric=precision", "metric=pap,min_relevance=2", "gain=linear"),
     "listmle": (
@@ -38,7 +37,6 @@ LOSS_OPTIONS = {
     "rankcosine": ("ties=fixed", "ties=redrawn"),
     "robirank": ("type=2", "sigma=hinge", "gain=linear", "normalize=false", "type=0"),
     "robust-binary": ("type=2", "sigma=hinge", "per=group", "type=0"),
-    "sl": ("temperature=0.5,weight_temperature=2", "min_relevance=2"),
     "squared": ("per=group",),
 }  # fmt: skip
 

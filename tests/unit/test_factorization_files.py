@@ -161,7 +161,6 @@ def _stop_after(n_passes: int) -> Any:
         ({"loss": "robirank"}, False, 1),
         ({"loss": "robirank", "xi": "exact"}, True, 1),
         ({"loss": "sl@3", "similarity": "cosine"}, True, 4),
-        ({"loss": "pap-ramp@3"}, False, 4),
     ],
     ids=str,
 )

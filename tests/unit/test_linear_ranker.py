@@ -110,7 +110,7 @@ STARTS = ("zero", "normal", "logistic")
 
 def loss_for(solver: str) -> str:
     """Return a loss that the solver can take."""
-    return {"lbfgs": "logistic", "bundle": "pap-max@5"}.get(solver, "pap-ramp@5")
+    return "logistic" if solver == "lbfgs" else "pap-ramp@5"
 
 
 @pytest.mark.parametrize(("loss", "same_as"), [("logistic", "lbfgs"), ("pap-avg@5", "subgradient")])
@@ -119,23 +119,6 @@ def test_auto_takes_what_suits_the_loss(loss: str, same_as: str) -> None:
     auto = LinearRanker(loss, **settings).fit(X, Y, QID)
     named = LinearRanker(loss, solver=same_as, **settings).fit(X, Y, QID)
     assert auto.coef_.tobytes() == named.coef_.tobytes()
-
-
-def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
-    ranker = LinearRanker("pap-avg@5", solver="bundle", l2=0.01, tol=1e-5).fit(X, Y, QID)
-    assert ranker.stop_reason_ == "converged"
-    assert 0.0 <= ranker.gap_ <= 1e-5 * ranker.objective_
-    assert ranker.objective_ == ranker.history_["objective"][-1]
-    assert np.isnan(LinearRanker("logistic", l2=0.01).fit(X, Y, QID).gap_)
-
-
-def test_bundle_with_validation_keeps_its_gap_honest() -> None:
-    V, v, w = problem(seed=3)
-    ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_metric="pap@5")
-    ranker.fit(X, Y, QID, eval_set=(V, v, w))
-    least = clone(ranker).fit(X, Y, QID)
-    assert ranker.best_iteration_ == int(np.argmax(ranker.history_["validation"]))
-    assert ranker.gap_ >= ranker.objective_ - least.objective_ >= 0.0
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -184,7 +167,7 @@ def test_objective_and_validation_are_those_of_what_was_kept(solver: str, keep: 
 def test_constant_features_leave_zero_the_best(solver: str) -> None:
     """All scores equal, whatever the coefficients: those losses have nothing to learn."""
     ranker, rows = LinearRanker(loss_for(solver), solver=solver), (np.ones((240, 3)), Y, QID)
-    for options in ({}, {"eval_set": rows}) if solver != "bundle" else ({},):
+    for options in ({}, {"eval_set": rows}):
         with raises(NothingLearnedError, "eval_set"):
             ranker.fit(*rows, **options)
 

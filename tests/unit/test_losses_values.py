@@ -180,14 +180,14 @@ ALL: tuple[Any, ...] = tuple(
     map(
         losses.get,
         [
-            *("approx-ndcg", "approx-ndcg@2", "group-logistic", "group-logistic(per=group)"),
+            *("group-logistic", "group-logistic(per=group)"),
             *("lambdarank", "lambdarank(metric=ap)@2", "listmle", "listmle@2"),
             *("listmle(ties=averaged,n_orders=3)@2", "listmle(head=relevant)@3", "listnet"),
             *("listnet(ties=fixed)@2", "pap-avg(clip=true)@2", "pap-logistic@2"),
             *("pap-logistic(temperature=0.7)@3", "pap-logistic(temperature=0.5)@1"),
             *("pap-max(clip=true)@2", "pap-ramp(clip=true)@2", "pap-tight-struct(clip=true)@2"),
             *("pap-tight-struct-exact(clip=true)@2", "pairwise-hinge", "pairwise-logistic"),
-            *("rankcosine", "rankcosine(ties=fixed)@1", "robirank", "softmax", "sl@2"),
+            *("rankcosine", "rankcosine(ties=fixed)@1", "robirank", "softmax"),
             "robirank(type=identity,sigma=hinge)",
         ],
     )

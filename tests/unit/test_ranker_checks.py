@@ -24,7 +24,7 @@ from podium.rankers import (
 from podium.rankers.objective import LinearObjective
 from podium.rankers.solvers import Settings
 
-for _module in ("torch", "lightgbm", "xgboost", "piqp"):
+for _module in ("torch", "lightgbm", "xgboost"):
     pytest.importorskip(_module)
 
 KINDS: list[Any] = [LinearRanker, NeuralRanker, LightGBMRanker, XGBoostRanker, LogisticRanker]
@@ -47,10 +47,9 @@ REDRAWN = losses.ListMLE(ties="redrawn")
     "wrong",
     [
         {"start": "warm"},
-        *({"hidden": (4, 0)}, {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"}),
-        {"solver": "bundle", "loss": "pap-ramp@5"},
+        {"hidden": (4, 0)},
         {"solver": "lbfgs", "loss": "pap-avg@5"},
-        *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "bundle", "subgradient")),
+        *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "subgradient")),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, Any]) -> None:
@@ -138,7 +137,6 @@ def test_mini_batches_need_labels() -> None:
         (LightGBMRanker, "lightgbm", {}),
         (XGBoostRanker, "xgboost", {}),
         (NeuralRanker, "torch", {}),
-        (LinearRanker, "piqp", {"loss": "pap-avg@5", "solver": "bundle"}),
     ],
 )
 def test_missing_library_names_the_extra(

@@ -21,7 +21,6 @@ from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import Labels, LinearObjective, times, transposed_times
 from podium.rankers.solvers import SOLVERS, Settings, Solution
 
-CONVEX = ("pap-avg@3", "pap-max@3")
 SETTINGS = Settings(learning_rate=0.5, max_iter=2000, tol=1e-6)
 
 
@@ -56,31 +55,6 @@ def solve(solver: str, problem: LinearObjective, settings: Settings = SETTINGS) 
     return SOLVERS[solver](problem, settings, None, or_silent(None))
 
 
-@pytest.mark.parametrize("loss", CONVEX)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_gap_bounds_how_far_the_objective_is_above_the_minimum(loss: str, seed: int) -> None:
-    given = problem(loss, seed=seed)
-    least = solve("bundle", given, replace(SETTINGS, tol=1e-9))
-    assert least.gap <= 1e-9 * least.objective
-    assert (np.diff(least.history.objectives) <= 0).all()
-    points = np.random.default_rng(0).standard_normal((100, 4))
-    assert min(given.evaluate(point).objective for point in points) >= least.lower_bound
-    gaps = [solve("bundle", given, replace(SETTINGS, tol=0.0, max_iter=n)) for n in (2, 3, 4)]
-    for early in gaps:
-        assert early.stop_reason == "max_iter"
-        assert early.lower_bound <= least.objective + 1e-12
-        assert early.gap >= early.objective - least.objective - 1e-12
-    assert gaps[0].gap > gaps[1].gap > gaps[2].gap > least.gap
-
-
-@pytest.mark.parametrize("loss", CONVEX)
-def test_descent_comes_to_the_bundles_optimum(loss: str) -> None:
-    given = problem(loss)
-    least = solve("bundle", given)
-    slow = solve("subgradient", given, replace(SETTINGS, tol=0.0, max_iter=600))
-    assert least.objective - 1e-12 <= slow.objective <= 1.001 * least.objective
-
-
 def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates() -> None:
     from podium.rankers.batches import Batches
 
@@ -102,35 +76,15 @@ def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates() -> None:
     )
 
 
-def test_lbfgs_and_bundle_come_to_logistic_regression() -> None:
+def test_lbfgs_comes_to_logistic_regression() -> None:
     given = problem("logistic", l2=0.01)
     made = given.labels
     assert made is not None
     peer = LogisticRegression(C=1 / (0.01 * 200), tol=1e-10).fit(given.features, made.relevance)
     exact = np.append(peer.coef_[0], peer.intercept_)
-    for solver, tol, close in (("lbfgs", 1e-9, 1e-4), ("bundle", 1e-9, 1e-3)):
-        found = solve(solver, given, replace(SETTINGS, tol=tol))
-        np.testing.assert_allclose(found.parameters, exact, atol=close)
-        assert found.objective <= given.evaluate(exact).objective + 1e-8
-
-
-def test_bundle_finds_an_intercept_far_from_zero() -> None:
-    """Features all 0: the objective is log(1 + exp(b)) - b / 100, least at logit(1/100)."""
-    y = np.zeros(100)
-    y[3] = 1.0
-    given = objective(np.zeros((100, 2)), "logistic", Labels(y, Groups.single(100)), 0.1)
-    found = solve("bundle", given, replace(SETTINGS, tol=1e-9))
-    np.testing.assert_allclose(found.parameters, [0.0, 0.0, np.log(0.01 / 0.99)], atol=1e-3)
-    assert found.stop_reason == "converged"
-
-
-def test_bundle_stays_right_when_it_drops_planes(monkeypatch: pytest.MonkeyPatch) -> None:
-    least = solve("bundle", problem("pap-max@3", l2=1e-3))
-    monkeypatch.setattr("podium.rankers.solvers._bundle._CAPACITY", 12)
-    found = solve("bundle", problem("pap-max@3", l2=1e-3), replace(SETTINGS, tol=1e-4))
-    assert found.stop_reason == "converged"
-    assert len(found.history.objectives) > 12
-    assert found.lower_bound <= least.objective <= found.objective <= 1.0001 * least.objective
+    found = solve("lbfgs", given, replace(SETTINGS, tol=1e-9))
+    np.testing.assert_allclose(found.parameters, exact, atol=1e-4)
+    assert found.objective <= given.evaluate(exact).objective + 1e-8
 
 
 def test_each_rule_keeps_its_iterate() -> None:
@@ -173,33 +127,6 @@ def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
     assert order(1, 0) != order(2, 0) != order(2, 1)
     assert [len(rows) for rows in order(1, 0)] == [80, 80, 40]
     assert sorted(np.concatenate(order(1, 0))) == sorted(np.arange(200) // 20)
-
-
-class FallingLoss(losses.Loss):
-    """Minus the mean score of each group: no intercept is high enough."""
-
-    convex = True
-    shift_invariant = False
-
-    def prepare(self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None) -> Any:
-        return groups
-
-    def value_and_grad(self, scores: Any, target: Any) -> Any:
-        values = -np.bincount(target.index, scores) / target.sizes
-        return values, -1.0 / (target.sizes * target.n_groups)[target.index]
-
-    def curvature(self, scores: Any, target: Any) -> Any:
-        return np.ones(scores.size)
-
-
-def test_bundle_refuses_an_intercept_without_end() -> None:
-    given = problem("logistic")
-    assert given.labels is not None
-    falling = replace(given, loss=FallingLoss(), target=given.labels.groups)
-    with raises(ArgumentError, "solver", "fit_intercept"):
-        solve("bundle", falling)
-    bounded = solve("bundle", replace(falling, has_intercept=False))
-    assert bounded.stop_reason == "converged"
 
 
 def test_first_step_of_a_smooth_loss_is_one_over_its_largest_curvature() -> None:

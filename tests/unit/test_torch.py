@@ -17,7 +17,7 @@ torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]"
 
 
 LOSSES: list[Any] = [
-    *map(losses.get, ["softmax", "logistic", "group-logistic", "squared", "lambdarank", "sl@2"]),
+    *map(losses.get, ["softmax", "logistic", "group-logistic", "squared", "lambdarank"]),
     *(losses.PApRamp(2), losses.PApLogistic(2), losses.PApTightStruct(2, exact=True)),
     losses.ListMLE(2, ties="averaged", n_orders=3),
     losses.ListNet(2, ties="fixed"),

@@ -30,7 +30,6 @@ from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
 from podium.cli.explain import explain
-from podium.cli.factorize import SETTINGS, factorize
 from podium.cli.gate import gate
 from podium.cli.measure import measure
 from podium.cli.plan import plan
@@ -91,7 +90,6 @@ COMMANDS = {
 for job, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=_Command, help=summary(command), rich_help_panel=job)(expand(command))
-app.command(hidden=True, context_settings=SETTINGS)(factorize)
 
 
 @app.callback(invoke_without_command=True)

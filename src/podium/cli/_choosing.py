@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
 from podium.cli._recommender_search import chosen, tried
-from podium.cli._searching import run
-from podium.cli._training import AUTO, DEFAULT_K, Model, Tuning, Validation
+from podium.cli._searching import Tuning, run
+from podium.cli._training import AUTO, DEFAULT_K, Model, Validation
 from podium.types import PerRow
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options of how a command works: on a Ray cluster, with threads, after an interruption."""
+"""Options of how a command works: on a Ray cluster, after an interruption."""
 
 from __future__ import annotations
 
@@ -52,34 +52,13 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Work(Cluster):
-    """Options of the executor, threads or a cluster, and of resuming an interrupted fit.
+    """Options of the cluster, and of resuming an interrupted fit.
 
     Parameters
     ----------
-    threads : N
-        Number of threads. Default: the number of processors.
     resume
         Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from
         MODEL.search. The model is the same as without the interruption.
     """
 
-    threads: Annotated[int | None, Sets("n_threads")] = None
     resume: bool = False
-
-    def check(self) -> None:
-        """Refuse options that exclude each other."""
-        if self.ray is not None and self.threads is not None:
-            raise ArgumentError(
-                "--threads and --ray exclude each other, because --threads is for a fit in this "
-                "process. Pass one of them; --workers sets the number of workers of Ray."
-            )
-        super().check()
-        _check.cutoff(self.threads, name="--threads", required=False)
-
-    @contextmanager
-    def executor(self) -> Generator[Executor]:
-        """Yield the executor of the fit."""
-        from podium.executors import Threads
-
-        with super().executor() as cluster:
-            yield Threads(self.threads) if cluster is None else cluster

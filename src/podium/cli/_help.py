@@ -18,7 +18,7 @@ SHOWN = {
     "interval seed set protocol column",
     "gate": "measure margin guard at-least train by users protocol state min-relevance "
     "unjudged like fail-on out report",
-    "train": "out model loss k min-relevance l2 set valid split eval-metric tune budget seed "
+    "train": "out model loss k min-relevance set valid split eval-metric tune budget seed "
     "features resume",
     "estimate": "measure method scores shared level seed format report items negatives "
     "no-replacement negatives-file seen column",

@@ -10,15 +10,19 @@ from podium import _check
 from podium._check import is_sparse
 from podium.cli import _messages
 from podium.cli._options import texts_by_name
-from podium.cli._training import AUTO, DEFAULT_K, Model, Solver
+from podium.cli._training import AUTO, DEFAULT_K, Model
 from podium.errors import ArgumentError, arg
 from podium.types import PerRow
 
-OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate", "gain"})
+OF_RECOMMENDERS = frozenset({"loss", "gain"})
 """Parameters of recommenders that have an option of the same name."""
 
 
-def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
+_OF_FEATURES = {"standardize": True, "query_norm": False}
+"""Parameters of --set about the features of a linear model, with their defaults."""
+
+
+def make(model: Model, measure: str | None, seed: int) -> Any:
     """Return the unfitted estimator.
 
     Raises
@@ -27,21 +31,22 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         If the model or loss is unknown, or if an option has no effect with this model.
     """
     from podium.metrics.measures import parse_relevance
+    from podium.rankers.estimator import LinearScores
 
     if model.k is not None:
         _check.cutoff(model.k, name="-k")
     cls = _class(model.model)
     model_parameters = dict(inspect.signature(cls).parameters)
     model_parameters.pop("one_group", None)  # data on the command line always have users
-    by_option = given_parameters(model, solver) | _no_scale_parameter(model, model_parameters)
     set_parameters = assignments(model.set)
-    _refuse_both(by_option, set_parameters)
-    for name in ("k", "min_relevance", "clip"):  # parameters of the loss
-        by_option.pop(name, None)
-    params = {**by_option, **_loss_parameters(model, model_parameters), **set_parameters}
+    _refuse_both(given_parameters(model), set_parameters)
+    params = {**_loss_parameters(model, model_parameters), **set_parameters}
+    for name in _OF_FEATURES if issubclass(cls, LinearScores) else ("query_norm",):
+        of_features(model, name)
+        params.pop(name, None)
     estimator = _model_with(cls, model.model, params, list(model_parameters), seed)
     if model.model == "linear":
-        refuse_idle_steps(estimator, {name: _option_of(name) or f"--set {name}" for name in params})
+        refuse_idle_steps(estimator, {name: f"--set {name}" for name in set_parameters})
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
@@ -66,7 +71,7 @@ def is_recommender(text: str) -> bool:
     return name not in rankers.REGISTRY
 
 
-def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed: int) -> Any:
+def make_recommender(model: Model, fitting: dict[str, Any], seed: int) -> Any:
     """Return the unfitted recommender; `fitting` are parameters of a fit with validation pairs.
 
     Raises
@@ -84,21 +89,15 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
             "Python with podium.recommenders, or choose another model."
         )
     names = list(inspect.signature(cls).parameters)
-    by_option = {
-        **solver.explicit_parameters(), **_known({"loss": model.loss, "l2": model.l2, **fitting})
-    }  # fmt: skip
+    by_option = _known({"loss": model.loss, **fitting})
     set_parameters = text_parameters | recommender_assignments(model.set)
     _refuse_both(by_option, set_parameters)
     return _model_with(cls, name, by_option | set_parameters, names, seed)
 
 
-def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
+def given_parameters(model: Model) -> dict[str, Any]:
     """Return the parameters of a ranker that were given as options of their own."""
-    return {
-        **solver.explicit_parameters(),
-        **_known({name: vars(model)[name] for name in ("loss", "l2", "k", "min_relevance")}),
-        **({"clip": True} if model.clip else {}),
-    }
+    return _known({name: vars(model)[name] for name in ("loss", "k", "min_relevance")})
 
 
 def _known(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +120,7 @@ def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None)
     from podium.rankers.validation import are_grades
 
     text = _class(model.model).graded_loss
-    counts_positives = model.min_relevance is not None or model.clip
+    counts_positives = model.min_relevance is not None
     if measure is not None:
         counts_positives |= not parse(measure).graded
     names = {"loss": model.loss, **assignments(model.set)}
@@ -152,24 +151,26 @@ def loss_of(model: Model, text: str) -> Any:
     from podium import losses
 
     if _is_library_loss(model, text):
-        if model.clip or model.min_relevance is not None:
+        if model.min_relevance is not None:
             raise ArgumentError(
-                f"--clip and --min-relevance are for losses of podium, and {text!r} is a loss of "
-                f"{model.model} itself. Leave them out."
+                f"--min-relevance is for losses of podium, and {text!r} is a loss of "
+                f"{model.model} itself. Leave it out."
             )
         return text
     base, text_parameters = losses.split(text)
-    cls: Any = losses.REGISTRY.get(base)
-    fields = {} if cls is None else _defaults(cls)
-    params = _known({"clip": model.clip or None, "min_relevance": model.min_relevance})
-    for name in params if cls is not None else ():
-        if name not in fields:
-            others = sorted(n for n, loss in losses.REGISTRY.items() if name in _defaults(loss))
+    if base not in losses.REGISTRY:
+        return losses.get(text)
+    cls: Any = losses.REGISTRY[base]
+    params, fields, low = dict[str, Any](), _defaults(cls), "min_relevance"
+    if model.min_relevance is not None:
+        if low not in fields:
+            others = sorted(n for n, loss in losses.REGISTRY.items() if low in _defaults(loss))
             raise ArgumentError(
-                f"{arg[name]} has no effect with the loss {base}. Leave it out, or use it "
+                f"{arg.min_relevance} has no effect with the loss {base}. Leave it out, or use it "
                 f"with {', '.join(others)}."
             )
-    if "k" not in text_parameters and cls is not None:
+        params[low] = model.min_relevance
+    if "k" not in text_parameters:
         if fields.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
         elif model.k is not None and cls.head_cutoff:
@@ -182,18 +183,9 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
-def _no_scale_parameter(model: Model, parameter_names: Any) -> dict[str, Any]:
-    """Return the parameter that --no-scale sets; raise if the model is never scaled."""
-    from podium.rankers.estimator import LinearScores
-
-    if not model.no_scale or issubclass(_class(model.model), LinearScores):
-        return {}
-    if "standardize" in parameter_names:
-        return {"standardize": False}
-    raise ArgumentError(
-        f"--no-scale has no effect with --model {model.model}, which never scales features. "
-        "Leave it out."
-    )
+def of_features(model: Model, name: str) -> bool:
+    """Return a parameter of --set about the features: "standardize" or "query_norm"."""
+    return _check.flag(assignments(model.set).get(name, _OF_FEATURES[name]), name)
 
 
 def missing_allowed(estimator: Any) -> bool:
@@ -228,8 +220,7 @@ def _loss_parameters(model: Model, parameter_names: Any) -> dict[str, Any]:
         parameters = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
         if "k" not in parameter_names and "eval_metric" in parameter_names:
             del parameters["k"]  # -k is then the cutoff of the measure
-        params = {name: value for name, value in parameters.items() if value is not None}
-        return {**params, "clip": True} if model.clip else params
+        return _known(parameters)
     loss_text = model.loss or _class(model.model).default_loss
     return {} if loss_text is None else {"loss": loss_of(model, loss_text)}
 
@@ -280,27 +271,17 @@ def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
         if name in options and solver not in solvers:
             raise ArgumentError(
                 f"{options[name]} has no effect with the solver {solver}. Leave it out, or pass "
-                f"--solver {' or '.join(solvers)}."
+                f"--set solver={' or '.join(solvers)}."
             )
 
 
 def _model_with(cls: Any, model: str, params: dict[str, Any], names: list[str], seed: int) -> Any:
-    """Return a model with these parameters and the seed; refuse parameters that it does not have.
-
-    The message lists those that it has: options, and the names for --set.
-    """
+    """Return a model with these parameters and the seed; refuse others than its own."""
     for name in params:
         if name not in names:
-            options = ", ".join(filter(None, map(_option_of, names)))
-            others = ", ".join(name for name in names if not _option_of(name))
+            option = _messages.SPELLING.get()(arg[name]) or f"--set {name}"
             raise ArgumentError(
-                f"--model {model} does not accept {_option_of(name) or f'--set {name}'}."
-                f"{_check.nearest(name, names)} It accepts "
-                f"{f'{options}; with --set {others}' if others else options}."
+                f"--model {model} does not accept {option}.{_check.nearest(name, names)} Its "
+                f"parameters are {', '.join(names)}."
             )
     return cls(**({"random_state": seed} if "random_state" in names else {}) | params)
-
-
-def _option_of(name: str) -> str | None:
-    """Return the option of this command that sets a parameter; others are set by --set."""
-    return _messages.SPELLING.get()(arg[name])

@@ -10,17 +10,16 @@ import typer
 
 from podium._text import counted
 from podium.cli._models import decay_of
-from podium.cli._searching import Search, describe, text_of
+from podium.cli._searching import Tuning, describe, text_of
 
 if TYPE_CHECKING:
-    from podium.tuning import Search as Found
-    from podium.tuning import Trial
+    from podium.tuning import Search, Trial
 
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "split", "tune_table", "resume"}
-_OF_VALIDATION = {"valid", "eval_metric", "patience", "refit"}
+_OF_VALIDATION = {"valid", "eval_metric", "refit"}
 
 
-def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
+def grid(model: Any, tuning: Tuning, fixed: set[str]) -> list[dict[str, Any]]:
     """Return the values to draw from: the given ones, or the default ones without fixed names.
 
     Raises
@@ -98,7 +97,7 @@ def _listed(value: Any) -> list[Any]:
     return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else [value]
 
 
-def outcome(result: Found) -> str:
+def outcome(result: Search) -> str:
     """Return the best candidate, the cost of the search, and the measure without it."""
     seconds = sum(trial.seconds for trial in result.trials)
     fits = f" in {counted(len(result.trials), 'fits')} ({seconds:.0f} s of processor time)"
@@ -108,7 +107,7 @@ def outcome(result: Found) -> str:
     return f"{describe(result, fits)}; without the search {first[-1].mean:.4f}"
 
 
-def tried(result: Found) -> list[str]:
+def tried(result: Search) -> list[str]:
     """Return one line per model of a portfolio: its measure and time, or why it was not tried."""
     return [
         f"{trial.params['model']}: {trial.error}"
@@ -119,7 +118,7 @@ def tried(result: Found) -> list[str]:
     ]
 
 
-def chosen(result: Found) -> str:
+def chosen(result: Search) -> str:
     """Return the model that is chosen from a portfolio, and its measure."""
     best = result.best
     return (

@@ -13,21 +13,19 @@ import typer
 
 from podium import _check
 from podium._files import is_stream
-from podium._text import counted
 from podium.cli import _messages
+from podium.cli import _recommender_notes as _notes
 from podium.cli import _recommender_search as _search
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
-from podium.cli._models import OF_RECOMMENDERS, make_recommender
+from podium.cli._models import OF_RECOMMENDERS, assignments, make_recommender
 from podium.cli._options import check_target
-from podium.cli._searching import run
+from podium.cli._searching import Tuning, run
 from podium.cli._training import (
     AUTO,
     FeatureColumns,
     Interactions,
     Model,
-    Solver,
-    Tuning,
     Validation,
 )
 from podium.errors import ArgumentError, DataError, arg
@@ -36,20 +34,17 @@ if TYPE_CHECKING:
     from podium.data import Interactions as Events
 
 EVENTS = "events"
-_OF_EVENTS = frozenset(
-    {"gain", "columns", "format", "refit", "resume", "threads", "ray", "workers"}
-)
+_OF_EVENTS = frozenset({"gain", "columns", "format", "refit", "resume", "ray", "workers"})
 _SHARED = frozenset(
     {
-        *("data", "out", "model", "loss", "l2", "learning_rate", "set", "min_relevance", "seed"),
-        *("valid", "valid_share", "split", "eval_metric", "patience"),
+        *("data", "out", "model", "loss", "set", "min_relevance", "seed"),
+        *("valid", "valid_share", "split", "eval_metric"),
         *("tune", "grid", "budget", "tune_table", "column"),
     }
 )
 """Options of podium train that recommenders have too."""
 _OF_CHOICE = (_SHARED | _OF_EVENTS) - frozenset(
-    {"loss", "l2", "learning_rate", "set", "patience", "tune", "grid", "resume", "gain"}
-    | {"threads", "ray", "workers"}
+    {"loss", "set", "tune", "grid", "resume", "gain", "ray", "workers"}
 )
 """Options that have an effect with --model auto and events."""
 OF_RANKERS = frozenset(
@@ -67,7 +62,6 @@ class Job:
     data: list[Path]
     out: Path
     model: Model
-    solver: Solver
     validation: Validation
     search: Tuning
     columns: FeatureColumns
@@ -142,15 +136,13 @@ class Job:
 
 def fit(model: Any, job: Job) -> None:
     """Read the events, choose the model or its parameters if asked, fit it and write it."""
-    from podium import tuning
-
-    is_tuned = job.search.tune
-    if job.work.resume and not is_tuned and not model.makes_passes:
+    is_tuned, resume = job.search.tune, job.work.resume
+    if resume and not is_tuned and not model.makes_passes:
         raise ArgumentError(
             "--resume needs --tune with this model, whose fit is not made in passes. Leave it out."
         )
-    checkpoint = _checkpoint(job.out, resume=job.work.resume)
-    searched = None if checkpoint is None else checkpoint.with_suffix(".search")
+    checkpoint = _checkpoint(job.out, resume=resume)
+    searched = None if checkpoint is None or not is_tuned else checkpoint.with_suffix(".search")
     fixed = _search.stated_names(job.context)
     if job.min_relevance is not None:
         fixed.add("gain")
@@ -161,70 +153,67 @@ def fit(model: Any, job: Job) -> None:
             job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
         all_events = job.read(job.data, job.gain, timed=timed)
         positives, not_positive = all_events.positives(job.min_relevance)
-        valid = _read_valid(job, positives)
-        seen = None if not_positive is None else not_positive.seen_in(positives)
+        others = {
+            "eval_set": _read_valid(job, positives),
+            "seen": None if not_positive is None else not_positive.seen_in(positives),
+        }
         if model is None:
-            model = _chosen(job, positives, seen, valid)
+            model = _chosen(job, positives, others)
         _check_memory(model, positives)
-        counts_once = job.gain == "one" and not model.reads_gain
-        if model.reads_times and counts_once:  # the model itself counts each pair once
-            events = replace(positives, value=None)
-        else:
-            events = positives.distinct() if counts_once else positives
-        resume = job.work.resume
+        events = _counted(positives, model, job.gain)
         if is_tuned:
             _note_new_start(searched, "search", resume=resume)
-            call = partial(
-                tuning.search,
-                model,
-                events,
-                seen=seen,
-                eval_set=valid,
-                grid=grid,
-                checkpoint=searched,
-                resume=resume,
-                executor=fit_executor,
-                **job.search_options(),
-            )
-            note = "" if searched is None else f"; --resume continues from {searched}"
-            outcome, table = _search.outcome, job.search.tune_table
-            result = run(call, "tuning", table, lambda stopped: f"{outcome(stopped)}{note}.")
-            _messages.say(outcome(result))
-            model.set_params(**result.best_params)
-            command = _search.repeated(
-                job.context, result.best_params, OF_RECOMMENDERS, makes_passes=model.makes_passes
-            )
-            _messages.say(f"to repeat: {command}")
+            options: dict[str, Any] = {"grid": grid, "executor": fit_executor, **others}
+            _tune(model, events, job, searched, **options, resume=resume)
             resume = resume and _is_later(checkpoint, searched)
         else:
             _note_new_start(checkpoint, "fit", resume=resume)
-        data = {"user_items": events, "seen": seen, "eval_set": valid}
         added = job.validation.valid if job.interactions.refit else None
         seconds, n_passes = 0.0, 0
         if added is None or model.makes_passes:
+            data = {"user_items": events, **others}
             seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
     if added is None:
         _save(model, job.out, checkpoint)
-    for file in (checkpoint, searched if is_tuned else None):
+    for file in (checkpoint, searched):
         if file is not None:
             file.unlink(missing_ok=True)
     if added is not None:
         if model.makes_passes:
-            _messages.say(f"best pass {model.n_epochs_}: {_cost_summary(model, added)}")
+            _messages.say(f"best pass {model.n_epochs_}: {_notes.cost_summary(model, added)}")
             model.set_params(n_epochs=model.n_epochs_)
         fit(model, job.with_valid(added))
         return
-    gain = model.get_params(deep=False).get("gain", job.gain)
-    weight = _weight_note(
-        positives, all_events.n_rows, job, gain, reads_weights=model.reads_weights
+    weights = _notes.about_weights(model, all_events, positives, job.gain, job.min_relevance)
+    days = _notes.about_days(model, all_events) if timed else []
+    course = _notes.about_fit(model, job.validation.valid, job.out, seconds, n_passes)
+    for line in (*weights, *days, *course):
+        _messages.say(line)
+
+
+def _counted(positives: Events, model: Any, gain: str) -> Events:
+    """Return the pairs to learn from: each once, if neither the gain nor the model weights them."""
+    if gain != "one" or model.reads_gain:
+        return positives
+    # A model that reads times counts each pair once itself.
+    return replace(positives, value=None) if model.reads_times else positives.distinct()
+
+
+def _tune(model: Any, events: Events, job: Job, checkpoint: Path | None, **options: Any) -> None:
+    """Set the parameters that are best on validation pairs, and print the command to repeat."""
+    from podium import tuning
+
+    options |= job.search_options()
+    note = "" if checkpoint is None else f"; --resume continues from {checkpoint}"
+    outcome, table = _search.outcome, job.search.tune_table
+    call = partial(tuning.search, model, events, checkpoint=checkpoint, **options)
+    result = run(call, "tuning", table, lambda stopped: f"{outcome(stopped)}{note}.")
+    _messages.say(outcome(result))
+    model.set_params(**result.best_params)
+    command = _search.repeated(
+        job.context, result.best_params, OF_RECOMMENDERS, makes_passes=model.makes_passes
     )
-    zeros = _zero_note(positives, job)
-    if zeros:
-        zeros += " neither learned nor recommended; --gain one gives every pair the weight 1"
-    days = _days_note(model, all_events, timed=timed)
-    for note in filter(None, (weight, _repeat_note(positives, model, gain), zeros, days)):
-        _messages.say(note)
-    _report(model, job, seconds, n_passes)
+    _messages.say(f"to repeat: {command}")
 
 
 def _needs_times(model: Any, grid: list[dict[str, Any]], job: Job) -> bool:
@@ -234,20 +223,7 @@ def _needs_times(model: Any, grid: list[dict[str, Any]], job: Job) -> bool:
     return job.validation.split is not None or any("half_life" in part for part in grid)
 
 
-def _days_note(model: Any, events: Events, *, timed: bool) -> str:
-    """Return which parameters about time "auto" has chosen, as text."""
-    params = model.get_params(deep=False)
-    names = [name for name in model.auto_values if timed and params[name] == "auto"]
-    if not names:
-        return ""
-    if events.timestamp is None:
-        return "all events count alike, because DATA has no times; --column timestamp=NAME names it"
-    days: dict[str, Any] = {name: vars(model)[f"{name}_"] for name in names}
-    chosen = ", ".join(f"{n}={'none' if d is None else f'{d:g}'}" for n, d in days.items())
-    return f"{chosen}: chosen on the last tenth of the events, in days"
-
-
-def _chosen(job: Job, events: Events, seen: Any, valid: Events | None) -> Any:
+def _chosen(job: Job, events: Events, others: Mapping[str, Events | None]) -> Any:
     """Return the model of the portfolio that is best on validation pairs, not fitted yet.
 
     After an interrupt, the best model so far is written.
@@ -259,8 +235,7 @@ def _chosen(job: Job, events: Events, seen: Any, valid: Events | None) -> Any:
         tuning.search,
         AUTO,
         events,
-        seen=seen,
-        eval_set=valid,
+        **others,
         exclude_seen=task_of(job.data[0]) in (None, "new"),
         **job.search_options(),
     )
@@ -278,17 +253,6 @@ def _chosen(job: Job, events: Events, seen: Any, valid: Events | None) -> Any:
     )
     _messages.say(f"to repeat: {command}")
     return recommenders.get(result.best_params["model"])
-
-
-def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
-    """Print the size of the data, the course of the fit and its result."""
-    if model.makes_passes:
-        blocks = counted(model.n_blocks_, "blocks")
-        summary = _fit_summary(model, seconds, n_passes)
-        _messages.say(f"{_counts(model)} in {blocks}; {summary}")
-        _messages.say(f"{_cost_summary(model, job.validation.valid)}; wrote {job.out}")
-    else:
-        _messages.say(f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {job.out}")
 
 
 def _checkpoint(out: Path, *, resume: bool) -> Path | None:
@@ -342,7 +306,7 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
     events = job.read([path], "one")
     if events.value is not None:
         events, _ = events.positives(low)
-        zeros = _zero_note(events, job)
+        zeros = _notes.zero_note(events, job.gain)
         if zeros:
             _messages.say(f"{path}: {zeros} not positive.")
         if low is None and is_rating(events.value_name):
@@ -428,106 +392,9 @@ def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path |
         _messages.say("interrupted before the first pass was complete: no model was written.")
         return
     _save(model, out, checkpoint)
-    status = f"interrupted after pass {_n_passes(model)} of {all_passes}{_kept_pass(model)}"
+    n_passes, kept = _notes.passes_of(model), _notes.kept_pass(model)
+    status = f"interrupted after pass {n_passes} of {all_passes}{kept}"
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
-
-
-def _zero_note(events: Events, job: Job) -> str:
-    """Return the number of rows of weight 0 with a verb, or "" if there are none."""
-    if job.gain == "one" or events.value is None:
-        return ""
-    n_zeros = int((events.value == 0).sum())
-    if not n_zeros:
-        return ""
-    has, be = ("has", "is") if n_zeros == 1 else ("have", "are")
-    return f"{n_zeros:,} of {events.n_rows:,} rows {has} {events.value_name} 0 and {be}"
-
-
-def _repeat_note(events: Events, model: Any, gain: str) -> str:
-    """Return the share of pairs with several rows and what they weigh, or "" if there are none."""
-    if events.n_rows == _n_pairs(model):
-        return ""
-    share = events.repeated_share
-    if not share:
-        return ""
-    value = "its number of rows" if events.value is None else f"the sum of its {events.value_name}"
-    effect = f"the weight of a pair is {_weight(gain, value)}"
-    if not model.reads_weights:
-        effect = "this model counts each pair once"
-    elif gain != "one":
-        effect += ". --gain one gives each pair the weight 1"
-    return f"{100 * share:.2g} % of the pairs occur more than once; {effect}"
-
-
-def _weight(gain: str, value: str) -> str:
-    """Return the weight of a pair in words, from the words for its value."""
-    formulas = {"value": value, "exp2": f"2^({value}) - 1", "log": f"log2(1 + {value})"}
-    return formulas.get(gain, "1")
-
-
-def _weight_note(events: Events, n_rows: int, job: Job, gain: str, *, reads_weights: bool) -> str:
-    """Return the weight of a pair in a table with values, and the number of rows that are pairs.
-
-    Without --min-relevance, the text is empty if there are no values or if all are equal.
-    """
-    name, low = events.value_name, job.min_relevance
-    weight_text = f"the weight of a pair is {_weight(gain, f'its {name}')}"
-    if not reads_weights:
-        weight_text = f"{name} does not weight the pairs of this model"
-    if low is not None:
-        rows_text = f"{events.n_rows:,} of {n_rows:,} rows have {name} >= {low:g} and are positive"
-        return f"{rows_text}; {weight_text}"
-    if events.value is None or events.value.min() == events.value.max():
-        return ""
-    if reads_weights:
-        weight_text += f", with {name} from {events.value.min():g} to {events.value.max():g}"
-    return f"{weight_text}; --min-relevance X trains on the rows >= X only"
-
-
-def _counts(model: Any) -> str:
-    n_users, n_items = model.n_users_, model.n_items_
-    counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
-    return ", ".join(counted(n, names) for n, names in counts)
-
-
-def _n_pairs(model: Any) -> int:
-    """Return the number of pairs that the model has learned from."""
-    return int((model.seen_weights_ > 0).sum())
-
-
-def _fit_summary(model: Any, seconds: float, n_passes: int) -> str:
-    """Return the number of passes, their speed, and the reason for stopping, as text."""
-    speed = n_passes * model.n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
-    parts = [name for name in ("validation", "prior") if name in model.history_]
-    validation = f", {' and '.join(parts)} included" if parts else ""
-    passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
-    progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
-    reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
-    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{_kept_pass(model)}"
-
-
-def _n_passes(model: Any) -> int:
-    return len(model.history_["cost"])
-
-
-def _kept_pass(model: Any) -> str:
-    """Return which pass was kept, if it is not the last one, as text."""
-    return f", kept pass {model.n_epochs_}" if model.n_epochs_ < _n_passes(model) else ""
-
-
-def _cost_summary(model: Any, valid: Path | None) -> str:
-    """Return the cost of the pass that was kept, and its measure on validation pairs, as text."""
-    from podium.metrics import parse
-
-    best_pass = model.n_epochs_ - 1
-    value = f"cost {model.history_['cost'][best_pass]:.4f}"
-    if model.prior_:
-        value += f", prior {model.prior_:g}"
-    if valid is None:
-        return value
-    measure = parse(model.eval_metric)
-    best = abs(model.history_["validation"][best_pass])
-    return f"{value}, {measure} on {valid.name} {best:.4f}"
 
 
 def train(job: Job) -> None:
@@ -540,11 +407,11 @@ def train(job: Job) -> None:
     learns = f"with --model {model.model}, which learns from events"
     job.columns.refuse(("relevance",), learns)
     job.check()
-    if job.solver.patience is not None and job.validation.valid is None:
-        raise ArgumentError("--patience needs --valid, the validation pairs.")
+    if "patience" in assignments(model.set) and job.validation.valid is None:
+        raise ArgumentError("--set patience needs --valid, the validation pairs.")
     recommender = None
     if not job.chooses:
-        recommender = make_recommender(model, job.solver, _of_fit(job), job.search.seed)
+        recommender = make_recommender(model, _of_fit(job), job.search.seed)
     fit(recommender, job)
 
 

@@ -17,14 +17,14 @@ from podium.cli._options import WRITTEN, check_target, texts_by_name
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from podium.tuning import Search as Found
+    from podium.tuning import Search
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _OF_TUNE = ("grid", "budget", "tune_table")
 
 
 @dataclass(frozen=True)
-class Search:
+class Tuning:
     """Options of the search for parameters.
 
     Parameters
@@ -40,6 +40,10 @@ class Search:
         search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a recommender, 15.
     tune_table : FILE
         File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, .arrow).
+    jobs : N
+        Number of fits at a time; -1 for one per core. Default: 1.
+    seed : N
+        Seed of splits, random candidates and random solvers.
     """
 
     panel: ClassVar[str] = "Search"
@@ -48,6 +52,8 @@ class Search:
     grid: list[str] | None = None
     budget: Annotated[str | None, Sets("n_trials")] = None
     tune_table: Annotated[Path | None, WRITTEN] = None
+    jobs: Annotated[int | None, Sets("n_jobs")] = None
+    seed: Annotated[int, Sets("seed"), Sets("random_state")] = 0
 
     def grid_texts(self) -> dict[str, str]:
         """Return the texts of --grid by the name of the parameter."""
@@ -126,8 +132,8 @@ class Search:
 
 
 def run(
-    search: Callable[..., Found], title: str, table: Path | None, tell: Callable[[Found], str]
-) -> Found:
+    search: Callable[..., Search], title: str, table: Path | None, tell: Callable[[Search], str]
+) -> Search:
     """Search with progress; the table of trials is also written after an interrupt."""
     from podium.tuning import Interrupted
 
@@ -142,14 +148,14 @@ def run(
     return result
 
 
-def _save(search: Found, path: Path | None) -> None:
+def _save(search: Search, path: Path | None) -> None:
     """Write the table of a search if a path is given."""
     if path is not None:
         search.save(path)
         _messages.say(f"wrote {path}, {counted(len(search.trials), 'trials')}")
 
 
-def describe(search: Found, effort: str = "") -> str:
+def describe(search: Search, effort: str = "") -> str:
     """Return how many candidates were tried, the best one, and its measure."""
     names = {trial.number for trial in search.trials}
     errors = {trial.number: trial.error for trial in search.trials if trial.error}

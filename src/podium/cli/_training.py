@@ -11,7 +11,6 @@ import typer
 from podium import _check
 from podium.cli._messages import Sets
 from podium.cli._options import ColumnNames, EventFile
-from podium.cli._searching import Search
 
 DEFAULT_K = 10
 AUTO = "auto"
@@ -42,20 +41,12 @@ class Model:
         learn from whole lists. With --tune, a loss tries 1, 3 and 10 times K.
     min_relevance : X
         Lowest relevance of a positive row. Default: 1.
-    clip
-        With a pap loss, also train on groups with fewer than K negatives.
-    l2 : X
-        Penalty on the coefficients of a linear model (default: 0.0001), or on the leaves of trees.
-    no_scale
-        Train on the original features. By default, linear and neural models are trained on
-        standardised features, and the coefficients of a linear model are converted back to the
-        original units.
-    query_norm
-        First scale each feature to [0, 1] within each query or user, over all rows that are read.
-        podium rank then does the same.
     set : NAME=VALUE
-        Another parameter of the model's class, such as n_trees=300 or fit_intercept=false. May be
-        repeated.
+        Another parameter of the model's class, such as l2=0.01, n_trees=300 or max_iter=1000. May
+        be repeated. standardize=false trains on the original features; by default, linear and
+        neural models are trained on standardised ones, and the coefficients of a linear model are
+        converted back to the original units. query_norm=true first scales each feature to [0, 1]
+        within each query or user, over all rows that are read; podium rank then does the same.
     """
 
     panel: ClassVar[str] = "Model"
@@ -64,45 +55,17 @@ class Model:
     loss: str | None = None
     k: Annotated[int | None, typer.Option("-k")] = None
     min_relevance: float | None = None
-    clip: bool = False
-    l2: float | None = None
-    no_scale: Annotated[bool, Sets("standardize", False)] = False
-    query_norm: bool = False
     set: Annotated[
         list[str] | None,
         Sets("start", is_entry=True),
         Sets("tol", is_entry=True),
         Sets("fit_intercept", is_entry=True),
+        Sets("solver", is_entry=True),
+        Sets("learning_rate", is_entry=True),
+        Sets("l2", is_entry=True),
+        Sets("max_iter", is_entry=True),
+        Sets("patience", is_entry=True),
     ] = None
-
-
-@dataclass(frozen=True)
-class Solver:
-    """Options of the solver that minimises the loss.
-
-    Parameters
-    ----------
-    solver : NAME
-        Solver of a linear model: auto, subgradient, stochastic, bundle or lbfgs. Default: auto.
-    learning_rate : X
-        Length of the first step of a descent, or the shrinkage of trees. Default for a linear
-        model: 0.5, or less for a smooth loss of large curvature.
-    max_iter : N
-        Maximum number of iterations. Default: 500.
-    patience : N
-        Stop after N iterations without an improvement on the validation rows. Default: 50.
-    """
-
-    panel: ClassVar[str] = "Solver"
-
-    solver: str | None = None
-    learning_rate: float | None = None
-    max_iter: int | None = None
-    patience: int | None = None
-
-    def explicit_parameters(self) -> dict[str, Any]:
-        """Return the parameters that were given as options."""
-        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -161,22 +124,6 @@ class Validation:
     def holds_out_data(self) -> bool:
         """Whether rows of DATA itself are held out."""
         return any(value is not None for value in self.parts().values())
-
-
-@dataclass(frozen=True)
-class Tuning(Search):
-    """Options of the search for parameters.
-
-    Parameters
-    ----------
-    jobs : N
-        Number of fits at a time; -1 for one per core. Default: 1.
-    seed : N
-        Seed of splits, random candidates and random solvers.
-    """
-
-    jobs: Annotated[int | None, Sets("n_jobs")] = None
-    seed: Annotated[int, Sets("seed"), Sets("random_state")] = 0
 
 
 @dataclass(frozen=True)

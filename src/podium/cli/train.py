@@ -18,14 +18,12 @@ from podium.cli._choosing import choose_ranker
 from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
-from podium.cli._searching import describe, losses_of, run
+from podium.cli._searching import Tuning, describe, losses_of, run
 from podium.cli._training import (
     AUTO,
     FeatureColumns,
     Interactions,
     Model,
-    Solver,
-    Tuning,
     Validation,
 )
 from podium.errors import ArgumentError
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     from podium.data import Features
     from podium.rankers.estimator import Ranker
 
-_STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
-
 
 def train(
     *,
@@ -44,7 +40,6 @@ def train(
     data: Annotated[list[Path], typer.Argument()],
     out: Annotated[Path, Written(beside=(".checkpoint", ".search")), typer.Option("--out", "-o")],
     model: Model,
-    solver: Solver,
     validation: Validation,
     tuning: Tuning,
     columns: FeatureColumns,
@@ -72,14 +67,14 @@ def train(
     reads_events = can_choose and _is_log(data[0], columns, interactions)
     model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
     if reads_events or (model.model != AUTO and _models.is_recommender(model.model)):
-        options = model, solver, validation, tuning, columns, interactions, work
+        options = model, validation, tuning, columns, interactions, work
         _recommending.train(_recommending.Job(context, data, out, *options))
         return
     from podium.data.features import check_scalable, labels
     from podium.data.interactions import times_of
     from podium.rankers.scaling import folded, scaled
     from podium.tuning.fitting import last_step, takes
-    from podium.tuning.labels import check_ratings
+    from podium.tuning.labels import check_ratings, grades_unread
 
     learns = "rows with features"
     _recommending.refuse_options(context, model.model, learns=learns)
@@ -93,8 +88,8 @@ def train(
         fitted = choose_ranker(rows, labels(data[0], rows), *rest)
         _finish(fitted, rows, None, "", out, pooled=False)
         return
-    check_search(validation, tuning, solver, time)
-    estimator, grid = _prepared(model, solver, validation, tuning)
+    check_search(model, validation, tuning, time)
+    estimator, grid = _prepared(model, validation, tuning)
     times = None if time is None else times_of(data[0], time)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=time, missing=missing)
@@ -105,15 +100,18 @@ def train(
         loss = _models.graded_loss(model, relevance, grid, validation.eval_metric)
         if loss is not None:
             model = replace(model, loss=loss)
-            estimator, grid = _prepared(model, solver, validation, tuning)
+            estimator, grid = _prepared(model, validation, tuning)
             notes.insert(0, grades_learned(relevance, loss))
     if rows.is_rating and model.min_relevance is None:
         validated = is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
-    notes.insert(0, grades_unread(rows, model, estimator, grid))
+    if model.min_relevance is None:
+        notes.insert(0, grades_unread(relevance, estimator, grid, name=model.model))
     eval_set = _eval_set(validation.valid, columns, rows, model, missing=missing)
     rows = _normalized_rows(rows, data[0], model)
-    unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
+    unscaled = estimator
+    if _models.of_features(model, "standardize"):
+        estimator = scaled(estimator, rows.X)
     if estimator is not unscaled:
         check_scalable(data, rows)
     item = rows.item if takes(last_step(estimator), "item") and rows.names_items else None
@@ -122,7 +120,7 @@ def train(
     data_to_fit = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item, "eval_set": eval_set}
     fitted, summary = _fitted(data_to_fit, estimator, grid, model, validation, tuning, times)
     fitted = folded(fitted)
-    if model.query_norm:
+    if _models.of_features(model, "query_norm"):
         fitted.query_norm_ = True
     pooled = item is not None and fitted.pools_items and fitted.pool_share > 0
     _finish(fitted, rows, validation.valid, summary, out, pooled=pooled)
@@ -138,15 +136,13 @@ def _is_log(path: Path, columns: FeatureColumns, file: Interactions) -> bool:
     return bool(names.get("value")) or is_log(path, names, **file.of_file())
 
 
-def _prepared(
-    model: Model, solver: Solver, validation: Validation, tuning: Tuning
-) -> tuple[Any, Any]:
+def _prepared(model: Model, validation: Validation, tuning: Tuning) -> tuple[Any, Any]:
     """Return the unfitted estimator and the grid of its search, both checked."""
     from podium.tuning.fitting import rehearse
 
     measure = measure_for(model, validation, tuning)
-    estimator = _models.make(model, solver, measure, tuning.seed)
-    grid = candidates(model, solver, tuning, estimator)
+    estimator = _models.make(model, measure, tuning.seed)
+    grid = candidates(model, tuning, estimator)
     rehearse(estimator)
     return estimator, grid
 
@@ -198,10 +194,10 @@ def _eval_set(
 
 
 def _normalized_rows(rows: Features, path: Path, model: Model) -> Features:
-    """Return rows with their features normalised by query, with --query-norm."""
+    """Return rows with their features normalised by query, with --set query_norm=true."""
     from podium.data.features import normalized
 
-    return normalized(rows, path) if model.query_norm else rows
+    return normalized(rows, path) if _models.of_features(model, "query_norm") else rows
 
 
 def _dense_like(features: Any, reference: Any) -> Any:
@@ -281,10 +277,8 @@ def _fit_summary(model: Ranker, *, chosen: bool) -> str:
     n_kept = report.best_iteration + 1
     if trees:
         return f"; grew {counted(report.n_iter or 0, 'trees')}, kept {n_kept}"
-    reason = _STOPPED.get(report.stop_reason, report.stop_reason)
-    if not math.isnan(report.gap):
-        reason += f", duality gap {report.gap:.2g}"
-    return f"; stopped after iteration {report.n_iter} ({reason}), kept iteration {n_kept}"
+    ending = f"after iteration {report.n_iter} ({report.stop_reason})"
+    return f"; stopped {ending}, kept iteration {n_kept}"
 
 
 def _result_summary(model: Ranker, valid: Path | None) -> str:
@@ -303,10 +297,9 @@ def _split(texts: list[str] | None) -> list[str] | None:
 
 
 _PREFIX = "loss__"
-_OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
 
 
-def check_search(validation: Validation, tuning: Tuning, solver: Solver, time: str | None) -> None:
+def check_search(model: Model, validation: Validation, tuning: Tuning, time: str | None) -> None:
     """Refuse options that contradict each other, before any file is read."""
     from podium.tuning.of_rows import check_parts
 
@@ -321,7 +314,8 @@ def check_search(validation: Validation, tuning: Tuning, solver: Solver, time: s
     if time is not None and not by_time:
         raise ArgumentError("--column timestamp=NAME needs --split time or time-per-user.")
     if not is_validated(validation, tuning):
-        needing = {"--eval-metric": validation.eval_metric, "--patience": solver.patience}
+        patience = _models.assignments(model.set).get("patience")
+        needing = {"--eval-metric": validation.eval_metric, "--set patience": patience}
         for option, value in needing.items():
             if value is not None:
                 raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
@@ -334,7 +328,7 @@ def is_validated(validation: Validation, tuning: Tuning) -> bool:
     return validation.valid is not None or validation.holds_out_data or tuning.tune
 
 
-def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> Any:
+def candidates(model: Model, tuning: Tuning, estimator: Any) -> Any:
     """Return the grid: the given one, or the default grid without parameters that options fix.
 
     Raises
@@ -353,7 +347,7 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         )
     if not tuning.tune:
         return {}
-    fixed = {*_models.given_parameters(model, solver), *_models.assignments(model.set)}
+    fixed = {*_models.given_parameters(model), *_models.assignments(model.set)}
     if "loss" in estimator.get_params(deep=False):
         fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss
     grid = tuning.free_grid(estimator, {*fixed, *(f"{_PREFIX}{name}" for name in fixed)})
@@ -366,22 +360,12 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     return grid
 
 
-def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> str:
-    """Return which rows count as positive, if labels are graded and the loss ignores grades."""
-    from podium.data.features import labels
-    from podium.tuning import labels as library
-
-    if model.min_relevance is not None:
-        return ""
-    return library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model) or ""
-
-
 def grades_learned(relevance: PerRow, loss: str) -> str:
     """Return that the loss was chosen because labels are grades."""
-    from podium.tuning import labels as library
+    from podium.tuning.labels import shown_grades
 
     return (
-        f"labels have the grades {library.shown_grades(relevance)}, so that the loss is {loss}. "
+        f"labels have the grades {shown_grades(relevance)}, so that the loss is {loss}. "
         "--min-relevance X trains on labels 0 and 1 instead."
     )
 
@@ -414,7 +398,7 @@ def _given_grid(model: Model, values: dict[str, Any], estimator: Any) -> list[di
     """Return the grid of ``--grid name=values``; a loss without a cutoff gets none."""
     has_loss = "loss" in estimator.get_params(deep=False)
     values_by_name = {
-        f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name: listed
+        f"{_PREFIX}k" if has_loss and name == "k" else name: listed
         for name, listed in values.items()
     }
     if "loss" not in values_by_name:
@@ -446,11 +430,7 @@ def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[
     }
     if f"{_PREFIX}k" not in loss_grid:
         return {"loss": [loss], **loss_grid}
-    # The grid has its own values of k. The other options of the loss are added as fixed values.
-    options = {"min_relevance": model.min_relevance, "clip": model.clip or None}
-    fixed = {
-        f"{_PREFIX}{parameter}": [values]
-        for parameter, values in options.items()
-        if values is not None
-    }
+    # The grid has its own values of k. --min-relevance is added as a fixed value.
+    low = model.min_relevance
+    fixed = {} if low is None else {f"{_PREFIX}min_relevance": [low]}
     return {"loss": [name.partition("@")[0]], **fixed, **loss_grid}

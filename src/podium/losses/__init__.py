@@ -23,7 +23,7 @@ from podium.losses.base import (
     spec,
     split,
 )
-from podium.losses.gains import ApproxNDCG, RoBiRank
+from podium.losses.gains import RoBiRank
 from podium.losses.grouped import GroupLogistic, PApLogistic
 from podium.losses.lambdarank import LambdaRank
 from podium.losses.listnet import ListNet, RankCosine
@@ -33,7 +33,6 @@ from podium.losses.pointwise import Logistic
 
 __all__ = [
     "REGISTRY",
-    "ApproxNDCG",
     "GroupLogistic",
     "LambdaRank",
     "ListMLE",

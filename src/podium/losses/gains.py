@@ -1,7 +1,6 @@
-"""Gains of rows as weights of a loss, the DCG of the best order, and losses with these gains.
+"""Gains of rows as weights of a loss, the DCG of the best order, and a loss with these gains.
 
-These are ApproxNDCG, one minus NDCG with smooth ranks, and robust losses: a concave rho of the rank
-of a relevant row (RoBiRank) or of the cost of a row.
+It is RoBiRank: a concave rho of the rank of a relevant row, or of the cost of a row.
 """
 
 # Some declarations depend on a parameter and are therefore properties.
@@ -29,7 +28,7 @@ _MAX_GAIN = 1e100  # the largest gain whose sums and products stay in the range 
 
 @dataclass(frozen=True, eq=False)
 class GainTarget(Lists):
-    """The target of a loss that compares each row with a gain with all rows of its group.
+    """The target of RoBiRank, which compares each row with a gain with all rows of its group.
 
     It is defined on groups with rows of two grades and a gain above 0.
 
@@ -40,28 +39,6 @@ class GainTarget(Lists):
     """
 
     worth: PerRow
-
-
-def gain_target(
-    name: str,
-    gain: Gain,
-    grades: PerRow,
-    groups: Groups,
-    weights: PerRow | None,
-    *,
-    k: int | None = None,
-    normalize: bool = True,
-) -> GainTarget:
-    """Return the target of the loss of this name; the ideal DCG is that of the k top ranks."""
-    worth = row_gains(grades, gain, groups)
-    ideal = ideal_gains(worth, groups, k)
-    defined = several_grades(grades, groups) & (ideal > 0.0)
-    if normalize:
-        worth = worth / np.where(defined, ideal, 1.0)[groups.index]
-    share = inputs.group_shares(weights, groups, name, defined)
-    n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-    inputs.warn_about_pairs(n_pairs, name, "Use 'softmax', which visits no pairs.")
-    return GainTarget(groups, share, defined, inputs.rows_by_group(groups), worth)
 
 
 def row_gains(grades: PerRow, gain: Gain, groups: Groups) -> PerRow:
@@ -91,81 +68,6 @@ def rank_discounts(groups: Groups, k: int | None = None) -> PerRow:
     weights = discounts(int(groups.sizes.max(initial=0)))
     weights[k:] = 0.0 if k is not None else weights[k:]
     return weights
-
-
-@register
-@dataclass(frozen=True)
-class ApproxNDCG(GroupLoss):
-    """One minus NDCG with smooth ranks, ``1 - sum_i gain_i / log2(1 + rank_i) / ideal DCG``.
-
-    The smooth rank is ``rank_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / temperature)`` for scores
-    s. With k, each term is multiplied by ``sigmoid((k + 1/2 - rank_i) / temperature)``, a smooth
-    form of rank_i <= k, and the ideal DCG is that of the first k ranks.
-
-    Parameters
-    ----------
-    k : int, optional
-        The cutoff of NDCG, at least 1. None is the whole list.
-    temperature : float
-        The scale of the sigmoids in units of score, above 0. With a smaller scale the ranks are
-        closer to the true ones, and fewer pairs contribute to the gradient.
-    gain : {"exp2", "linear"}
-        The gain of a row: ``2^relevance - 1``, or the relevance itself.
-
-    Notes
-    -----
-    The value is 1 + Rax's ``approx_ndcg_loss``, which is minus the metric. Without k, it lies in
-    [0, 1], because smooth ranks are a mean of orders and 1 / log2 is convex. With k, it can be
-    below 0 if many rows tie. The loss is smooth and not convex. It is unchanged by a shift of a
-    group's scores. Its gradient vanishes for rows whose score is far from all others. A group of
-    one grade is left out.
-
-    The `curvature` is an upper bound of the Hessian, as a matrix. It leaves out the second
-    derivative of the discount, which never adds to the Hessian without k. With k, the bound
-    includes it where it adds.
-
-    Cost: every row with a gain is compared with all rows of its group, with one division per pair
-    and one exponential per row (per pair, if scores lie more than 300 temperatures apart).
-
-    References
-    ----------
-    qin2010approx.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from podium.groups import Groups
-    >>> loss = ApproxNDCG()
-    >>> target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
-    >>> values, grad = loss.value_and_grad(np.zeros(2), target)  # both have the rank 1.5
-    >>> bool(np.isclose(values[0], 1 - 1 / np.log2(2.5))), grad.round(4).tolist()
-    (True, [-0.0826, 0.0826])
-    """
-
-    k: int | None = None
-    temperature: float = 1.0
-    gain: Gain = "exp2"
-
-    name: ClassVar[str] = "approx-ndcg"
-    consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
-    smooth: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
-    head_cutoff: ClassVar[bool] = True
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The range of a group's value; with a cutoff, it has no simple lower end."""
-        return (0.0, 1.0) if self.k is None else (-np.inf, 1.0)
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
-        return gain_target(self.name, self.gain, grades, groups, weights, k=self.k)
-
-    def _run(self, scores: PerRow, target: GainTarget, out: Out) -> None:
-        from podium.losses.smooth_ranks_kernels import approx_ndcg
-
-        lists = target.rows, target.groups.offsets, target.worth, target.share
-        form = self.k or 0, self.temperature, count_of(target)
-        approx_ndcg(scores, *lists, *form, out)
 
 
 Type: TypeAlias = Literal[1, 2, "identity"]
@@ -279,7 +181,15 @@ class RoBiRank(Robust):
     shift_invariant: ClassVar[bool] = True
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
-        return gain_target(self.name, self.gain, grades, groups, weights, normalize=self.normalize)
+        worth = row_gains(grades, self.gain, groups)
+        ideal = ideal_gains(worth, groups)
+        defined = several_grades(grades, groups) & (ideal > 0.0)
+        if self.normalize:
+            worth = worth / np.where(defined, ideal, 1.0)[groups.index]
+        share = inputs.group_shares(weights, groups, self.name, defined)
+        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
+        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
+        return GainTarget(groups, share, defined, inputs.rows_by_group(groups), worth)
 
     def _needs(self) -> str:
         return "rows of two grades, one with a gain above 0,"

@@ -12,10 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, lane_sum, longest_group, sort_falling
-from podium.losses.pap_kernels import select
 
 _SHORT = 64  # heads up to this length are ordered by insertion
-_LEAST = 1e-300  # a weight of SL@K, so that a list keeps a weight above 0
 _FULL = 1e280  # a larger product is logged before the next factor makes it overflow
 _SMALLER = 2.0**-60  # with this factor, no sum of differences of scores overflows
 _SMALL_NORM = 1e-100  # the least norm of scores in the gradient, so that it is finite
@@ -308,24 +306,3 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, count, out)
             grad[rows[lo + i]] -= 0.5 * step * slope
             if curvature.size:
                 curvature[rows[lo + i]] += step * _BEND / norm
-
-
-@kernel
-def top_weights(scores, rows, offsets, positive, defined, k, temperature, truth, total):
-    """Write sigmoid((score - k-th largest score) / temperature) of positives, and their sums.
-
-    `truth` is in the order of `rows`, and 0 for negatives. A total is 0 for an undefined list.
-    """
-    best, places = np.empty(k), np.empty(k, np.int64)
-    for g in range(defined.size):
-        lo, hi = offsets[g], offsets[g + 1]
-        if not defined[g]:
-            continue
-        n_best = min(k, hi - lo)
-        select(scores, rows, lo, hi, n_best, 1.0, best, places)
-        edge = best[n_best - 1]
-        for i in range(lo, hi):
-            if positive[rows[i]]:
-                d = (scores[rows[i]] - edge) / temperature
-                truth[i] = max(1.0 / (1.0 + np.exp(-d)), _LEAST)
-                total[g] += truth[i]

@@ -42,9 +42,8 @@ class FitReport:
     best_iteration : int, optional
         The iteration, from 0, whose parameters were kept.
     stop_reason : str
-    objective, gap : float
-        The objective of the kept parameters, and a bound of its distance from the minimum; nan
-        if unknown.
+    objective : float
+        The objective of the kept parameters; nan if unknown.
     validation : float
         The measure of the kept parameters on the `eval_set`; nan without one.
     """
@@ -53,7 +52,6 @@ class FitReport:
     best_iteration: int | None = None
     stop_reason: str = ""
     objective: float = math.nan
-    gap: float = math.nan
     validation: float = math.nan
 
 

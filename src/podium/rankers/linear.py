@@ -37,13 +37,12 @@ class LinearRanker(LinearScores):
     fit_intercept : bool
         Whether to learn an intercept. It stays 0 for a loss that declares `shift_invariant`,
         which depends only on differences of scores.
-    solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
-        The solver. "stochastic" uses mini-batches of groups. "bundle" uses cutting planes and stops
-        at a small duality gap; it requires a convex loss, l2 > 0 and the extra ``podium[qp]``.
-        "auto" is "stochastic" for a loss that draws a new order of ties in each pass. For other
-        losses, it is "lbfgs" if the loss declares `smooth`, and otherwise "subgradient".
+    solver : {"auto", "subgradient", "stochastic", "lbfgs"}
+        The solver. "stochastic" uses mini-batches of groups. "auto" is "stochastic" for a loss that
+        draws a new order of ties in each pass. For other losses, it is "lbfgs" if the loss declares
+        `smooth`, and otherwise "subgradient".
     learning_rate : float, optional
-        The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
+        The step length of "subgradient" and "stochastic"; "lbfgs" sets its own steps.
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
         default is 0.5. For a loss that declares `smooth`, the default is lowered to one over the
         largest curvature at the start if that is less than 0.5, because losses that are sums over
@@ -53,8 +52,7 @@ class LinearRanker(LinearScores):
         maximum number of passes over the groups.
     tol : float
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
-        ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
-        objective, and "lbfgs" once no component of the gradient is larger.
+        ten objectives span at most `tol`, and "lbfgs" once no component of the gradient is larger.
     start : {"auto", "zero", "normal", "logistic"}
         The first iterate: zero (as in the paper), standard normal numbers drawn with
         `random_state` (as in the reference implementation), or logistic regression on the same
@@ -90,8 +88,6 @@ class LinearRanker(LinearScores):
         The training objective of the kept parameters.
     best_iteration_ : int
         The iteration, from 0, of the kept parameters.
-    gap_ : float
-        A bound of the difference between `objective_` and the minimum; nan except for "bundle".
     n_iter_ : int
         The number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
@@ -214,6 +210,5 @@ class LinearRanker(LinearScores):
         self.history_ = history.arrays()
         self.best_iteration_ = history.kept_at
         self.objective_ = solution.objective
-        self.gap_ = solution.gap
         self.n_iter_ = len(history.objectives)
         self.stop_reason_ = solution.stop_reason

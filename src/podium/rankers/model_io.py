@@ -31,7 +31,6 @@ _SCALARS: dict[str, type | tuple[type, ...]] = {
     "best_iteration_": int,
     "stop_reason_": str,
     "objective_": (int, float),
-    "gap_": (int, float),
 }
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +43,12 @@ class Rows:
         return self.take(((hits >= 1) & (sizes - hits >= k))[codes])
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(NamedTuple):
     """Rows for training, validation and test."""
 
     train: Rows
     valid: Rows
     test: Rows
-
-    def __iter__(self) -> Iterator[Rows]:
-        return iter((self.train, self.valid, self.test))
 
     def scaled(self) -> Parts:
         """Return the parts with scaled float32 features and integer groups.

@@ -125,10 +125,6 @@ class Recipe:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
-    def tolerance_of(self, key: str) -> float:
-        """Return the largest difference from the printed figure that counts as agreement."""
-        return float(self.tolerances.get(key, self.tolerance))
-
     def repeated(self, n: int | None) -> Recipe:
         """Return the recipe with another number of repeats; None keeps the recipe's number.
 

@@ -76,7 +76,8 @@ def line(recipe: Recipe, key: str, measured: Measured) -> Line:
     printed = recipe.printed.get(key)
     if printed is None:
         return Line(key, printed, measured, "")
-    distance, tolerance = abs(measured.value - printed), recipe.tolerance_of(key)
+    distance = abs(measured.value - printed)
+    tolerance = recipe.tolerances.get(key, recipe.tolerance)
     agreement: Agreement = "differs"
     if math.isnan(distance):
         agreement = "undefined"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, arg
+from podium.losses import Loss
 from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.types import Progress
 
@@ -37,8 +38,7 @@ class Settings:
         groups.
     tol : float
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
-        ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
-        objective, and "lbfgs" once no component of the gradient is larger.
+        ten objectives span at most `tol`, and "lbfgs" once no component of the gradient is larger.
     patience : int or None
         The number of iterations without a better validation after which the solver stops.
     start : float64, (n_parameters,), or None
@@ -169,8 +169,6 @@ class Solution:
     history : History
     remaining : str
         A sentence part that compares the last iterate with `tol`.
-    lower_bound : float
-        A lower bound of the objective of all parameters; nan if the solver computes none.
     """
 
     parameters: Parameters
@@ -178,13 +176,6 @@ class Solution:
     stop_reason: StopReason
     history: History
     remaining: str
-    lower_bound: float = np.nan
-
-    @property
-    def gap(self) -> float:
-        """The largest possible distance of the objective from its minimum; nan if unknown."""
-        is_known = np.isfinite(self.lower_bound)
-        return max(self.objective - self.lower_bound, 0.0) if is_known else np.nan
 
 
 Solver: TypeAlias = Callable[[LinearObjective, Settings, Validate | None, Progress], Solution]
@@ -201,7 +192,6 @@ class Run(abc.ABC):
     settings: Settings
     validate: Validate | None
     progress: Progress
-    lower_bound: float = field(default=np.nan, init=False)
 
     def __post_init__(self) -> None:
         self.history = History(self.settings.keep)
@@ -213,8 +203,7 @@ class Run(abc.ABC):
         reason = run.reason()
         run.show(run.settings.max_iter)
         point = run.history.choose()
-        optimum = point.parameters, point.objective
-        return Solution(*optimum, reason, run.history, run.remaining(), run.lower_bound)
+        return Solution(point.parameters, point.objective, reason, run.history, run.remaining())
 
     @abc.abstractmethod
     def reason(self) -> StopReason:
@@ -242,19 +231,11 @@ class Run(abc.ABC):
         self.progress(min(count, n_most), n_most, self.history.note())
 
 
-def require(
-    objective: LinearObjective, solver: str, declared: Literal["convex", "smooth"] | None = None
-) -> None:
-    """Raise unless the loss is one objective and declares what the solver needs."""
-    loss, others = objective.loss, arg.solver("subgradient", "stochastic")
+def refuse_redrawn(loss: Loss, solver: str) -> None:
+    """Raise if the loss has another objective in each pass."""
     if loss.redraws:
         name = loss.name
         raise ArgumentError(
             f"{arg.solver(solver)} needs one objective, but {name}(ties=redrawn) has another one "
             f"in each pass. Use {arg.solver('stochastic')} (or 'auto'), or {name}(ties=fixed)."
-        )
-    if declared is not None and not {"convex": loss.convex, "smooth": loss.smooth}[declared]:
-        raise ArgumentError(
-            f"{arg.solver(solver)} needs a {declared} loss, which {loss.name!r} is not. Use "
-            f"another loss, or {others}, which accept any loss."
         )

@@ -10,7 +10,7 @@ import numpy as np
 from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import Parameters
-from podium.rankers.solvers._common import Run, StopReason, require
+from podium.rankers.solvers._common import Run, StopReason, refuse_redrawn
 
 
 class Subgradient(Run):
@@ -32,7 +32,7 @@ class Subgradient(Run):
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
-        require(self.objective, "subgradient")
+        refuse_redrawn(self.objective.loss, "subgradient")
         parameters, reason = self.start, None
         while reason is None:
             point = self.objective.evaluate(parameters)

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from podium._one_thread import one_blas_thread
-from podium.errors import arg
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import Parameters, Point
-from podium.rankers.solvers._common import Run, StopReason, require
+from podium.rankers.solvers._common import Run, StopReason, refuse_redrawn
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
 _LEAVING = 0.1  # the range of scores after a step that leaves ties
@@ -44,7 +44,14 @@ class LBFGS(Run):
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
-        require(self.objective, "lbfgs", "smooth")
+        loss = self.objective.loss
+        refuse_redrawn(loss, "lbfgs")
+        if not loss.smooth:
+            raise ArgumentError(
+                f"{arg.solver('lbfgs')} needs a smooth loss, which {loss.name!r} is not. Use "
+                f"another loss, or {arg.solver('subgradient', 'stochastic')}, which accept any "
+                "loss."
+            )
         self.last = self.objective.evaluate(self.start)
         try:
             self._record()

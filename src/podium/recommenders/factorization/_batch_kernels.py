@@ -35,8 +35,8 @@ class Batches(NamedTuple):
 
 
 @kernel
-def shuffled_batches(cell, pairs, seed):
-    """Return the positives of a cell in random order, without those whose state is nan."""
+def shuffled_batches(cell, seed):
+    """Return the positives of a cell in random order."""
     n_runs, first = cell.users.size, cell.starts[0]
     n = cell.starts[n_runs] - first
     order, run_of, runs = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
@@ -44,27 +44,17 @@ def shuffled_batches(cell, pairs, seed):
     for run in range(n_runs):
         for i in range(cell.starts[run] - first, cell.starts[run + 1] - first):
             run_of[i] = run
-    n_kept = 0
     for i in range(n):
-        run = run_of[order[i]]
-        if _takes_part(cell, pairs, run, first + order[i]):
-            order[n_kept], runs[n_kept] = order[i], run
-            n_kept += 1
-    n_batches = (n_kept + LANES - 1) // LANES
+        runs[i] = run_of[order[i]]
+    n_batches = (n + LANES - 1) // LANES
     cuts = np.empty(n_batches + 1, np.int64)
     for i in range(n_batches + 1):
-        cuts[i] = min(i * LANES, n_kept)
+        cuts[i] = min(i * LANES, n)
     return Batches(order, runs, cuts, np.arange(n_batches))
 
 
 @kernel
-def _takes_part(cell, pairs, run, i):
-    """Return whether the loss of a pair takes a step in this pass: its state is a number."""
-    return not np.isnan(pairs.state[pairs.offsets[cell.users[run]] + cell.origins[i]])
-
-
-@kernel
-def rounds_of_users(cell, pairs, seed):
+def rounds_of_users(cell, seed):
     """Return batches of different users: round j has the j-th positive of each user.
 
     The order of a user's positives and the draws of a round do not depend on the other users.
@@ -88,10 +78,8 @@ def rounds_of_users(cell, pairs, seed):
                 continue
             active[n_left] = run
             n_left += 1
-            i = starts[run] + shuffled[starts[run] + j]
-            if _takes_part(cell, pairs, run, cell.starts[0] + i):
-                order[done], runs[done] = i, run
-                done += 1
+            order[done], runs[done] = starts[run] + shuffled[starts[run] + j], run
+            done += 1
         n_active = n_left
         for first in range(start, done, LANES):
             draws[n_batches] = j

@@ -100,9 +100,9 @@ class Batch(NamedTuple):
 
 @kernel
 def _new_batch(n_block):
-    d, f, i = np.zeros((3, LANES)), np.zeros((7, LANES), np.float32), np.zeros((4, LANES), np.int64)
-    lanes = Lanes(d[0], d[1], f[0], f[1], d[2], f[2], f[3], f[4])
-    return Batch(i[0], i[1], i[2], i[3], np.full(n_block, -1, np.int32), lanes, f[5], f[6])
+    d, f, i = np.zeros((3, LANES)), np.zeros((5, LANES), np.float32), np.zeros((4, LANES), np.int64)
+    lanes = Lanes(d[0], d[1], f[0], f[1], d[2], f[2])
+    return Batch(i[0], i[1], i[2], i[3], np.full(n_block, -1, np.int32), lanes, f[3], f[4])
 
 
 @inlined
@@ -273,9 +273,9 @@ def descend(steps, loss, cell, pairs, rows, sampling, sums):
     n_block = rows.items.shape[0]
     n_negatives = min(steps.n_negatives, n_block)
     if steps.learn_items:
-        batches = shuffled_batches(cell, pairs, steps.seed)
+        batches = shuffled_batches(cell, steps.seed)
     else:
-        batches = rounds_of_users(cell, pairs, steps.seed)
+        batches = rounds_of_users(cell, steps.seed)
     m, batch = new_matrices(n_negatives, rows.items.shape[1]), _new_batch(n_block)
     deck = np.arange(n_block).astype(np.int32)
     drawn, coming = np.empty(n_negatives, np.int32), np.empty(n_negatives, np.int32)

@@ -15,7 +15,7 @@ import numpy as np
 from podium._kernels import kernel
 from podium.recommenders.factorization._arithmetic_kernels import logarithm, power
 
-TYPE_1, TYPE_2, IDENTITY, BPR, SOFTMAX, SL, HINGE, HINGE_MEAN, LOGISTIC = range(9)
+TYPE_1, TYPE_2, IDENTITY, BPR, SOFTMAX, SL = range(6)
 """The numbers of the losses in the kernels."""
 
 LANES = 32
@@ -25,7 +25,6 @@ FAR = np.float32(-1e30)
 """The gap of a pair that is not compared; its slope is set to 0."""
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
-_SEARCHES = 20  # halvings of the interval of a threshold
 
 
 class Loss(NamedTuple):
@@ -35,8 +34,6 @@ class Loss(NamedTuple):
     scale: Any  # the factor of the gaps, which are then exponents of 2
     correction: Any  # softmax: the power of n_others / n_compared that weights a negative
     level_scale: Any  # sl: the factor of the gap to the user's level
-    n_top: Any  # partial losses: the number of negatives that count, or 0
-    top_share: Any  # partial losses with n_top = 0: the share of the negatives that count
     memory: Any  # the weight of the newest sample in the running mean of a positive
 
 
@@ -45,8 +42,7 @@ class Lanes(NamedTuple):
 
     Functions read only the first lanes, `n_lanes`: all, or those of a batch with few positives.
 
-    The state is the mean cost of the positive (up to BPR), the level of its user (SL), or the mean
-    score of the user's positives (HINGE_MEAN); other losses keep it as it is.
+    The state is the mean cost of the positive (up to BPR), or the level of its user (SL).
     """
 
     n_compared: Any  # negatives of the batch that the positive is compared with, by weight
@@ -54,9 +50,7 @@ class Lanes(NamedTuple):
     score: Any
     weight: Any  # of the pair times the rate; 0 for an empty lane
     state: Any
-    threshold: Any  # the gap from which a negative counts
-    cost: Any  # sums over the negatives
-    count: Any
+    cost: Any  # the sum over the negatives
 
 
 @kernel
@@ -66,11 +60,8 @@ def slopes(loss, gaps, n_rows, n_lanes, drawn_weights, lanes):
     n_weighted = 0
     for s in range(drawn_weights.size):
         n_weighted += drawn_weights[s] != _ONE
-    if loss.kind == SOFTMAX or loss.kind == SL:
+    if loss.kind >= SOFTMAX:
         _powers(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
-    elif loss.kind > SL:
-        _find_thresholds(loss, gaps, drawn_weights.size, lanes)
-        _top_slopes(loss, gaps, drawn_weights.size, lanes)
     elif n_weighted:
         _weighted_steps(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
     else:
@@ -115,54 +106,6 @@ def _powers(gaps, n_lanes, drawn_weights, scale, cost):
 
 
 @kernel
-def _find_thresholds(loss, gaps, n_drawn, lanes):
-    """Find the gap from which on the best negatives of each lane lie, by bisection."""
-    low, high = lanes.threshold, np.empty(LANES, np.float32)
-    n_top, middle = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
-    for b in range(LANES):
-        share = loss.n_top / lanes.n_others[b] if loss.n_top else loss.top_share
-        n_top[b] = max(np.rint(share * lanes.n_compared[b]), 1.0)
-    low[:], high[:] = -FAR, FAR
-    for row in range(n_drawn):
-        for b in range(LANES):
-            gap = gaps[row, b]
-            high[b] = max(high[b], gap)
-            low[b] = min(low[b], gap if gap > FAR else -FAR)
-    for _ in range(_SEARCHES):
-        lanes.count[:] = _ZERO
-        for b in range(LANES):
-            middle[b] = np.float32(0.5) * (low[b] + high[b])
-        for row in range(n_drawn):
-            for b in range(LANES):
-                lanes.count[b] += _ONE if gaps[row, b] >= middle[b] else _ZERO
-        for b in range(LANES):
-            if lanes.count[b] >= n_top[b]:
-                low[b] = middle[b]
-            else:
-                high[b] = middle[b]
-
-
-@kernel
-def _top_slopes(loss, gaps, n_drawn, lanes):
-    """sigma(g) is (1 + g)+ or log2(1 + e**g) for the best negatives, and 0 for the rest."""
-    lanes.count[:] = _ZERO
-    for row in range(n_drawn):
-        for b in range(LANES):
-            gap = gaps[row, b]
-            is_top = gap >= lanes.threshold[b] and gap > FAR
-            lanes.count[b] += _ONE if is_top else _ZERO
-            if loss.kind == LOGISTIC:
-                odds = power(loss.scale * gap)
-                slope, cost = odds / (_ONE + odds), logarithm(_ONE + odds)
-            else:
-                shift = np.float32(lanes.score[b] - lanes.state[b])
-                gap += shift if loss.kind == HINGE_MEAN else _ZERO
-                slope, cost = _ONE if gap >= -_ONE else _ZERO, max(_ONE + gap, _ZERO)
-            gaps[row, b] = slope if is_top else _ZERO
-            lanes.cost[b] += cost if is_top else _ZERO
-
-
-@kernel
 def rho_slope(kind, total, n_others):
     """Return n_others times the derivative of rho at T = total, the weight of a sampled negative.
 
@@ -181,7 +124,7 @@ def rho_slope(kind, total, n_others):
 def lane_weights(loss, lanes, weights):
     """Write the factor of the slopes of each lane, update its state, and return the sum of costs.
 
-    The cost of a lane is 1 if all scores are equal, except for the hinges, whose mean is then 1.
+    The cost of a lane is 1 if all scores are equal.
     """
     total_cost = 0.0
     for b in range(LANES):
@@ -196,15 +139,12 @@ def lane_weights(loss, lanes, weights):
             mean = lanes.state[b] + loss.memory * (mean - lanes.state[b])
             lanes.state[b] = mean
             factor = rho_slope(loss.kind, n_others * mean, n_others) / n_compared
-        elif loss.kind <= SL:
+        else:
             multiple = (n_others / n_compared) ** loss.correction
             factor = loss.scale * np.log(2.0) * multiple / (1.0 + multiple * cost)
             total_cost += np.log1p(multiple * cost) / np.log1p(multiple * n_compared)
             if loss.kind == SL:
                 level_gap = (lanes.score[b] - lanes.state[b]) * loss.level_scale
                 factor *= 1.0 / (1.0 + np.exp(-level_gap))
-        else:
-            factor = 1.0 / lanes.count[b]
-            total_cost += cost * factor
         weights[b] = np.float32(factor) * lanes.weight[b]
     return total_cost

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,8 +37,6 @@ class FactorLoss:
         The name in the registry.
     averages : bool
         Whether the state of a positive is the running mean of its costs, which outlives a pass.
-    partial : bool
-        Whether only the negatives with the greatest scores count.
     has_states : bool
         Whether `states` computes something before each pass.
     suits_cosines : bool
@@ -47,7 +45,6 @@ class FactorLoss:
 
     name: ClassVar[str]
     averages: ClassVar[bool] = False
-    partial: ClassVar[bool] = False
     has_states: ClassVar[bool] = False
     suits_cosines: ClassVar[bool] = False
     constraints: ClassVar[_check.Constraints] = {
@@ -55,8 +52,6 @@ class FactorLoss:
         "temperature": _check.positive,
         "correction": functools.partial(_check.number, low=0.0),
         "level_temperature": _check.positive,
-        "alpha": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
-        "beta": functools.partial(_check.number, low=0.0, high=1.0, strict=True),
     }
     kind: ClassVar[int]
     _scale: ClassVar[float] = 1.0
@@ -90,13 +85,10 @@ class FactorLoss:
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
-        return _loss_kernels.Loss(self.kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
+        return _loss_kernels.Loss(self.kind, np.float32(self._scale), 1.0, 0.0, memory)
 
     def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return a number per pair that the loss reads in a pass, if it `has_states`.
-
-        A pair whose number is nan takes no step in the pass.
-        """
+        """Return a number per pair that the loss reads in a pass, if it `has_states`."""
         raise NotImplementedError
 
 
@@ -228,104 +220,8 @@ class SL(Softmax):
         n_items = pairs.n_items
         rng = np.random.default_rng(seed)
         sample = rng.choice(n_items, min(_SAMPLE, n_items), replace=False)
-        scores, states = _scores(pairs, users, items, bias), np.empty(pairs.items.size, np.float32)
+        scores, states = (np.empty(pairs.items.size, np.float32) for _ in range(2))
         known = pairs.offsets, pairs.items, scores
+        _state_kernels.pair_scores(*known[:2], users, items, bias, scores)
         _state_kernels.levels(*known, self.k, n_items, users, items, bias, sample, states)
         return states
-
-
-@dataclass(frozen=True)
-class _PAp(FactorLoss):
-    """A surrogate of pAp@k: hinges between some positives of a user and its k best negatives."""
-
-    k: int = 10
-
-    partial: ClassVar[bool] = True
-    has_states: ClassVar[bool] = True
-    kind: ClassVar[int] = _loss_kernels.HINGE
-    _sign: ClassVar[float] = 1.0
-
-    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
-        """Return the form of the loss in the kernels."""
-        return super().in_kernel(memory)._replace(n_top=float(self.k))
-
-    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return 1 for the positives that count."""
-        n_best = np.minimum(np.diff(pairs.offsets), self.k)
-        return _marked(pairs, _scores(pairs, users, items, bias), n_best, self._sign)
-
-
-@LOSSES.register
-@dataclass(frozen=True)
-class PApRamp(_PAp):
-    """The ramp surrogate of pAp@k: the best min(k, n_pos) positives (hiranandani2020, eq. 6)."""
-
-    name: ClassVar[str] = "pap-ramp"
-
-
-@LOSSES.register
-@dataclass(frozen=True)
-class PApMax(_PAp):
-    """The max surrogate of pAp@k: the worst min(k, n_pos) positives (hiranandani2020, eq. 24)."""
-
-    name: ClassVar[str] = "pap-max"
-    _sign: ClassVar[float] = -1.0
-
-
-@LOSSES.register
-@dataclass(frozen=True)
-class PApAverage(_PAp):
-    """The avg surrogate of pAp@k: the mean score of the positives (hiranandani2020, eq. 10)."""
-
-    name: ClassVar[str] = "pap-avg"
-    kind: ClassVar[int] = _loss_kernels.HINGE_MEAN
-
-    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return the mean score of the user's positives."""
-        states = np.empty(pairs.items.size, np.float32)
-        _state_kernels.mean_scores(pairs.offsets, _scores(pairs, users, items, bias), states)
-        return states
-
-
-@LOSSES.register
-@dataclass(frozen=True)
-class LLPAUC(FactorLoss):
-    """``log(1 + exp(gap))`` of the best positives and negatives: lower-left partial AUC (shi2024).
-
-    Parameters
-    ----------
-    alpha : float
-        The share of a user's positives that count, those with the greatest scores, in (0, 1].
-    beta : float
-        The share of the negatives that count, in (0, 1].
-    """
-
-    alpha: float = 0.7
-    beta: float = 0.1
-
-    name: ClassVar[str] = "llpauc"
-    partial: ClassVar[bool] = True
-    has_states: ClassVar[bool] = True
-    kind: ClassVar[int] = _loss_kernels.LOGISTIC
-    _scale: ClassVar[float] = LOG2_E
-
-    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
-        """Return the form of the loss in the kernels."""
-        return super().in_kernel(memory)._replace(top_share=self.beta)
-
-    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return 1 for the positives that count."""
-        n_best = np.ceil(self.alpha * np.diff(pairs.offsets) - 1e-9).astype(np.int64)
-        return _marked(pairs, _scores(pairs, users, items, bias), n_best, 1.0)
-
-
-def _scores(pairs: Pairs, users: Floats, items: Floats, bias: Floats) -> Floats:
-    scores = np.empty(pairs.items.size, np.float32)
-    _state_kernels.pair_scores(pairs.offsets, pairs.items, users, items, bias, scores)
-    return scores
-
-
-def _marked(pairs: Pairs, scores: Floats, n_best: Any, sign: float) -> Floats:
-    states = np.empty(pairs.items.size, np.float32)
-    _state_kernels.mark_best(pairs.offsets, scores, n_best, sign, states)
-    return states

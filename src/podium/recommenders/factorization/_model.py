@@ -92,10 +92,10 @@ class Factorization(FactorRecommender):
         The length of the vectors of users and items.
     loss : str
         The loss of a positive and its negatives, see `podium.recommenders.factorization.LOSSES`:
-        "robirank", "softmax", "sl@20", "pap-ramp@10", "pap-max@10", "pap-avg@10", "llpauc", "bpr",
-        "identity" or "type2", with parameters such as "softmax(temperature=0.5)". Their gradients
-        differ in size. Good learning rates are about 3 times as large for "bpr" and "identity", and
-        30 times for "type2", which also needs l2=0.0001 and xi_rate=0.2.
+        "softmax", "robirank", "sl@20", "bpr", "identity" or "type2", with parameters such as
+        "softmax(temperature=0.5)". Their gradients differ in size. Good learning rates are about 3
+        times as large for "bpr" and "identity", and 30 times for "type2", which also needs
+        l2=0.0001 and xi_rate=0.2.
     n_negatives : int
         The number of items that a positive is compared with in a pass. A batch of 32 positives
         shares them.

@@ -131,7 +131,10 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
         "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
     }
     values |= {name: value for name, value in checked.items() if value is not None}
-    _check_combination(loss, exact=exact, popularity=values["popularity"])
+    if exact and not loss.averages:
+        raise ArgumentError(
+            f"xi='exact' needs a loss with a mean cost, such as robirank, got {loss}."
+        )
     values |= {
         "loss": str(loss),
         "n_blocks": _n_blocks(checked, size, cap_blocks=cap_blocks),
@@ -153,19 +156,6 @@ def check_prior(value: Any, name: str) -> float | str:
     if isinstance(value, str) and value != AUTO:
         raise ArgumentError(f"{arg[name]} must be {AUTO!r} or a number >= 0, got {value!r}.")
     return value if isinstance(value, str) else _check.number(value, name, low=0.0)
-
-
-def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> None:
-    """Refuse settings that contradict the loss."""
-    if exact and not loss.averages:
-        raise ArgumentError(
-            f"xi='exact' needs a loss with a mean cost, such as robirank, got {loss}."
-        )
-    if popularity and loss.partial:
-        raise ArgumentError(
-            f"{loss} needs uniform negatives, because it counts the best of them. Pass "
-            "popularity=0."
-        )
 
 
 def _n_blocks(checked: Mapping[str, Any], size: DataSize, *, cap_blocks: bool) -> int:

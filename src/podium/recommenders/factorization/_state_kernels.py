@@ -22,33 +22,6 @@ def pair_scores(offsets, items, U, V, bias, scores):
 
 
 @kernel
-def mean_scores(offsets, scores, states):
-    """Write the mean score of each user's positives as the state of each."""
-    for x in range(offsets.size - 1):
-        total = 0.0
-        for i in range(offsets[x], offsets[x + 1]):
-            total += scores[i]
-        for i in range(offsets[x], offsets[x + 1]):
-            states[i] = total / (offsets[x + 1] - offsets[x])
-
-
-@kernel
-def mark_best(offsets, scores, n_best, sign, states):
-    """Write 1 for the positives of each user with the greatest sign * score, and nan for others."""
-    longest = longest_group(offsets)
-    order, spare, keys = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
-    for x in range(offsets.size - 1):
-        lo, n = offsets[x], offsets[x + 1] - offsets[x]
-        for i in range(n):
-            order[i] = i
-            keys[i] = sign * scores[lo + i]
-        if n_best[x] < n:
-            sort_falling(keys, order, n, spare)
-        for i in range(n):
-            states[lo + order[i]] = 1.0 if i < n_best[x] else np.nan
-
-
-@kernel
 def levels(offsets, items, scores, k, n_items, U, V, bias, sample, states):
     """Write each user's level: about the k-th greatest score among all items.
 

@@ -2,20 +2,18 @@
 
 The study runs methods of the paper under three protocols and measures all of them on the rows
 that they were fitted on. The protocols are descent with the settings of the paper's code, a long
-run of the paper's algorithm 1 from zero, and the minimum of each surrogate, certified by a
-duality gap.
+run of the paper's algorithm 1 from zero, and the minimum of each surrogate, by cutting planes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.losses import Loss, PApAverage
 from podium.metrics import parse
 from podium.rankers import LinearRanker
 from podium.rankers.fitting import NothingLearnedError
@@ -23,7 +21,6 @@ from podium.rankers.objective import times
 from podium.ranking import Ranking
 from podium_studies.cells import generator, key, mean, repeats, results
 from podium_studies.hiranandani2020.baselines import SVMpAUC
-from podium_studies.hiranandani2020.surrogates import PrecisionAverage
 from podium_studies.study import Cells, Figures, Grid, Measured, Recipe, Result, Study
 
 Floats = NDArray[np.float64]
@@ -33,7 +30,7 @@ GD_AVG = "GD-avg"
 _SHORT = 0.01  # coefficients with a smaller norm are zero up to the solver's tolerance
 _PRINTED_RUNS = 300  # counts are scaled to this number of runs
 
-LOSSES: dict[str, Callable[[int], Loss]] = {"GD-avg": PApAverage, "SGD@k-avg": PrecisionAverage}
+LOSSES = {GD_AVG: "pap-avg", "SGD@k-avg": "prec-avg"}
 """The losses of the two descent methods by their names in the table; SVM-pAUC is the third."""
 
 
@@ -86,10 +83,10 @@ def _coefficients(
     method: str, k: int, seed: int, options: Mapping[str, Any], sample: Sample
 ) -> Floats:
     """Return the coefficients of a fit; zeros if these are the minimum, which `fit` refuses."""
-    if method in LOSSES:
-        ranker = LinearRanker(LOSSES[method](k), random_state=seed, **options)
+    if "C" in options:
+        ranker = SVMpAUC(k, surrogate=LOSSES.get(method, "pauc-hinge"), **options)
     else:
-        ranker = SVMpAUC(k, **options)  # cutting planes need no seed
+        ranker = LinearRanker(f"{LOSSES[method]}@{k}", random_state=seed, **options)
     try:
         return ranker.fit(*sample, np.zeros(sample[1].size, np.int64)).coef_
     except NothingLearnedError:

@@ -186,7 +186,7 @@ def run(recipe: Recipe, context: Context, **cell: Any) -> Result:
         scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
         return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
     if name == LOGISTIC:  # trained on all rows
-        cutoff_parts = replace(cutoff_parts, train=scaled.train)
+        cutoff_parts = cutoff_parts._replace(train=scaled.train)
     start_seed = seed_of(recipe, "start", seed)
     return tuned(name, cell["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
 

@@ -40,14 +40,11 @@ NAMES = {
     "pairwise-exponential": "pairwise exponential",
     "pairwise-hinge": "pairwise hinge",
     "lambdarank": "LambdaRank",
-    "approx-ndcg": "ApproxNDCG",
-    "sl": "SL@K",
     "gentle": "counter-example",
 }
 """The names of the losses on the page."""
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
-_OF_A_METRIC = ("lambdarank", "approx-ndcg", "sl")  # their k is the cutoff of a metric
 _ALL = 8  # at least the number of objects
 
 
@@ -63,7 +60,7 @@ def make_loss(name: str, form: str, k: int) -> Loss | Truncated:
     if name == "permutation-cross-entropy":  # of all places, less the entropy of the grades
         loss: Loss = ListNetLuce(k=_ALL)
     else:
-        loss = losses.get(name, k=k) if name in _OF_A_METRIC else losses.get(name)
+        loss = losses.get(name, k=k) if name == "lambdarank" else losses.get(name)
     return Truncated(loss, k) if is_top else loss
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
+from podium import losses
 from podium.errors import ConvergenceWarning, warn
 from podium.rankers import fitting
-from podium.rankers.objective import LinearObjective, Parameters, dot
-from podium.rankers.solvers import History, Settings, Solution
-from podium.rankers.solvers.planes import Model, Planes
+from podium.rankers.objective import LinearObjective, Parameters
+from podium.rankers.solvers import Keep, Settings
 from podium.types import Progress
 from podium_studies import checks
 from podium_studies.baseline import Task
 from podium_studies.hiranandani2020.baselines.linear import LinearBaseline
-from podium_studies.hiranandani2020.surrogates import PAUCHinge
-
-_CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
+from podium_studies.hiranandani2020.baselines.planes import CuttingPlanes
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,6 +39,10 @@ class SVMpAUC(LinearBaseline):
         The maximum number of cutting planes.
     patience : int, optional
         The number of planes without a better value on the eval_set after which the fit stops.
+    surrogate : str
+        The name of the loss. Another convex surrogate has its minimum found in the same way.
+    keep : {"last", "best"}
+        The iterate to keep without an eval_set: the last, or that with the lowest objective.
     eval_metric : str or Measure, optional
         The measure on the eval_set, which `score` returns too. The default is pap@k.
     clip : bool
@@ -59,8 +60,6 @@ class SVMpAUC(LinearBaseline):
         Always 0, because the loss depends only on differences of scores.
     objective_ : float
         The value ``||coef||^2 / (2 C) + slack`` with all orderings.
-    gap_ : float
-        An upper bound of the difference between `objective_` and its minimum.
     best_iteration_, n_iter_ : int
         The selected iteration, from 0, and the number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
@@ -73,13 +72,9 @@ class SVMpAUC(LinearBaseline):
     Notes
     -----
     The violation by the most violated ordering is a plain sum of hinges,
-    `PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
-    in the paper is subgradient descent on the same sum. If the classes overlap strongly, the
-    minimum is at zero coefficients, and the last iterate is close to it. Pass an eval_set to keep
-    the best of the earlier iterates. Unlike the solver "bundle", the fit returns the last iterate
-    and not the one with the lowest objective. If the minimum is at zero, that iterate is a short
-    vector that still ranks. Cost: two products with the features and a dense quadratic programme
-    per iteration.
+    `PAUCHinge`. The baseline of this name in the paper is subgradient descent on the same sum. If
+    the classes overlap strongly, the minimum is at zero coefficients. The last iterate is then a
+    short vector that still ranks. Pass an eval_set to keep the best of the earlier iterates.
 
     References
     ----------
@@ -100,46 +95,27 @@ class SVMpAUC(LinearBaseline):
     tol: float = 1e-4
     max_iter: int = 500
     patience: int | None = None
+    surrogate: str = "pauc-hinge"
+    keep: Keep = "last"
 
     def _coefficients(self, task: Task, progress: Progress) -> Parameters:
+        validate = None if task.valid is None else task.evaluate_coef
         settings = Settings(
             learning_rate=1.0,  # unused: the planes determine the steps
             max_iter=checks.cutoff(self.max_iter, name="max_iter"),
             tol=checks.number(self.tol, "tol", low=0.0),
             patience=checks.optional(self.patience, "patience"),
+            keep=self.keep if validate is None else "best",
         )
-        loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
+        names = {"k": self.k, "clip": self.clip, "min_relevance": self.min_relevance}
+        loss: Any = losses.get(self.surrogate, **names)
         l2 = 1.0 / checks.positive(self.C, "C")
         objective = LinearObjective(task.rows.features, loss, task.target(loss), l2)
-        validate = None if task.valid is None else task.evaluate_coef
-        history = History("last" if validate is None else "best")
-        planes = Planes(objective.n_features, objective.n_parameters, l2, _CAPACITY)
-        zero = np.zeros(objective.n_parameters)
-        planes.add(zero, 0.0)  # the slack is never negative
-        model, bound, excess, reason = Model(zero, 0.0), 0.0, np.inf, None
-        while reason is None:
-            point = objective.evaluate(model.parameters)
-            history.add(point, validate)
-            progress(len(history.objectives), settings.max_iter, history.note())
-            # What the most violated constraint, the plane that touches the loss, exceeds the slack.
-            excess = point.objective - model.lower_bound
-            converged = excess <= settings.tol
-            reason = "converged" if converged else history.stop_reason(settings)
-            if reason is None:
-                slope = point.grad - objective.penalty(point.parameters)[1]
-                planes.add(slope, point.loss - dot(slope, point.parameters))
-                minimum = planes.minimise()
-                if minimum is None:
-                    reason = "stalled"
-                else:
-                    model, bound = minimum, max(bound, minimum.lower_bound)
-        progress(settings.max_iter, settings.max_iter, history.note())
-        kept = history.choose()
-        remaining = f"the last ordering exceeds the slack by {excess:.2g} > tol={settings.tol:g}"
-        solution = Solution(kept.parameters, kept.objective, reason, history, remaining, bound)
-        self.objective_, self.gap_ = solution.objective, solution.gap
+        solution = CuttingPlanes.solve(objective, settings, validate, progress)
+        history = solution.history
+        self.objective_, self.stop_reason_ = solution.objective, solution.stop_reason
         self.best_iteration_, self.n_iter_ = history.kept_at, len(history.objectives)
-        self.stop_reason_, self.history_ = reason, history.arrays()
-        if problem := fitting.warning_text(solution, settings, "bundle"):
+        self.history_ = history.arrays()
+        if problem := fitting.warning_text(solution, settings, "planes"):
             warn(f"SVMpAUC {problem}", ConvergenceWarning)
         return solution.parameters
