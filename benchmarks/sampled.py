@@ -155,7 +155,7 @@ def time_user_catalogues(n_sizes: int) -> list[tuple[str, float]]:
 
     ranks = ranks_without_seen(n_sizes)
     rows: list[tuple[str, float]] = []
-    for name in ("naive", "bv", "cls", "recall-map", "mle", "auto"):
+    for name in ("naive", "bv", "cls", "mle", "auto"):
         estimator = get(name)
         cpu, _ = _cpu(lambda e=estimator: e.estimate(ranks, "recall@10"))
         rows.append((name, cpu))

@@ -87,7 +87,6 @@ EXPLAINED = {
     "--sequential": "ship.md#repeated-looks",
     "--shared": "sampled.md#whole-rankings-from-a-shared-sample",
     "--spill-dir": "large.md#limits-of-memory-and-disk",
-    "--stages": "sampled.md#growing-samples",
     "--ties": "conventions.md#ties",
     "--tune": "tuning.md",
     "--undefined": "conventions.md#undefined-groups",

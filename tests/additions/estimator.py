@@ -20,7 +20,6 @@ class Stretched(LinearEstimator):
     shift: float = 0.0
 
     name: ClassVar[str] = "stretched-1"
-    label: ClassVar[str] = "stretched"
     gives_distribution: ClassVar[bool] = False
 
     def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:

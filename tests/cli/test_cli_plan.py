@@ -14,7 +14,6 @@ from podium import sampled
 
 ASKED = ("--items", "2000", "--users", "3000", "--error", "0.01")
 PILOT = ("--pilot", "ranks.csv", "--negatives", "9")
-FAST = ("--method", "bv", "--sizes", "25,80")
 
 
 @pytest.fixture(autouse=True)
@@ -31,33 +30,20 @@ def planned(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, A
     return partial(json_of, "plan.json", "plan")
 
 
-def rounded(plan: sampled.Plan) -> dict[str, Any]:
-    """Return the JSON of a plan with numbers of items to 6 digits."""
-    found = plan.as_json()
-    for design in found["designs"]:
-        for name in ("n_scored", "n_scored_in_all"):
-            design[name] = round(design[name], 6)
-    return found
-
-
 def test_json_is_that_of_the_library(planned: Callable[..., dict[str, Any]]) -> None:
     found = planned(*ASKED)
-    assert found == rounded(sampled.plan(2000, 3000, "ndcg@10", 0.01))
-    costs = [design["n_scored"] for design in found["designs"] if design["kind"] == "fixed"]
-    assert costs == [int(cost) for cost in costs]
+    assert found == sampled.plan(2000, 3000, "ndcg@10", 0.01).as_json()
     assert found["designs"][found["best"]]["reaches"]
-    assert found["designs"][found["fixed"]]["kind"] == "fixed"
-    assert found["designs"][found["growing"]]["stages"] is not None
     assert found["conventions"]["method"] == "smooth"
 
 
 def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any]]) -> None:
     known = sampled.read("ranks.csv", n_items=2000, n_negatives=9, replacement=False)
     expected = sampled.plan(
-        2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80], replacement=False
+        2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", replacement=False
     )
-    found = planned(*ASKED, *PILOT, *FAST, "--no-replacement")
-    assert found == rounded(expected)
+    found = planned(*ASKED, *PILOT, "--method", "bv", "--no-replacement")
+    assert found == expected.as_json()
     assert found["conventions"]["n_pilot_users"] == 200
     assert found["designs"][-1]["errors"].keys() == {"pilot"}
 
@@ -70,16 +56,8 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         --items 1 | --items
         --users 0 | --users
         -m recall@2000 | recall@2000
-        --expect 3 | --expect
-        --expect 0.1 --pilot ranks.csv --negatives 9 | --expect
-        --sizes '5;9' | --sizes
-        --sizes 2000 | --sizes --items
-        --repeats 9 | --repeats
-        --repeats 9 --method cls | --repeats cls
-        --pilot ranks.csv --negatives 9 --repeats 1 | --repeats
         --negatives 0 | --negatives
         --column rank=r | --column
-        --mixed | --mixed
         --pilot ranks.csv | --negatives
         """,
     )

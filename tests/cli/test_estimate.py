@@ -16,7 +16,7 @@ from podium import sampled
 DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
 NAMED = (
-    *("--scores", "--column", "user=who", "--column", "item=what", "--column", "score=model"),
+    *("--column", "user=who", "--column", "item=what", "--column", "score=model"),
     *("--column", "target=held", "--column", "history=past"),
 )
 
@@ -54,8 +54,7 @@ def estimated(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str,
             {"n_negatives": 9, "replacement": False},
             {"estimator": "naive", "level": 0.5, "bounds": False},
         ),
-        (("sizes.csv", "--items", "200", "--mixed"), {"mixed": True}, {}),
-        (("sizes.csv", "--items", "200", "--stages", "10,20"), {"stages": [10, 20]}, {}),
+        (("sizes.csv", "--items", "200"), {}, {}),
         (("past.csv", *FAST), {"n_negatives": 9}, {"bounds": False}),
     ],
 )
@@ -74,7 +73,6 @@ def test_json_is_that_of_the_library(
 def test_scores_give_the_ranks(estimated: Callable[..., dict[str, Any]]) -> None:
     expected = estimated("ranks.csv", *FAST, "--method", "bv")
     assert estimated("scores.csv", *FAST, "--method", "bv") == expected
-    assert estimated("scores.csv", *FAST, "--method", "bv", "--scores") == expected
     without = estimated("scores.csv", "--items", "200", "--no-bounds", "--method", "bv")
     assert without == expected
 
@@ -94,13 +92,13 @@ def test_ties_follow_their_rule(estimated: Callable[..., dict[str, Any]], files:
     ("argv", "options"),
     [
         (("ranks.csv", "--confidence", "0.9"), " --level 0.9"),
-        (("scores.csv", "--ties", "best", "--mixed"), " --mixed --ties best"),
+        (("scores.csv", "--ties", "best"), " --ties best"),
         (("ranks.csv", "--seen", "had them.csv"), " --seen 'had them.csv'"),
         (
-            ("scores.csv", "--ties", "random", "--method", "mes", "--resamples", "3"),
-            " --ties random --resamples 3 --seed 0",
+            ("scores.csv", "--ties", "random", "--method", "mes"),
+            " --ties random --seed 0",
         ),
-        (("named.csv", *NAMED), f" --scores {' '.join(NAMED[1:])}"),
+        (("named.csv", *NAMED), f" {' '.join(NAMED)}"),
         (("named.csv", "--column", "rank=place"), " --column rank=place"),
     ],
 )
@@ -125,22 +123,15 @@ ranks.csv --negatives 8 | --negatives 9 10
 ranks.csv | --negatives
 ranks.csv --negatives 9 --method "bv(gama=1)" | gamma
 ranks.csv --negatives 9 --ties best | --ties
-ranks.csv --negatives 9 --method mes --resamples 1 | --resamples
-ranks.csv --negatives 9 --resamples 9 | --resamples
-ranks.csv ranks.csv --negatives 9 --resamples 9 | --resamples smooth
-all.csv --items 10 --negatives 9 --no-replacement --resamples 9 --method mle | --resamples mle
-scores.csv --negatives 9 --column rank=x --scores | scores
 ranks.csv --negatives 9 --level 2 | --level
-ranks.csv --negatives 9 --column score=x | --scores
+ranks.csv --negatives 9 --column score=x | '--column score=NAME' ranks
 ranks.csv --negatives 9 --column history=x | 'x'
-ranks.csv --negatives 9 --stages '5;9' | --stages
 scores.csv --negatives 99 | '9 candidates'
-lost.csv | --mixed
+lost.csv --negatives 9 | '8 candidates' --negatives
 """
 
 
 def test_refusals(refuses: Callable[[str, str], None], files: Path) -> None:
-    (files / "all.csv").write_text("rank\n1\n5\n")
     lines = (files / "scores.csv").read_text().splitlines()
     (files / "lost.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     refuses("estimate --items 200", REFUSED)

@@ -193,8 +193,6 @@ def test_draws_that_never_repeat_are_pointed_out(
 LIST = "--negatives-file test.negative --no-replacement"
 REFUSED = f"""
 model | model --negatives-file
-scores.csv --drop-own | --drop-own --negatives-file
-scores.csv {LIST} --stages 5,9 | --stages
 scores.csv {LIST} --negatives 8 | --negatives 9
 scores.csv {LIST} --column rank=r | '--column rank=NAME'
 scores.csv {LIST} --column target=r | --negatives-file

@@ -1,4 +1,4 @@
-"""podium estimate and plan of scores with strata, and of whole rankings with and without strata."""
+"""podium estimate of scores with strata, and of whole rankings with and without strata."""
 
 from __future__ import annotations
 
@@ -69,17 +69,6 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], file
     assert options == "--items 500 --column target=held --column stratum=part --ties best"
 
 
-def test_plan_from_a_pilot_with_strata(
-    json_of: Callable[..., dict[str, Any]], podium: Callable[..., Any]
-) -> None:
-    asked = ("--users", "4000", "--error", "0.02", "-m", "recall@5", "--pilot", "a.csv", *ITEMS)
-    found = json_of("plan.json", "plan", *asked)
-    pilot = sampled.read("a.csv", n_items=500, k=5)
-    assert found == sampled.plan(500, 4000, "recall@5", 0.02, pilot=pilot).as_json()
-    assert found["designs"][0]["kind"] == "strata"
-    assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
-
-
 @pytest.mark.parametrize(
     ("models", "options", "method"),
     [("ab", (), ""), ("cd", ("--no-replacement",), "--method smooth ")],
@@ -109,22 +98,13 @@ def test_refusals(refuses: Callable[[str, str], None]) -> None:
         "estimate a.csv --items 500",
         """
         --method mle | mle scans
-        --resamples 50 | --resamples
         --column rank=r | 'r'
         --column history=h | strata
         --negatives 0 | --negatives
         -m recall | recall@10
         --shared -m auc | auc
-        --shared --resamples 50 | --resamples
         --shared --ties random | --ties
         """,
     )
-    refuses(
-        "plan --users 4000 --error 0.02 -m recall@5 --pilot a.csv --items 500",
-        """
-        --sizes 25,50 | --sizes
-        --expect 0 | --expect
-        --repeats 0 | --repeats
-        """,
-    )
+    refuses("plan --users 9 --error 0.1 --items 500", "--pilot a.csv | --pilot ScannedRanks")
     refuses("estimate c.csv --items 500 --shared", "--column history=score | --column --shared")

@@ -30,7 +30,7 @@ FIT = (
     *("--out", "factors"),
 )
 SAMPLED = ("--items", "200", "--method", "cls", "--format", "json", "-m", "ndcg@3")
-SIZES = ("--repeats", "2", "--sizes", "10,20,40", "--users", "50", "--error", "0.1")
+PLANNED = ("--users", "50", "--error", "0.1")
 
 # What is run, one after the other; "@truth" is the file of that table.
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "estimate": (("estimate", "@ranks", "--negatives", "20", *SAMPLED),),
     "estimate from scores": (("estimate", "@scores", "--seen", "@past", *SAMPLED),),
-    "plan": (("plan", "--pilot", "@ranks", "--negatives", "20", *SIZES, *SAMPLED),),
+    "plan": (("plan", "--pilot", "@ranks", "--negatives", "20", *PLANNED, *SAMPLED),),
 }  # fmt: skip
 
 

@@ -165,7 +165,7 @@ def _estimate(files: Files) -> list[str]:
     argv = ["estimate", files.add("ranks", table), "--items", rng.choice(("40", "60"))]
     argv += [] if scores or table[-1][0] == "n_negatives" else ["--negatives", "20"]
     argv += files.maybe("--method", rng.choice(("naive", "cls", "mn", "bv", "mes")), share=0.7)
-    argv += files.maybe("--no-bounds", share=0.7) + files.maybe("--mixed")
+    argv += files.maybe("--no-bounds", share=0.7)
     argv += files.maybe("--no-replacement") + files.maybe("-m", "recall@3")
     if rng.random() < 0.2:
         argv += ["--seen", files.add("seen", tables.interactions(rng))]
@@ -176,7 +176,7 @@ def _plan(files: Files) -> list[str]:
     rng = files.rng
     argv = ["plan", "--items", "60", "--users", "40", "--error", rng.choice(("0.05", "0.5"))]
     argv += ["--pilot", files.add("pilot", tables.sampled_ranks(rng)), "--negatives", "20"]
-    argv += ["--method", rng.choice(("naive", "cls")), "--repeats", "2", "--sizes", "10,20"]
+    argv += ["--method", rng.choice(("naive", "cls"))]
     return argv
 
 
@@ -218,7 +218,6 @@ def negatives(rng: random.Random, corpus: Corpus) -> Case:
         source = files.add("scores", table)
     argv = ["estimate", source, "--negatives-file", name, "--items", "20", "--method", "naive"]
     argv += ["--no-bounds", *files.maybe("--no-replacement", share=0.7)]
-    argv += files.maybe("--drop-own") + files.maybe("--mixed")
     if rng.random() < 0.3:
         argv += ["--seen", files.add("seen", tables.interactions(rng))]
     files.case.argv = argv

@@ -21,7 +21,7 @@ _LEFT_OUT = {
     *("--data", "--debug"),
 }
 # Options that determine the amount of work, and so may take any time if large.
-_WORK = {"--set", "--resamples", "--repeats", "--folds"}
+_WORK = {"--set", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}

@@ -118,7 +118,7 @@ def test_metric_is_estimated_and_planned_for() -> None:
         assert sampled.get(method).estimate(RANKS, "dice@5") == pytest.approx(recall / 3, abs=1e-6)
     result = sampled.evaluate(RANKS, ["dice@5"], bounds=True, n_bootstrap=5).as_json()
     assert "dice@5" in result["measures"]
-    plan = sampled.plan(N_ITEMS, 200, "dice@5", 0.05, n_repeats=4)
+    plan = sampled.plan(N_ITEMS, 200, "dice@5", 0.05)
     assert "dice@5" in str(plan.as_json())
 
 
@@ -172,7 +172,7 @@ def test_estimator_estimates_and_plans() -> None:
     result = sampled.evaluate(RANKS, ["ndcg@5", "rr"], estimator="stretched-1", n_bootstrap=5)
     assert result.as_json()["conventions"]["method"] == "stretched-1"
     text = "stretched-1(shift=0.5)"
-    plan = sampled.plan(N_ITEMS, 200, "recall@5", 0.3, method=text, n_repeats=4)
+    plan = sampled.plan(N_ITEMS, 200, "recall@5", 0.3, method=text)
     assert plan.as_json()["conventions"]["method"] == text
 
 

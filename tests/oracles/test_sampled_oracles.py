@@ -13,7 +13,6 @@ import pytest
 from podium.sampled import BV, CLS, Design, RankDistribution, SampledRanks, get
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
 from podium.sampled.estimators.least_squares import MN, BVPrior, _bounded, _two_values, moments
-from podium.sampled.estimators.naive import RecallMap
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample
 NDCG = [1 / log2(rank + 1) for rank in range(1, 11)]
@@ -28,22 +27,10 @@ def samples(design: Design) -> Iterator[Sequence[int]]:
     return permutations(others, design.n_negatives)
 
 
-def outcome(design: Design, rank: int, drawn: Sequence[int]) -> tuple[int, int]:
-    """The sampled rank and the size at which the sample ended; the best items come first."""
-    stages = design.stages or (design.n_negatives,)
-    for size in stages:
-        above = sum(item < rank - 1 for item in drawn[:size])
-        if above:
-            return above + 1, size
-    return 1, stages[-1]
-
-
 DESIGNS = [
     Design(3, 5),
     Design(3, 5, replacement=False),
     Design(4, 5, replacement=False),
-    Design(5, 4 + 2, stages=(1, 3, 5)),
-    Design(5, 7, replacement=False, stages=(2, 5)),
 ]
 
 
@@ -51,9 +38,8 @@ DESIGNS = [
 def test_chances_of_outcomes_are_those_of_all_samples(design: Design) -> None:
     chances = design.probabilities()
     for rank in range(1, design.n_items + 1):
-        found = [outcome(design, rank, drawn) for drawn in samples(design)]
-        ranks, sizes = np.array(found).T
-        counted = np.bincount(design.outcomes(ranks, sizes), minlength=design.n_outcomes)
+        found = [sum(item < rank - 1 for item in drawn) for drawn in samples(design)]
+        counted = np.bincount(found, minlength=design.n_outcomes)
         np.testing.assert_allclose(chances[rank - 1], counted / len(found), atol=1e-14)
 
 
@@ -77,8 +63,6 @@ def test_chances_are_binomial_and_hypergeometric() -> None:
         Design(5, 90, replacement=False),
         Design(40, 90, replacement=False),
         Design(99, 3706),
-        Design(50, 3706, replacement=False, stages=(10, 50)),
-        Design(60, 900, stages=(20, 60)),
         Design(1, 2),
     ],
     ids=str,
@@ -189,20 +173,6 @@ def test_cls_with_more_values_meets_the_conditions_of_optimality(measure: str) -
     assert (gradient[:-1] >= -1e-9).all()
     np.testing.assert_allclose(gradient[:-1] * drops, 0.0, atol=1e-9)
     assert (drops > 1e-9).sum() > 1 or np.argmax(drops) > 0
-
-
-def test_recall_map_of_a_beta_prior_is_the_mean_recall() -> None:
-    """Targets whose share of the catalogue is Beta(a, 1): f(k) has the recall of k."""
-    a, design = 0.5, Design(9, 100_000)
-    thetas = ((np.arange(200_000) + 0.5) / 200_000) ** (1 / a)
-    chances = [comb(9, j) * np.mean(thetas**j * (1 - thetas) ** (9 - j)) for j in range(10)]
-    expected = 100_000 * np.minimum(np.cumsum(chances), 1.0) ** (1 / a)
-    np.testing.assert_allclose(RecallMap(a=0.5).cutoffs(design), expected, rtol=2e-3)
-
-
-def test_recall_map_with_a_1_is_proportional() -> None:
-    found = RecallMap(a=1).cutoffs(Design(99, 3706))
-    np.testing.assert_allclose(found, np.arange(1, 101) * 3706 / 100, rtol=1e-12)
 
 
 def test_rebuilt_table_has_the_ratios_of_measures_at_10() -> None:

@@ -237,23 +237,18 @@ _FACTORIZE = (
 )
 
 _DESIGN = "--items 200 --negatives 9"
-_EXACT = ("auto", "smooth", "bv", "'bv(gamma=0.5)'", "cls", "naive", "unbiased-rank", "recall-map")
+_EXACT = ("auto", "smooth", "bv", "'bv(gamma=0.5)'", "cls", "naive", "unbiased-rank")
 _DRAWN = ("mle", "bv-prior", "mn", "mes", "wmle")
-_METHODS = {**dict.fromkeys(_EXACT, ""), **dict.fromkeys(_DRAWN, " --resamples 10")}
+_METHODS = (*_EXACT, *_DRAWN)
 _ESTIMATE = (
     f"estimate ranks.csv {_DESIGN}",
     *(f"estimate ranks.csv {_DESIGN} --method bv --format {each}" for each in _FORMATS),
-    *(
-        f"estimate ranks.csv {_DESIGN} --method {each} --no-bounds{more}"
-        for each, more in _METHODS.items()
-    ),
+    *(f"estimate ranks.csv {_DESIGN} --method {each} --no-bounds" for each in _METHODS),
     f"estimate ranks.csv {_DESIGN} --method cls -m recall@5 -m rr -m ndcg@20 --level 0.8",
-    f"estimate ranks.csv {_DESIGN} --no-replacement --method mle --resamples 10 --seed 3",
+    f"estimate ranks.csv {_DESIGN} --no-replacement --method mle --seed 3",
     f"estimate ranks-two.csv {_DESIGN} --method mn",
     f"estimate ranks.csv {_DESIGN} -m pap@3",
     "estimate ranks-sized.csv --items 200 --method bv",
-    "estimate ranks-sized.csv --items 200 --mixed --method bv",
-    "estimate ranks-grown.csv --items 200 --stages 10,20 --method mle --no-bounds --resamples 5",
     f"estimate ranks-history.csv {_DESIGN}",
     *(
         f"estimate ranks.csv ranks-b.csv ranks-c.csv {_DESIGN} --method bv --format {each}"
@@ -265,10 +260,10 @@ _ESTIMATE = (
         f"estimate scores.csv --items 30 --no-replacement --method naive --ties {each} --no-bounds"
         for each in ("worst", "best", "random")
     ),
-    "estimate scores.csv --items 30 --scores --method cls --seen seen.csv",
+    "estimate scores.csv --items 30 --method cls --seen seen.csv",
     "estimate scores.csv --items 30 --method cls --seen past.csv",
     "estimate scores.csv --items 30 --method cls --seen drawn.csv",
-    "estimate scores.csv --items 30 --method cls --seen drawn.csv --drop-seen --mixed",
+    "estimate scores.csv --items 30 --method cls --seen drawn.csv --drop-seen",
     "estimate all-scores.csv --negatives-file listed.txt --items 30 --no-replacement --method bv",
     "estimate factors --negatives-file listed.txt --items 30 --no-replacement --method naive",
     "estimate factors by-bpr --negatives-file listed.txt --items 30 --no-replacement --method bv",
@@ -276,12 +271,12 @@ _ESTIMATE = (
 
 _ASKED = "--items 2000 --users 3000 --error 0.01"
 _PLAN = (
-    f"plan {_ASKED} --method bv --sizes 25,80",
-    *(f"plan {_ASKED} --method cls --sizes 25,80 --format {each}" for each in _FORMATS),
-    f"plan {_ASKED} --pilot ranks.csv --negatives 9 --method bv --sizes 25,80 --repeats 2",
-    f"plan {_ASKED} --expect 0.2 -m recall@10 --method mle --sizes 25,50 --repeats 2",
-    f"plan {_ASKED} --method naive --repeats 2",
-    "plan --items 300 --users 200 --error 0.05 --sizes 20,40 --seed 3",
+    f"plan {_ASKED} --method bv",
+    *(f"plan {_ASKED} --method cls --format {each}" for each in _FORMATS),
+    f"plan {_ASKED} --pilot ranks.csv --negatives 9 --method bv",
+    f"plan {_ASKED} -m recall@10 --method mle",
+    f"plan {_ASKED} --method naive",
+    "plan --items 300 --users 200 --error 0.05 --seed 3",
 )
 
 QUICK = (

@@ -20,7 +20,7 @@ OPTIONS = (
     "mn(prior=cls)",
     "mle(n_steps=5)",
 )
-OPTIONS += ("wmle(weight=recall)", "recall-map(a=2)", "auto")
+OPTIONS += ("wmle(weight=recall)", "auto")
 MEASURES = ("recall@10", "ndcg@10", "ndcg@50", "rr", "ap", "auc")
 
 
@@ -59,7 +59,6 @@ def samples() -> dict[str, Any]:
     return {
         "fixed": draw(20),
         "without replacement": draw(20, replacement=False),
-        "growing": draw([10, 20, 40]),
         "users": draw(20, user=user),
         "history": draw(20, history=history),
         "mixed": names.sampled.SampledRanks(np.minimum(true, 6), np.arange(N_USERS) % 9 + 5, 300),
@@ -93,10 +92,7 @@ def _compared(name: str) -> list[str]:
 
 
 def _planned(method: str) -> list[str]:
-    result = names.sampled.plan(
-        N_ITEMS, 200, "ndcg@10", 0.05, method=method, sizes=[10, 40], n_repeats=2
-    )
-    return [str(result)]
+    return [str(names.sampled.plan(N_ITEMS, 200, "ndcg@10", 0.05, method=method))]
 
 
 def _json(result: Any) -> list[str]:

@@ -111,8 +111,6 @@ def _ranks(rng: np.random.Generator) -> None:
     _csv("ranks-two.csv", "user,rank", ((u // 2, r) for u, r in zip(users, first, strict=True)))
     sized = ((u, r, 9 + u % 3) for u, r in zip(users, first, strict=True))
     _csv("ranks-sized.csv", "user,rank,n_negatives", sized)
-    grown = ((u, 1 + u % 5, 20) if u % 3 else (u, 2 + u % 4, 10) for u in users)
-    _csv("ranks-grown.csv", "user,rank,n_negatives", grown)
     history = ((u, r, u % 7) for u, r in zip(users, first, strict=True))
     _csv("ranks-history.csv", "user,rank,history", history)
     lists = [rng.permutation(N_ITEMS)[:9].tolist() for _ in range(N_USERS)]

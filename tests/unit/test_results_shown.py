@@ -76,7 +76,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "estimates": lambda: sampled.compare(
         {"a": ranks(0), HOSTILE: ranks(1)}, ["rr"], estimator="bv"
     ),
-    "plan": lambda: sampled.plan(500, 50, "rr", 0.1, method="bv", sizes=[20, 40]),
+    "plan": lambda: sampled.plan(500, 50, "rr", 0.1, method="bv"),
     "audit": audited,
     "gate": lambda: podium.gate(TRUTH, run(0), run(1), "ndcg@5", names=("old", HOSTILE)),
     "packages": lambda: podium.explain(TRUTH, run(0), "ndcg@5"),
@@ -342,19 +342,6 @@ def test_lists_that_are_kept_give_a_curve_of_one_measure() -> None:
     runs = {f"run {i}": run(0.1 * i, i) for i in range(9)}
     compared = podium.compare(TRUTH, runs, "recall@3", keep_lists=True)
     assert "run 0" in words(compared.plot("cutoffs"))  # the baseline is always there
-
-
-def test_rank_distribution_shows_recall_with_its_bounds() -> None:
-    observed = ranks(0)
-    estimate = sampled.get("mle").fit(observed)
-    ((ks, shares),) = curves(estimate.plot())
-    assert (ks[0], ks[-1]) == (1, 100)
-    assert shares == [estimate.cdf[int(k) - 1] for k in ks]
-    (_, low), (_, high), middle = curves(estimate.plot(observed, confidence=0.9))
-    at = ks.index(next(k for k in ks if k >= 10))
-    expected = sampled.identification_bounds(observed, f"recall@{int(ks[at])}", confidence=0.9)
-    assert (low[at], high[at]) == tuple(expected)
-    assert middle == (ks, shares)
 
 
 def test_training_of_the_best_model_is_drawn() -> None:

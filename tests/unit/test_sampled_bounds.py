@@ -1,4 +1,4 @@
-"""Identification bounds: of own catalogues, large, growing and complete samples."""
+"""Identification bounds: of own catalogues, large and complete samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from podium.errors import PodiumWarning
 from podium.report import estimate_notes
 from podium.sampled import SampledRanks, simulate_ranks
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.bounds.ball import ball_of_ranks
 from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves
 from podium.sampled.design import Design
 
@@ -61,12 +60,9 @@ def test_bounds_of_known_ranks_hold_for_users_of_unequal_weight() -> None:
 @pytest.mark.parametrize(
     "designs",
     [
-        *(
-            [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
-            for size in (1, 7, 60)
-            for replacement in (True, False)
-        ),
-        [Design(40, 700, stages=(10, 40))],
+        [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
+        for size in (1, 7, 60)
+        for replacement in (True, False)
     ],
 )
 def test_curves_are_sums_over_outcomes_at_every_rank(designs: list[Design]) -> None:
@@ -97,15 +93,6 @@ def exact_ranks(n_users: int) -> NDArray[np.int64]:
     share = np.random.default_rng(0).random(n_users)
     found = np.floor(201 * (((N_ITEMS + 200) / 201) ** share) - 200)
     return np.clip(found, 1, N_ITEMS).astype(np.int64)
-
-
-def test_samples_that_grow_past_800_keep_narrow_bounds() -> None:
-    """Outcomes that hardly occur, as 800 items above in the last addition, must not widen them."""
-    exact = exact_ranks(3000)
-    ranks = simulate_ranks(exact, N_ITEMS, (100, 200, 400, 800, 1600), seed=0)
-    assert max(np.abs(part.values).max() for part in ball_of_ranks(ranks, 0.95).parts) < 1e4
-    low, high = identification_bounds(ranks, "recall@10")
-    assert low <= np.mean(exact <= 10) <= high < 0.2
 
 
 @pytest.mark.parametrize("size", [380, 398])

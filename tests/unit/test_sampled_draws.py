@@ -111,18 +111,6 @@ def test_scores_in_every_form_give_the_same_ranks() -> None:
     assert draw_candidates(TARGETS, 20, seed=2).ranks(FACTORS).ranks.tolist() == expected
 
 
-def test_growing_sample_ends_when_the_target_is_not_first() -> None:
-    grown = sample_ranks(FACTORS, TARGETS, (4, 8, 20), seed=2)
-    sizes = np.asarray(grown.n_negatives)
-    for n in (4, 8, 20):
-        fixed = sample_ranks(FACTORS, TARGETS, n, seed=2).ranks
-        ended = sizes == n
-        assert ended.any()
-        assert grown.ranks[ended].tolist() == fixed[ended].tolist()
-        assert (fixed[sizes > n] == 1).all()
-    assert grown.stages == (4, 8, 20)
-
-
 def test_other_targets_of_a_user_are_kept_or_excluded() -> None:
     targets = csr_array([[1, 1, 0, 0, 0, 0]])
     scores = [[5.0, 6.0, 4.0, 3.0, 2.0, 1.0]]

@@ -52,7 +52,6 @@ def repeated(rows: SampledRanks, counts: list[int]) -> SampledRanks:
         np.repeat(rows.ranks, counts),
         np.repeat(sizes, counts) if isinstance(sizes, np.ndarray) else sizes,
         rows.n_items,
-        stages=rows.stages or None,
     )
 
 
@@ -275,9 +274,8 @@ def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() ->
     assert 0 < evaluate(alike, ["auc", "rank_auc@5"], bounds=False).means["auc"] < 1
 
 
-@pytest.mark.parametrize("stages", [None, (4, 9)])
-def test_tally_keeps_designs_apart(stages: Any) -> None:
-    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
+def test_tally_keeps_designs_apart() -> None:
+    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60)
     counts = [3, 0, 6, 2]
     tally = Tally(rows, np.array(counts, dtype=np.float64))
     expected = get("bv").estimate(repeated(rows, counts), "recall@5")

@@ -44,10 +44,8 @@ def test_ranks_are_read_from_a_file(tmp_path: Path) -> None:
 def test_sizes_come_from_a_column_or_from_the_caller() -> None:
     same = read({"rank": [3, 1], "n_negatives": [9, 9]}, n_items=50)
     assert same.n_negatives == 9
-    several = read({"rank": [3, 1], "n_negatives": [9, 8]}, n_items=50, mixed=True)
+    several = read({"rank": [3, 1], "n_negatives": [9, 8]}, n_items=50)
     assert several.n_negatives.tolist() == [9, 8]
-    grown = read({"rank": [3, 1], "n_negatives": [4, 8]}, n_items=50, stages=(4, 8))
-    assert grown.stages == (4, 8)
     named = read({"place": [2]}, n_items=5, n_negatives=3, columns={"rank": "place"})
     assert named.ranks.tolist() == [2]
     assert read(SCORED, n_items=50, n_negatives=2).n_negatives == 2
@@ -74,7 +72,7 @@ def test_kind_of_a_table_follows_from_its_columns() -> None:
     assert read(points, n_items=100, columns={"score": "points"}).ranks.tolist() == [3, 1]
     both = {**SCORED, "rank": [1] * 6}
     assert read(both, n_items=100, n_negatives=2).n_rows == 6
-    assert read(both, n_items=100, kind="scores").ranks.tolist() == [3, 1]
+    assert read(both, n_items=100, columns={"score": "score"}).ranks.tolist() == [3, 1]
     part = {**STRATA, "part": STRATA["stratum"]}
     del part["stratum"]
     assert read(part, n_items=40, k=2, columns={"stratum": "part"}).n_users == 2
@@ -113,27 +111,25 @@ def twice(row: int, **change: Any) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("table", "parameters"),
+    "table",
     [
-        (twice(0), ()),
-        (twice(0, score=0.4), ()),
-        (twice(0, target=0), ("mixed",)),
-        (twice(3, target=1), ("mixed",)),
-        (twice(4, score=0.4), ()),
+        twice(0),
+        twice(0, score=0.4),
+        twice(0, target=0),
+        twice(3, target=1),
+        twice(4, score=0.4),
     ],
 )
-def test_only_a_candidate_may_be_drawn_twice(
-    table: dict[str, Any], parameters: tuple[str, ...]
-) -> None:
-    with raises(DataError, *parameters):
-        read(table, n_items=100, mixed=True)
+def test_only_a_candidate_may_be_drawn_twice(table: dict[str, Any]) -> None:
+    with raises(DataError):
+        read(table, n_items=100)
     with raises(DataError, "replacement"):
-        read(table, n_items=100, mixed=True, replacement=False)
-    found = read(twice(1), n_items=100, mixed=True)
+        read(table, n_items=100, replacement=False)
+    found = read(twice(1), n_items=100)
     assert found.n_negatives.tolist() == [3, 2]
     assert found.ranks.tolist() == [4, 1]
     with raises(DataError, "replacement"):
-        read(twice(1), n_items=100, mixed=True, replacement=False)
+        read(twice(1), n_items=100, replacement=False)
     assert read(SCORED, n_items=100, replacement=False).n_users == 2
 
 
@@ -176,7 +172,8 @@ def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> Non
     assert (by_table.ranks.tolist(), by_table.user.tolist()) == ([2, 2], [1, 0])
     pairs = reader.pairs
     assert reader.rank(pairs, scores[pairs.row_users, pairs.item]).ranks.tolist() == [2, 2]
-    own = candidates(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n", n_items=4, own_target="drop")
+    with pytest.warns(PodiumWarning, match="target of their own line: 1"):
+        own = candidates(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n", n_items=4, n_negatives=2)
     assert np.asarray(own.n_negatives).tolist() == [2, 1]
 
 
@@ -190,13 +187,11 @@ def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> Non
         ("(0,1)\t2\n\n", (), {}),
         *((line.format("9" * n), (), {}) for n in (19, 20, 5000) for line in LINES),
         ("", (), {}),
-        ("(1,0)\t2\t3\n(0,3)\t0\t3\n", ("own_target",), {}),
-        ("(1,0)\t2\t3\n(0,3)\t1\n", ("mixed",), {}),
         ("(1,0)\t2\n(0,3)\t1\n", ("n_negatives",), {"n_negatives": 3}),
         ("(1,0)\t2\n(1,0)\t1\n", (), {}),
         ("(1,0)\t2\t2\n", ("replacement",), {}),
         ("(1,0)\t2\t3\n(1,7)\t8\t9\n", ("n_items", "seen"), {}),
-        ("(1,0)\t0\n", (), {"own_target": "drop"}),
+        ("(1,0)\t0\n", (), {}),
     ],
 )  # fmt: skip
 def test_bad_negatives_file_is_refused(
@@ -232,7 +227,7 @@ def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() ->
     scores = table["score"].reshape(targets.shape)
     exact = catalogue.target_ranks(scores, targets, exclude=seen)
     options: dict[str, Any] = {"n_items": 30, "seen_candidates": "drop"}
-    found = read(table, replacement=False, seen=pairs, mixed=True, **options)
+    found = read(table, replacement=False, seen=pairs, **options)
     assert found.ranks.tolist() == exact.tolist()
     assert found.n_items.tolist() == (30 - np.diff(seen.tocsr().indptr)).tolist()
     for name in ("user", "item"):  # ids of other data
@@ -240,7 +235,7 @@ def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() ->
             read(table, n_items=30, seen={**pairs, name: pairs[name] + 99})
     few = {name: column[pairs["user"] < 2] for name, column in pairs.items()}
     with pytest.warns(PodiumWarning, match=r"2 of the 20 users of .* are in the seen items"):
-        read(table, seen=few, mixed=True, **options)
+        read(table, seen=few, **options)
 
 
 def test_candidates_that_were_seen_are_refused_or_dropped(tmp_path: Path) -> None:
@@ -258,6 +253,19 @@ def test_candidates_that_were_seen_are_refused_or_dropped(tmp_path: Path) -> Non
         candidates(tmp_path, text, seen=([2, 1, 0], [3, 5, 5]), **drop)
 
 
+def test_samples_that_seem_to_have_grown_are_pointed_out() -> None:
+    """The size of a sample must not depend on the rank. Few ranks may lack 1 by chance."""
+    for n_users, first in ((30, 2), (600, 1), (600, 2)):
+        sizes, ranks = np.full(n_users, 20), np.full(n_users, 1)
+        sizes[::2], ranks[::2] = 10, np.arange(n_users // 2) % 3 + first
+        table = {"rank": ranks, "n_negatives": sizes}
+        if (n_users, first) == (600, 2):
+            with pytest.warns(PodiumWarning, match="no target ranks first in a sample of fewer"):
+                read(table, n_items=100)
+        else:
+            assert np.ptp(read(table, n_items=100).n_negatives) == 10
+
+
 def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
     """Of 20 users' seen items, one is in the sample of one of the others, by accident."""
     user, item = (ids.ravel() for ids in np.indices((20, 40)))
@@ -267,7 +275,7 @@ def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
     seen = {"user": np.arange(20), "item": np.array([0, *range(101, 120)])}
     said = r"1 of the 20 items of the seen items are among the 41 of .*\. Check that both use the"
     with pytest.warns(PodiumWarning, match=said):
-        read(kept, n_items=100, seen=seen, mixed=True)
+        read(kept, n_items=100, seen=seen)
 
 
 def test_seen_items_may_be_in_no_sample_by_chance() -> None:

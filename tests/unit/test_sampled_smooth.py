@@ -23,19 +23,17 @@ from podium.sampled import (
 )
 from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
+from podium.sampled.estimators.smooth.draws import _draw_users
 from podium.sampled.estimators.smooth.fit import (
     Mode,
     Objective,
-    Prior,
     Sample,
     State,
-    _draw_users,
     combined_mass,
     log_moments,
     modes,
-    with_history,
-    without_history,
 )
+from podium.sampled.estimators.smooth.prior import Prior, with_history, without_history
 from podium.sampled.likelihood import likelihood
 
 

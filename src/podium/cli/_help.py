@@ -20,7 +20,7 @@ SHOWN = {
     "unjudged like fail-on out report",
     "train": "out model loss k min-relevance set valid split eval-metric tune budget seed "
     "features resume",
-    "estimate": "measure method scores shared level seed format report items negatives "
+    "estimate": "measure method shared level seed format report items negatives "
     "no-replacement negatives-file seen column",
     "plan": "users error measure method pilot seed format items negatives no-replacement "
     "negatives-file seen column",

@@ -30,25 +30,18 @@ class Samples:
         Number of items to draw from, including the target: the size of the catalogue.
     negatives : N
         Number of items drawn in addition to each target. Default: the column n_negatives of RANKS.
-        With SCORES, it is counted.
+        With SCORES, it is counted, and an error if it is not N.
     no_replacement
         Sample without replacement: no item is drawn twice.
-    mixed
-        Allow samples of different sizes. By default, they are an error.
     negatives_file : FILE
         File of targets and candidates in the format of neural collaborative filtering: each line
         has (user,item) and the candidates, separated by tabs. SCORES then needs no column of
         targets, or is a MODEL of podium train.
-    drop_own
-        Drop candidates that are the target of their own line. By default, they are an error.
     seen : PAIRS
         Table of pairs (user, item) that were never drawn, such as training data. The pairs of a
         user make the user's catalogue smaller than N. Candidates in PAIRS are an error.
     drop_seen
         Drop candidates that are in --seen. The others are then a sample of the smaller catalogue.
-    stages : N,N,…
-        Sizes of samples that grew while the target ranked first, such as 100,200,400. RANKS then
-        needs the column n_negatives.
     """
 
     panel: ClassVar[str] = "Sampling"
@@ -56,12 +49,9 @@ class Samples:
     items: Annotated[int, Sets("n_items")]
     negatives: Annotated[int | None, Sets("n_negatives")] = None
     no_replacement: Annotated[bool, Sets("replacement", False)] = False
-    mixed: Annotated[bool, Sets("mixed", True)] = False
     negatives_file: Annotated[Path | None, Sets("negatives")] = None
-    drop_own: Annotated[bool, Sets("own_target", "drop")] = False
     seen: Path | None = None
     drop_seen: Annotated[bool, Sets("seen_candidates", "drop")] = False
-    stages: str | None = None
 
     def reader(
         self, columns: SampleColumns, measures: Sequence[str], **reading: Any
@@ -76,10 +66,7 @@ class Samples:
             n_items=self.items,
             n_negatives=self.negatives,
             replacement=not self.no_replacement,
-            stages=read_numbers(self.stages, "--stages", "100,200,400"),
-            mixed=self.mixed,
             negatives=self.negatives_file,
-            own_target="drop" if self.drop_own else "error",
             seen=self.seen,
             seen_candidates="drop" if self.drop_seen else "error",
             columns=columns.names_by_role(),
@@ -137,18 +124,6 @@ def _read(path: Path, reader: SampleReader) -> Observations:
             "podium recommend and podium measure."
         )
     return reader.rank(*_candidate_scores(path, reader.pairs, reader.n_items))
-
-
-def read_numbers(text: str | None, option: str, example: str) -> list[int] | None:
-    """Return comma-separated numbers; None if the option is not given."""
-    if text is None:
-        return None
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() for word in words):
-        raise ArgumentError(
-            f"{option} must be numbers with commas, such as {example}, got {text!r}."
-        )
-    return [int(word) for word in words]
 
 
 def _candidate_scores(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +14,9 @@ from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
 from podium.cli._samples import SampleColumns, Samples, read_all
 from podium.cli.compare import run_names
-from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.report.renderer import Renderer
-    from podium.sampled.evaluating import Observations
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -30,12 +27,10 @@ def estimate(
     files: Annotated[list[Path], typer.Argument()],
     measures: Annotated[list[str] | None, MEASURE] = None,
     method: Annotated[str, Sets("estimator")] = "auto",
-    scores: Annotated[bool, Sets("kind", "scores")] = False,
     shared: bool = False,
     ties: str | None = None,
     bounds: bool = True,
     level: Annotated[float, typer.Option("--level", "--confidence")] = _LEVEL,
-    resamples: Annotated[int | None, Sets("n_bootstrap")] = None,
     seed: int = 0,
     format: Format = "table",
     report: ReportFile = None,
@@ -56,15 +51,14 @@ def estimate(
     files : RANKS|SCORES
         Table of the rank of each target (held-out item) among its sampled items: rank, and user if
         users have several targets. Or table of the scores of targets and sampled items: user, item,
-        score, target. Pass several files to compare models on the same users with the first one.
+        score, target. If a table has ranks too, --column score=score selects its scores. Pass
+        several files to compare models on the same users with the first one.
     measures : MEASURE
         Measure that is determined by the rank of the target, such as ndcg@10. May be repeated.
         Default: ndcg@10, recall@10.
     method : METHOD
         Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is the measure
         of the sample itself.
-    scores
-        Use the scores of a file that also has a column of ranks.
     shared
         Measure whole rankings, with all targets of a user, which share the user's sampled items. By
         default, each target is measured as if it were the only one.
@@ -74,8 +68,6 @@ def estimate(
         Also show the range of all values that the observed ranks allow, whatever the method.
     level : P
         Level of intervals and bounds.
-    resamples : N
-        Number of resamples of users, for methods whose standard error needs them. Default: 200.
     seed : N
         Seed of resamples and random ties.
     """
@@ -86,15 +78,11 @@ def estimate(
     from podium import sampled
     from podium.report.estimates import SampledComparisonRenderer, SampledEvaluationRenderer
 
-    options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
-    options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
+    options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed, "bounds": bounds}
     names = measures or _DEFAULT
-    kind = "scores" if scores else None
-    reader = samples.reader(columns, names, kind=kind, shared=shared, ties=ties, seed=seed)
+    reader = samples.reader(columns, names, shared=shared, ties=ties, seed=seed)
     models = read_all(files, reader)
-    if resamples is not None:
-        _refuse_resamples(method, models)
-    stated = _stated(samples, columns, scores, ties, level)
+    stated = _stated(samples, columns, ties, level)
     renderer: Renderer[Any]
     if len(files) == 1:
         renderer = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options), stated)
@@ -109,22 +97,10 @@ def estimate(
 
 
 def _stated(
-    samples: Samples, columns: SampleColumns, scores: bool, ties: str | None, level: float
+    samples: Samples, columns: SampleColumns, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
-    names = ("items", "negatives", "mixed", "drop_own", "drop_seen", "negatives_file", "seen")
+    names = ("items", "negatives", "drop_seen", "negatives_file", "seen")
     values = {"column": columns.column, **{name: vars(samples)[name] for name in names}}
-    values |= {"scores": scores, "ties": ties, "level": None if level == _LEVEL else level}
+    values |= {"ties": ties, "level": None if level == _LEVEL else level}
     return {f"--{name.replace('_', '-')}": value for name, value in values.items()}
-
-
-def _refuse_resamples(method: str, models: Iterable[Observations]) -> None:
-    """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
-    from podium.sampled.evaluating import fit_of
-
-    fits = [fit_of(ranks, method, "file") for ranks in models]
-    if all(fit.source != "bootstrap" for fit in fits):
-        raise ArgumentError(
-            "--resamples is for methods whose standard error needs resampled users, and "
-            f"{fits[0].method} does not need them here. Leave it out."
-        )

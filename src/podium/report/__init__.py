@@ -30,7 +30,7 @@ __all__ = [
 
 _SHOWN = {
     "audit": ("Audit",),
-    "estimates": ("RankDistribution", "SampledComparison", "SampledEvaluation"),
+    "estimates": ("SampledComparison", "SampledEvaluation"),
     "evaluations": ("Comparison", "Evaluation"),
     "explanation": ("Explanation",),
     "gate": ("Gate",),

@@ -21,9 +21,9 @@ _NO_SIGN = (
     "Where assumptions decide on a mean, the interval of its difference covers all differences "
     "that the ranks allow, and the probability of the sign is unknown (–)."
 )
-_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen", "--scores")
+_FLAGS = ("--shared", "--no-replacement", "--drop-seen")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
+_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--seed")
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def is_impossible(estimate: Mapping[str, Any]) -> bool:
 
 def about_sizes(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sizes of samples, if no option in `options` states them."""
-    if not _is_scan(conventions) and not conventions["stages"] and not _size(conventions, given):
+    if not _is_scan(conventions) and not _size(conventions, given):
         size = conventions["n_negatives"]
         text = f"{size[0]} to {size[1]} items" if isinstance(size, list) else counted(size, "items")
         yield f"Samples have {text} beside the target."
@@ -140,23 +140,20 @@ def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    method, resamples = conventions["method"], conventions["n_bootstrap"]
+    method = conventions["method"]
     is_scan = _is_scan(conventions)
     if not is_scan or method == "naive":
         yield f"--method {method!r}" if "(" in method else f"--method {method}"
     yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
     if is_scan:
         conventions = {**conventions, "replacement": True}  # the strata say how items were drawn
-    elif conventions["stages"]:
-        yield f"--stages {','.join(map(str, conventions['stages']))}"
     elif size := _size(conventions, given):
         yield f"--negatives {size}"
     flags = {"--no-replacement": not conventions["replacement"], **given}
     flags["--shared"] = conventions.get("shared", False)
     yield from (name for name in _FLAGS if flags.get(name))
-    uses_seed = resamples is not None or given.get("--ties") == "random"
-    seed = conventions["seed"] if uses_seed else None
-    values = {**given, "--resamples": resamples, "--seed": seed}
+    uses_seed = conventions["n_bootstrap"] is not None or given.get("--ties") == "random"
+    values = {**given, "--seed": conventions["seed"] if uses_seed else None}
     pairs = [("--column", name) for name in given.get("--column") or ()]
     pairs += [(name, values[name]) for name in _VALUES if values.get(name) is not None]
     yield from (f"{name} {shlex.quote(str(value))}" for name, value in pairs)

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from podium.report import estimate_notes as notes
-from podium.report import figures, headlines, measured, measured_figures, pages
+from podium.report import headlines, measured, measured_figures, pages
 from podium.report._types import Figure, Report, Section, Table
 from podium.report.cells import change, changes, number, percentage, probability, span
-from podium.report.figures import differences, grouped, interval_row, intervals, lines, panel
+from podium.report.figures import differences, grouped, interval_row, intervals, panel
 from podium.report.renderer import Pictures, Renderer, chosen_measures
 from podium.report.tables import Columns, build, ends, flat, once, texts
 from podium.report.views import Numbers, Tables, Text, View
-from podium.sampled import (
-    RankDistribution,
-    SampledComparison,
-    SampledEvaluation,
-    SampledRanks,
-    identification_bounds,
-)
+from podium.sampled import SampledComparison, SampledEvaluation
 
 R = TypeVar("R", SampledEvaluation, SampledComparison)
 
 BOUNDS = "all values that the observed ranks allow"
 _DIFFERENCES = "all differences that the observed ranks allow"
-_MOST_CUTOFFS = 12  # of a curve of ranks, with bounds
 _ENDS = ("low", "high", "lowest", "highest")
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
@@ -175,22 +168,6 @@ class SampledComparisonRenderer(_EstimatesRenderer[SampledComparison]):
         return pages.of_section(merged, title, status, summary, section)
 
 
-class RankDistributionRenderer:
-    """The plot of a RankDistribution."""
-
-    def __init__(self, distribution: RankDistribution) -> None:
-        self.distribution = distribution
-
-    def plot(self, ranks: SampledRanks | None, *, confidence: float, **options: Any) -> Any:
-        """Draw the share of users by rank; see `RankDistribution.plot`."""
-        bounds: dict[int, tuple[float, float]] = {}
-        if ranks is not None:
-            for k in cutoffs_of_ranks(self.distribution.n_items):
-                bounds[k] = identification_bounds(ranks, f"recall@{k}", confidence=confidence)
-        figure = _rank_shares(self.distribution.cdf.tolist(), bounds)
-        return figures.plot(figure, **options)
-
-
 def _estimate_table(result: Mapping[str, Any]) -> Table:
     return build({**texts("measure"), **_columns(result)}, _by_measure(result))
 
@@ -268,36 +245,3 @@ def _cutoffs(
     figures = (measured_figures.cutoffs(means, name, BOUNDS) for name in measures)
     figure = next(filter(None, figures), None)
     return {} if figure is None else {"cutoffs": figure}
-
-
-def cutoffs_of_ranks(n_items: int) -> list[int]:
-    """Return cutoffs from 1 to the number of items, by about equal factors.
-
-    Examples
-    --------
-    >>> cutoffs_of_ranks(1000)
-    [1, 2, 4, 7, 12, 23, 43, 81, 152, 285, 534, 1000]
-    """
-    factor = max(n_items, 2) ** (1 / (_MOST_CUTOFFS - 1))
-    return sorted({min(n_items, round(factor**i)) for i in range(_MOST_CUTOFFS)})
-
-
-def _rank_shares(
-    shares: Sequence[float], bounds: Mapping[int, tuple[float, float]] | None = None
-) -> Figure:
-    """Return the share of users whose target is among the first k items, with bounds by k.
-
-    Parameters
-    ----------
-    shares : (n_items,)
-        The shares at k = 1 .. n_items.
-    bounds : dict of int to (low, high), optional
-        The smallest and the largest share at some of these cutoffs.
-    """
-    ks = sorted(bounds) if bounds else cutoffs_of_ranks(len(shares))
-    line: dict[str, Any] = {"label": "estimate", "x": ks, "y": [shares[k - 1] for k in ks]}
-    if bounds:
-        line |= {end: [bounds[k][i] for k in ks] for i, end in enumerate(("lowest", "highest"))}
-    axes = "k", "share of users with a rank of at most k (recall@k)"
-    title = "Rank of the target among all items"
-    return lines(title, axes, [line], log_x=True, bounds_label=BOUNDS)

@@ -9,13 +9,12 @@ from podium._text import counted
 from podium.report._types import Figure, Table
 from podium.report.figures import lines
 from podium.report.renderer import Pictures, Renderer, chosen_measure
-from podium.report.tables import Columns, build
+from podium.report.tables import Columns, build, flat
 from podium.report.views import Numbers, Tables, Text, View
 from podium.sampled import Plan
-from podium.sampled.planning.designs import PlannedDesign
 
 _FLAT = (
-    *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
+    *("kind", "n_negatives", "n_scored", "n_scored_in_all", "share"),
     *("std_error", "bias", "error", "reaches"),
 )
 _NUMBERS = ("n_scored", "share", "std_error", "bias", "error")
@@ -36,13 +35,12 @@ class PlanRenderer(Renderer[Plan]):
 
     def table(self) -> Table:
         """Return one row per design with all digits."""
-        fields = (*_FLAT, "list_share") if _has_lists(self.result) else _FLAT
         errors = {name: f"error_{name}" for name in self.result.everything.errors}
         records = (
             {**design, **{name: design["errors"][error] for error, name in errors.items()}}
             for design in self.json["designs"]
         )
-        return build({name: (name, _cell) for name in (*fields, *errors.values())}, records)
+        return flat([*_FLAT, *errors.values()], records)
 
     def numbers(self) -> Numbers:
         """Yield the goal, the value, and the cost and error of the designs that reach the goal."""
@@ -50,8 +48,7 @@ class PlanRenderer(Renderer[Plan]):
         yield "goal", {"": plan.goal}
         yield plan.measure, {"": plan.value}
         yield "n_users_needed", {"": plan.n_users_needed}
-        chosen = {"best": plan.best, "fixed": plan.fixed, "growing": plan.growing}
-        for name, design in {**chosen, "all items": plan.everything}.items():
+        for name, design in {"best": plan.best, "all items": plan.everything}.items():
             if design is not None:
                 content = vars(design)
                 yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
@@ -64,36 +61,31 @@ class PlanRenderer(Renderer[Plan]):
 
 def _errors(plan: Mapping[str, Any]) -> Figure:
     """Return the error of each design of a Plan's JSON form against its cost."""
-    families: dict[str, list[tuple[float, float]]] = {}
-    for design in plan["designs"]:
-        families.setdefault(_family(design), []).append((design["n_scored"], design["error"]))
+    *samples, all_items = plan["designs"]
     series = [
-        {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
-        for label, points in families.items()
+        {
+            "label": label,
+            "x": [design["n_scored"] for design in designs],
+            "y": [design["error"] for design in designs],
+        }
+        for label, designs in (("samples", samples), ("all items", [all_items]))
+        if designs
     ]
     return lines(
         f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
         ("items scored per user", f"error in {plan['measure']}"),
         series,
         log_x=True,
-        log_y=min(error for points in families.values() for _, error in points) > 0,
+        log_y=min(design["error"] for design in plan["designs"]) > 0,
         reference={"value": plan["goal"], "label": f"goal: {plan['goal']:.3g}"},
     )
-
-
-def _family(design: Mapping[str, Any]) -> str:
-    """Return the kind of a design in words."""
-    if design["kind"] == "growing":
-        return f"doubled up to {len(design['stages']) - 1} times"
-    kind = str(design["kind"])
-    return {"fixed": "one size", "all": "all items"}.get(kind, kind)
 
 
 def _design_table(plan: Plan) -> Table:
     has_several = len(plan.everything.errors) > 1
     columns: Columns = {
         "sampled": ("text", str),
-        "scored": ("n_scored", lambda n: f"{n:,.1f}".removesuffix(".0")),
+        "scored": ("n_scored", "{:,}".format),
         "total": ("n_scored", lambda n: _count(n * plan.n_users)),
         "share": ("share", _percent),
         "std error": ("std_error", _number),
@@ -107,48 +99,21 @@ def _design_table(plan: Plan) -> Table:
     return {**build(columns, records), "highlight": best}
 
 
-def _cell(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-
-
 def _conclusions(plan: Plan) -> Iterator[str]:
     goal = f"{plan.measure} within {_number(plan.goal)}"
-    if _has_lists(plan):
-        yield from _scans_concluded(plan, goal)
-        return
     largest = max([0, *(design.n_negatives for design in plan.designs if design.kind != "all")])
-    if plan.best is None:
+    best = plan.best
+    if best is None:
         yield from _too_few_users(plan, goal, largest)
     elif not largest:
         yield f"{plan.n_items} items are too few to sample from: rank all of them."
-    elif plan.best is plan.everything:
-        yield f"No sample of up to {largest} items gives {goal}."
-        yield "Rank all items, or pass larger --sizes."
+    elif best is plan.everything:
+        yield f"No sample of up to {largest} items gives {goal}. Rank all items."
     else:
-        yield f"For {goal}: {_choice('fixed sample', plan.fixed)};"
-        yield f"{_choice('sample that doubles while the target ranks first', plan.growing)}."
+        share = f"{_percent(best.share)} of the cost of ranking all"
+        yield f"For {goal}: sample {best.n_negatives} items ({share})."
         yield from _nearer_than_all(plan)
     yield from _compared_error(plan)
-
-
-def _has_lists(plan: Plan) -> bool:
-    return any(design.list_share is not None for design in plan.designs)
-
-
-def _scans_concluded(plan: Plan, goal: str) -> Iterator[str]:
-    """Yield the cheapest design with a proxy, as arguments of `scan` or of `draw_strata`."""
-    best = plan.best
-    if best is None:
-        yield from _too_few_users(plan, goal, 0)
-    elif best.list_share is None:
-        yield f"No scan gives {goal}. Rank all items, or scan pilots with a larger budget."
-    else:
-        certain = round(best.budget * best.list_share)
-        strata = f"draw strata with certain={certain}, uniform={best.n_negatives - certain}"
-        scan = f"scan with budget={best.budget:.0f}, list_share={best.list_share:.2f}"
-        yield f"For {goal}: {scan if best.kind == 'scan' else strata}"
-        yield f"({_percent(best.share)} of the cost of ranking all)."
-    yield "Compared with the goal: the standard error."
 
 
 def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
@@ -180,35 +145,23 @@ def _compared_error(plan: Plan) -> Iterator[str]:
     yield f"{text}."
 
 
-def _choice(kind: str, design: PlannedDesign | None) -> str:
-    if design is None:
-        return f"no {kind} is enough"
-    return f"{kind} ({design.text} items, {_percent(design.share)} of the cost of ranking all)"
-
-
 def _assumptions(plan: Plan) -> Iterator[str]:
-    if _has_lists(plan):
-        yield (
-            f"Expected ranks: those of pilots with {plan.conventions['n_pilot_users']} users; "
-            f"{plan.measure} is about {_number(plan.value)}. The bias is not planned."
-        )
-    elif plan.conventions["expected_from"] == "pilot":
-        yield (
-            f"Expected ranks: the smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
-            f"users, with its uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: "
-            f"the {plan.conventions['bias_is']} over this uncertainty, not the true bias"
-            f"{_ERROR_ACCURACY.get(plan.conventions['bias_is'], '')}."
-        )
-    else:
-        assumed = "so that recall@k is the square root of k / N, see --expect"
-        why = assumed if plan.assumed else "given"
+    n_pilot_users, bias_is = plan.conventions["n_pilot_users"], plan.conventions["bias_is"]
+    if n_pilot_users is None:
         yield (
             "Expected ranks, without a pilot: one of three shapes "
             f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
-            f"({why}). The errors are those of the worst shape; 'at best' is that of the best one."
+            "(so that recall@k is the square root of k / N). The errors are those of the worst "
+            "shape; 'at best' is that of the best one."
+        )
+    else:
+        yield (
+            f"Expected ranks: the smooth fit to the pilot of {n_pilot_users} users, with its "
+            f"uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: the {bias_is} over "
+            f"this uncertainty, not the true bias{_ERROR_ACCURACY.get(bias_is, '')}."
         )
     yield (
-        "Scored: the mean number of items per user, including the target. Share: of the cost of "
+        "Scored: the number of items per user, including the target. Share: of the cost of "
         f"ranking all. Method: {plan.conventions['method']}."
     )
 

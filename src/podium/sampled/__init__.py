@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from podium.sampled.bounds import identification_bounds
+from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
@@ -26,7 +27,7 @@ from podium.sampled.evaluating import compare, evaluate
 from podium.sampled.planning import Plan, plan
 from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.results import Difference, Estimate, SampledComparison, SampledEvaluation
-from podium.sampled.sampling import Candidates, draw_candidates, sample_ranks, simulate_ranks
+from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
 from podium.sampled.shared import SharedRanks, sample_shared

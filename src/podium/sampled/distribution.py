@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +13,7 @@ from podium import _check, metrics
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse
 from podium.metrics.measures import listed_measures, parse_relevance
-from podium.results import renderer_of
 from podium.sampled.design import Floats, Ints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from podium.sampled.ranks import SampledRanks
 
 RANK_AUC = "rank_auc"
 """The measure (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
@@ -223,37 +216,3 @@ class RankDistribution:
                     "such as bv."
                 )
         return float(self.probabilities[: weights.size] @ weights)
-
-    def plot(
-        self,
-        ranks: SampledRanks | None = None,
-        *,
-        confidence: float = 0.95,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Axes:
-        """Draw the share of users whose target is among the first k items, against k.
-
-        Parameters
-        ----------
-        ranks : SampledRanks, optional
-            The ranks that the distribution was estimated from, for the bounds of the share at
-            several k: all values that they allow.
-        confidence : float
-            The confidence of the bounds; see `identification_bounds`.
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on; by default those of a new figure.
-        **options
-            More arguments of `podium.plots.line_plot`.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the plot.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib, the extra ``plots``, is not installed.
-        """
-        return renderer_of(self).plot(ranks, confidence=confidence, ax=ax, **options)

@@ -46,7 +46,7 @@ class Tally(SampledRanks):
 
     def __init__(self, rows: SampledRanks, counts: Floats, n_users: float | None = None) -> None:
         kept_rows = np.flatnonzero(counts > 0)
-        names = ("ranks", "n_negatives", "n_items", "replacement", "stages")
+        names = ("ranks", "n_negatives", "n_items", "replacement")
         total = round(float(counts.sum() if n_users is None else n_users))
         totals = {"user": None, "history": None, "_total": total}
         weights = counts[kept_rows] / counts.sum()
@@ -228,7 +228,6 @@ class Fit(ABC):
         self.design: dict[str, Any] = {
             **{name: _extent(size) for name, size in observed.sizes.items()},
             "replacement": observed.replacement,
-            "stages": list(observed.stages) or None,
             "history": None,
         }
 

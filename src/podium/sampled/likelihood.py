@@ -88,10 +88,9 @@ def _chances(design: Design, outcomes: Ints, ranks: Floats) -> Floats:
 
     If users have separate catalogues, a design has only one or two observed outcomes.
     """
-    if design.grows or not design.replacement:
+    if not design.replacement:
         return design.probabilities(ranks)[:, outcomes]
-    above = design.above[outcomes]
-    below = design.n_negatives - above
+    above, below = outcomes, design.n_negatives - outcomes
     with np.errstate(divide="ignore", invalid="ignore"):
         log_above = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
         log_below = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
@@ -181,8 +180,8 @@ def _edge_factor(likelihood: Likelihood, n_steps: int) -> Callable[[Floats], Flo
     (last rank).
     """
     parts, n_items = likelihood.parts, likelihood.n_items
-    above = n_steps * min(int(d.above[observed].min()) for d, observed in parts)
-    below = n_steps * min(int((d.sizes - d.above)[observed].min()) for d, observed in parts)
+    above = n_steps * min(int(observed.min()) for _, observed in parts)
+    below = n_steps * min(d.n_negatives - int(observed.max()) for d, observed in parts)
 
     def log_factor(ranks: Floats) -> Floats:
         log_above = np.log(np.maximum(ranks - 1.0, 0.5) / n_items)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError, arg, warn
 from podium.metrics import Measure
-from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
+from podium.sampled.design import Design, Floats, Ints, refuse_large
 from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.types import Mask, PerRow
 
@@ -173,7 +173,6 @@ class Observation:
     item: Any
     n_items: Any
     replacement: bool
-    stages: tuple[int, ...]
     row_weights: Any
     n_scored: Any
     targets: Any
@@ -322,9 +321,6 @@ class SampledRanks(Observation):
     user : (n,), optional
         The user of each target, integers or strings. All users have the same weight, and so do the
         targets of one user. By default, each target is a separate user.
-    stages : sequence of int, optional
-        The sizes at which a growing sample could end because the target was not first; the last
-        one is the largest. n_negatives is then the size at which each sample ended.
     history : int, (n,), optional
         The number of the user's own (training) items among the items that the sample is drawn
         from, without the target; 0 if seen items were left out. Most models rank these items
@@ -340,8 +336,6 @@ class SampledRanks(Observation):
         If a rank is below 1 or above n_negatives + 1, if n_negatives is n_items or more, or if
         n_items is above 10 ** 8.
         If a history is below 0 or above n_items - 1.
-        If stages do not increase, or if a sample that grows in these stages cannot end with one
-        of the ranks.
 
     Notes
     -----
@@ -363,7 +357,6 @@ class SampledRanks(Observation):
     n_items: int | Ints
     replacement: bool = True
     user: NDArray[Any] | None = None
-    stages: tuple[int, ...] = ()
     history: Ints | None = None
     row_weights: Floats | None = None
 
@@ -377,7 +370,6 @@ class SampledRanks(Observation):
         *,
         replacement: bool = True,
         user: ArrayLike | None = None,
-        stages: Any = None,
         history: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
     ) -> None:
@@ -390,7 +382,6 @@ class SampledRanks(Observation):
             n_items=_sizes(n_items, "n_items", observed.size),
             replacement=_check.flag(replacement, "replacement"),
             user=None if user is None else labels(user, "user", observed.size),
-            stages=read_stages(stages),
         )
         own = None if history is None else integers(history, "history", observed.size, low=0)
         vars(self).update(history=own, row_weights=weights(row_weights, observed.size))
@@ -402,7 +393,7 @@ class SampledRanks(Observation):
         return (
             f"SampledRanks({self.n_rows} ranks of {self.n_users} users, "
             f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
-            f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''}"
+            f"replacement={self.replacement}"
             f"{'' if self.history is None else f', history={span(self.history)}'})"
         )
 
@@ -434,7 +425,7 @@ class SampledRanks(Observation):
         """Each design with the number of users per outcome: float64, (design.n_outcomes,).
 
         A user with m targets counts 1 / m for each of them, so that all sums together are n_users.
-        If the sample size is fixed, outcome r - 1 is rank r.
+        Outcome r - 1 is rank r.
         """
         designs: list[tuple[Design, Floats]] = []
         for design, rows in self.design_rows:
@@ -443,27 +434,24 @@ class SampledRanks(Observation):
             designs.append((design, counts.astype(np.float64)))
         return tuple(designs)
 
-    @cached_property
+    @property
     def outcomes(self) -> Ints:
         """The outcome of each row in its design, counted from 0: int64, (n,); see `Design`."""
-        outcomes = np.empty(self.n_rows, np.int64)
-        for design, rows in self.design_rows:
-            sizes = np.broadcast_to(self.n_negatives, self.n_rows)[rows]
-            outcomes[rows] = design.outcomes(self.ranks[rows], sizes if self.stages else None)
-        return outcomes
+        return self.ranks - 1
 
     @cached_property
     def design_rows(self) -> tuple[tuple[Design, Ints], ...]:
         """Each design with the rows that have it, in increasing order."""
-        size = self.stages[-1] if self.stages else self.n_negatives
         span = self.most_items + 1
-        keys = np.broadcast_to(np.asarray(size) * span + np.asarray(self.n_items), self.n_rows)
+        keys = np.broadcast_to(
+            np.asarray(self.n_negatives) * span + np.asarray(self.n_items), self.n_rows
+        )
         distinct_keys, group_of_row = np.unique(keys, return_inverse=True)
         row_groups = np.split(
             np.argsort(group_of_row, kind="stable"), np.cumsum(np.bincount(group_of_row))[:-1]
         )
         return tuple(
-            (Design(key // span, key % span, self.replacement, self.stages), rows)
+            (Design(key // span, key % span, self.replacement), rows)
             for key, rows in zip(distinct_keys.tolist(), row_groups, strict=True)
         )
 
@@ -491,16 +479,6 @@ class SampledRanks(Observation):
                 self.history > n_items - 1,
                 f"history must be at most {arg.n_items} - 1. It is the number of the user's own "
                 "items in the catalogue, without the target.",
-            )
-        if self.stages:
-            ends = np.asarray(self.stages)
-            stage = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
-            last_addition = ends[stage] - np.concatenate([[0], ends[:-1]])[stage]
-            is_early = (self.ranks == 1) & (stage < ends.size - 1)
-            self.refuse(
-                (ends[stage] != sizes) | is_early | (self.ranks > last_addition + 1),
-                f"Samples must end at the first of the stages {self.stages} at which the target is "
-                "not first, so that only the items added last can be above it.",
             )
 
     def _leave_out_weights_of_zero(self) -> None:
@@ -580,7 +558,7 @@ class ScannedRanks(Observation):
     row_weights: Floats | None
     item: NDArray[Any] | None
 
-    replacement, stages = False, ()
+    replacement = False
 
     def __init__(
         self,

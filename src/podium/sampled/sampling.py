@@ -1,10 +1,10 @@
-"""Candidates, the items that are drawn for each target, and the rank of the target among them."""
+"""Draws of items for each target, and the rank of the target among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,16 +17,14 @@ from podium.catalogue.source import Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError, arg
 from podium.groups import find, row_offsets
-from podium.ranking import kept_offsets
 from podium.sampled import _kernels
-from podium.sampled.design import Design, Floats, Ints, read_stages
-from podium.sampled.ranks import SampledRanks, columns_at, integers, one_size
+from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
-from podium.types import Labels, Offsets, Ties
+from podium.types import Labels, Ties
 
 _DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
 _SCORED = 2**22  # drawn items that are scored at a time
-_CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
 _TIES: tuple[Ties, ...] = ("worst", "best", "id", "random")  # a sampled rank is a whole number
 
 
@@ -180,7 +178,7 @@ def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
 def sample_ranks(
     scores: Scores,
     targets: Any,
-    n_negatives: int | Sequence[int],
+    n_negatives: int,
     *,
     replacement: bool = True,
     exclude: Any = None,
@@ -200,10 +198,8 @@ def sample_ranks(
         the products of the drawn items are computed.
     targets : scipy.sparse matrix, (n_users, n_items)
         The held-out items as stored entries, one or several per user.
-    n_negatives : int or sequence of int
-        The number of items drawn beside a target. A sequence of increasing sizes, such as
-        ``(100, 200, 400)``, gives a sample that grows to the next size while the target comes
-        first in it.
+    n_negatives : int
+        The number of items drawn beside a target.
     replacement : bool
         Whether an item can be drawn twice.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
@@ -246,7 +242,7 @@ def sample_ranks(
 
     References
     ----------
-    krichene2020; li2023 (growing samples).
+    krichene2020.
 
     Examples
     --------
@@ -260,17 +256,16 @@ def sample_ranks(
         targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
     )
     own_counts = plan.n_own_items(history)
-    stages = _stages(n_negatives)
-    above, sizes = rank_targets(
-        scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
+    size = _check.cutoff(n_negatives, name="n_negatives")
+    above = rank_targets(
+        scores, plan, plan.targets, size, replacement=replacement, ties=ties, seed=seed
     )
     return SampledRanks(
         above + 1,
-        sizes,
+        size,
         plan.n_items,
         replacement=replacement,
         user=plan.user,
-        stages=stages if len(stages) > 1 else None,
         history=own_counts,
     )
 
@@ -279,13 +274,13 @@ def rank_targets(
     scores: Scores,
     plan: DrawPlan,
     streams: Ints,
-    stages: tuple[int, ...],
+    size: int,
     *,
     replacement: bool,
     ties: Ties,
     seed: int,
-) -> tuple[Ints, Ints]:
-    """Draw candidates; return the number above each target, and the number drawn.
+) -> Ints:
+    """Draw candidates; return the number above each target.
 
     Parameters
     ----------
@@ -294,25 +289,21 @@ def rank_targets(
     plan : DrawPlan
     streams : int64, (n_targets,)
         The number of each target's random stream, see `DrawPlan.draw`.
-    stages : tuple of int
-        The sizes of samples.
+    size : int
+        The number of candidates of each target.
     """
     source = plan.read(scores)
-    plan.require_candidates(stages[-1])
+    plan.require_candidates(size)
     replacement = _check.flag(replacement, "replacement")
     order = TieOrder.read(ties, seed)
-    above, sizes = np.empty((2, plan.targets.size), np.int64)
-    for part, scores_of in scored_parts(source, plan.rows, stages[-1]):
-        open_targets: Ints = np.arange(part.start, part.stop, dtype=np.int64)
-        n_drawn = 0
-        for size in stages:
-            items = plan.draw(open_targets, size, seed, replacement=replacement, streams=streams)
-            rows, targets = plan.rows[open_targets], plan.targets[open_targets]
-            lists = np.arange(rows.size + 1) * (size - n_drawn), items[:, n_drawn:].ravel()
-            above[open_targets] = order.n_above(scores_of, plan.keys[rows], rows, targets, lists)
-            sizes[open_targets] = n_drawn = size
-            open_targets = np.compress(above[open_targets] == 0, open_targets)
-    return above, sizes
+    above = np.empty(plan.targets.size, np.int64)
+    for part, scores_of in scored_parts(source, plan.rows, size):
+        numbers: Ints = np.arange(part.start, part.stop, dtype=np.int64)
+        items = plan.draw(numbers, size, seed, replacement=replacement, streams=streams)
+        rows, targets = plan.rows[part], plan.targets[part]
+        lists = np.arange(rows.size + 1) * size, items.ravel()
+        above[part] = order.n_above(scores_of, plan.keys[rows], rows, targets, lists)
+    return above
 
 
 ScoresOf: TypeAlias = Callable[[Ints, Ints], NDArray[Any]]
@@ -399,7 +390,7 @@ class TieOrder(NamedTuple):
 def simulate_ranks(
     ranks: ArrayLike,
     n_items: int,
-    n_negatives: int | Sequence[int],
+    n_negatives: int,
     *,
     replacement: bool = True,
     user: ArrayLike | None = None,
@@ -435,8 +426,7 @@ def simulate_ranks(
     >>> simulate_ranks([1, 4], 4, 3, replacement=False).ranks.tolist()
     [1, 4]
     """
-    stages = _stages(n_negatives)
-    design = Design(stages[-1], n_items, replacement, stages)
+    design = Design(n_negatives, n_items, replacement)
     observed = integers(ranks, "ranks")
     is_outside = (observed < 1) | (observed > n_items)
     if is_outside.any():
@@ -447,195 +437,13 @@ def simulate_ranks(
         )
     better = observed - 1
     rng = np.random.default_rng([_check.seed(seed), 4])
-    above, sizes, n_drawn = np.zeros_like(better), np.zeros_like(better), 0
-    for size in design.stages:
-        undecided = np.flatnonzero(above == 0)
-        sizes[undecided] = size
-        above[undecided] = _more_above(rng, better[undecided], size - n_drawn, n_drawn, design)
-        n_drawn = size
-    return SampledRanks(
-        above + 1,
-        sizes,
-        design.n_items,
-        replacement=replacement,
-        user=user,
-        stages=stages if design.grows else None,
-        history=history,
-    )
-
-
-def _more_above(
-    rng: np.random.Generator, better: Ints, n: int, n_drawn: int, design: Design
-) -> Ints:
-    """Draw the number of n more items above targets that come before all `n_drawn` items."""
-    n_others = design.n_items - 1
+    n, n_others = design.n_negatives, design.n_items - 1
     if design.replacement:
-        return rng.binomial(n, better / n_others)
-    return rng.hypergeometric(better, n_others - better - n_drawn, n)
-
-
-def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
-    if np.ndim(n_negatives) == 0:
-        return (_check.cutoff(n_negatives, name="n_negatives"),)
-    stages = read_stages(cast("Sequence[int]", n_negatives))
-    return stages or (_check.cutoff(None, name="n_negatives"),)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The items that each target is to be ranked among.
-
-    Attributes
-    ----------
-    user : (n,)
-        The user of each target, integers or strings.
-    row : int64, (n,)
-        The user's row of scores.
-    target : int64, (n,)
-        The held-out item.
-    offsets : int64, (n + 1,)
-        The bounds of each target's candidates in `items`.
-    items : int64, (offsets[-1],)
-        The candidates of all targets.
-    n_items : int or int64, (n,)
-        The number of items that the candidates were drawn from, including the target.
-    replacement : bool
-        Whether an item could be drawn twice.
-    history : int64, (n,), or None
-        The number of the user's own items that could be candidates; see `SampledRanks`.
-    """
-
-    user: Labels
-    row: Ints
-    target: Ints
-    offsets: Offsets
-    items: Ints
-    n_items: int | Ints
-    replacement: bool = True
-    history: Ints | None = None
-
-    @property
-    def n_negatives(self) -> int | Ints:
-        """The number of candidates per target: one number if it is the same for all."""
-        return one_size(np.diff(self.offsets))
-
-    @property
-    def lacks_repeats(self) -> bool:
-        """Whether no candidate is repeated although draws with replacement would repeat some."""
-        sizes = np.diff(self.offsets).astype(float)
-        owner = np.repeat(np.arange(sizes.size), np.diff(self.offsets))
-        expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
-        return (
-            self.replacement
-            and expected_repeats > _CONCLUSIVE_REPEATS
-            and not repeats(owner, self.items)[0].size
-        )
-
-    def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
-        """Rank each target among its candidates.
-
-        Parameters
-        ----------
-        scores : (n_users, n_items), or pair (user_factors, item_factors)
-            The scores, in the forms of `podium.catalogue.rank_blocks`.
-        ties, seed
-            The treatment of ties, as in `sample_ranks`.
-
-        Returns
-        -------
-        SampledRanks
-        """
-        source = read(scores)
-        (n_users, n_items), last_row = source.shape, int(self.row.max())
-        last_item = max(int(self.target.max()), int(self.items.max()))
-        if last_row >= n_users or last_item >= n_items:
-            raise ArgumentError(
-                f"scores must have a row for each user and a column for each item, got "
-                f"{n_users} x {n_items}, but candidates have row {last_row} and item {last_item}."
-            )
-        above, order = np.empty(self.target.size, np.int64), np.argsort(self.row, kind="stable")
-        keys, tie_order = label_keys(self.user), TieOrder.read(ties, seed)
-        lists = Rows(self.offsets, self.items, self.items)
-        width = self.items.size / self.target.size
-        for part, scores_of in scored_parts(source, self.row[order], width):
-            numbers = order[part]
-            columns = keys[numbers], self.row[numbers], self.target[numbers]
-            offsets, items, _ = lists.of(numbers)
-            above[numbers] = tie_order.n_above(scores_of, *columns, (offsets, items))
-        return SampledRanks(
-            above + 1,
-            self.n_negatives,
-            self.n_items,
-            replacement=self.replacement,
-            user=self.user,
-            history=self.history,
-        )
-
-    def without(self, dropped: NDArray[np.bool_]) -> Candidates:
-        """Return the remaining candidates, and only targets that still have one."""
-        n_left_before = kept_offsets(~dropped, self.offsets)
-        has_candidates = np.diff(n_left_before) > 0
-        if not has_candidates.any():
-            raise ArgumentError("candidates: no target has a candidate left. Draw more.")
-        offsets = row_offsets(np.diff(n_left_before)[has_candidates])
-        names = ("user", "row", "target", "n_items", "history")
-        columns = columns_at(self, names, has_candidates)
-        return replace(self, offsets=offsets, items=self.items[~dropped], **columns)
-
-
-def draw_candidates(
-    targets: Any,
-    n_negatives: int,
-    *,
-    replacement: bool = True,
-    exclude: Any = None,
-    overlap: Overlap = "error",
-    other_targets: str = "keep",
-    users: ArrayLike | None = None,
-    history: Any = None,
-    seed: int = 0,
-) -> Candidates:
-    """Draw the items that each target is to be ranked among, from all other items.
-
-    Parameters
-    ----------
-    targets, replacement, exclude, overlap, other_targets, users, history, seed
-        The parameters of `sample_ranks`, which draws the same items but does not keep them.
-    n_negatives : int
-        The number of items drawn beside each target.
-
-    Returns
-    -------
-    Candidates
-
-    Raises
-    ------
-    ArgumentError
-        If fewer than n_negatives items can be drawn.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> found = draw_candidates(csr_array([[0, 1, 0, 0]]), 3, replacement=False)
-    >>> sorted(found.items.tolist())
-    [0, 2, 3]
-    """
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
-    )
-    n_drawn = _check.cutoff(n_negatives, name="n_negatives")
-    plan.require_candidates(n_drawn)
-    replacement = _check.flag(replacement, "replacement")
-    items = plan.draw(np.arange(plan.targets.size), n_drawn, seed, replacement=replacement)
-    return Candidates(
-        plan.user,
-        plan.rows,
-        plan.targets,
-        np.arange(plan.targets.size + 1) * n_drawn,
-        items.ravel(),
-        one_size(plan.n_items),
-        replacement,
-        plan.n_own_items(history),
+        above = rng.binomial(n, better / n_others)
+    else:
+        above = rng.hypergeometric(better, n_others - better, n)
+    return SampledRanks(
+        above + 1, n, design.n_items, replacement=replacement, user=user, history=history
     )
 
 

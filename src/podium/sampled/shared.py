@@ -101,7 +101,7 @@ class SharedRanks(Observation):
     n_listed: Ints | None
     item: NDArray[Any] | None
 
-    row_weights, stages = None, ()  # users have the same weight, and samples one size
+    row_weights = None  # users have the same weight
     is_shared: ClassVar[bool] = True
 
     def __init__(
@@ -170,21 +170,17 @@ class SharedRanks(Observation):
         Raises
         ------
         ArgumentError
-            If there are no users, if samples grow, or if ranks have weights.
+            If there are no users, or if ranks have weights.
         """
         if ranks.user is None:
             raise ArgumentError(
                 f"{arg.user} is missing: targets that share a sample need their users."
             )
-        for name, is_given in (
-            (f"{arg.stages}", bool(ranks.stages)),
-            ("row_weights", ranks.row_weights is not None),
-        ):
-            if is_given:
-                raise ArgumentError(
-                    f"{name} is only for separate samples. Users whose targets share a sample have "
-                    "the same weight and one sample each. Leave it out."
-                )
+        if ranks.row_weights is not None:
+            raise ArgumentError(
+                "row_weights is only for separate samples. Users whose targets share a sample have "
+                "the same weight. Leave it out."
+            )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
 
@@ -432,9 +428,7 @@ def sample_shared(
         targets, exclude=exclude, overlap=overlap, other_targets="exclude", users=users
     )
     streams = np.zeros_like(plan.targets)
-    above, _ = rank_targets(
-        scores, plan, streams, (size,), replacement=replacement, ties=ties, seed=seed
-    )
+    above = rank_targets(scores, plan, streams, size, replacement=replacement, ties=ties, seed=seed)
     return SharedRanks(
         above,
         size,

@@ -197,8 +197,8 @@ def expected(design: Design, values: Floats) -> Floats:
     -----
     The sum is a polynomial in the odds, evaluated from the end at which the odds are at most 1.
     It takes 2 operations per rank and outcome (5 without replacement) and no table of
-    probabilities. Designs that grow, and samples that are a large part of the catalogue, use
-    blocks of probabilities instead and take about 20 times as long.
+    probabilities. Samples that are a large part of the catalogue use blocks of probabilities
+    instead and take about 20 times as long.
     """
     if not needs_no_table(design):
         return np.concatenate([chances @ values for _, chances in design.blocks()])
@@ -209,7 +209,7 @@ def expected(design: Design, values: Floats) -> Floats:
 def needs_no_table(design: Design) -> bool:
     """Return whether `expected` works without a table of probabilities."""
     size, n = design.n_negatives, design.n_items
-    return not design.grows and size <= _LARGEST_SAMPLE and (design.replacement or 8 * size <= n)
+    return size <= _LARGEST_SAMPLE and (design.replacement or 8 * size <= n)
 
 
 def expected_at(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:

@@ -278,8 +278,8 @@ def _sampled_shared(given: Mapping[str, Any]) -> dict[str, Any]:
 def _sampled_error(given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     return {
-        "protocol": _PROTOCOL, "methods": _METHODS, "fixed": [5, 10, 20],
-        "growing": [[5, 10], [5, 10, 20]], "few": 10, "timed": [],
+        "protocol": _PROTOCOL, "methods": _METHODS, "sizes": [5, 10, 20],
+        "few": 10, "timed": [],
     }  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def _are_nearly_whole(ranks: SampledRanks) -> bool:
     """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
     designs = [design for design, _ in ranks.designs]
     return not any(
-        design.n_items - 1 - design.n_negatives > _MOST_UNDRAWN or design.repeats or design.grows
+        design.n_items - 1 - design.n_negatives > _MOST_UNDRAWN or design.repeats
         for design in designs
     )
 

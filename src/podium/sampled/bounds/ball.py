@@ -72,9 +72,9 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     if pooled is ranks:
         return common
     scaled = _rescaled(common, observed)
-    values = {part.design.stages: part.values for part in scaled.parts}
+    values = {part.design.n_negatives: part.values for part in scaled.parts}
     shares = ((design, float(counts.sum()) / ranks.n_users) for design, counts in ranks.designs)
-    parts = tuple(Part(design, share, values[design.stages]) for design, share in shares)
+    parts = tuple(Part(design, share, values[design.n_negatives]) for design, share in shares)
     return replace(scaled, parts=parts)
 
 
@@ -161,8 +161,8 @@ def _radius(n_functions: int, n_users: int, confidence: float) -> float:
 def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
     """Return functions of the outcome, with the most correlated one first: (n_outcomes, n).
 
-    An outcome that almost no rank gives, such as many items above in the last of several additions,
-    would have values too large for the precision of sums, and carries no information.
+    An outcome that almost no rank gives would have values too large for the precision of sums, and
+    carries no information.
     """
     outcome_chances = prior @ chances
     possible = outcome_chances * n_users > _RARE

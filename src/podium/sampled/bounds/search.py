@@ -198,14 +198,14 @@ def _least_worth(ball: Ball, worth: Worth) -> float:
 
 
 class _Groups:
-    """The users by design; designs with the same stages are adjacent.
+    """The users by design; designs with the same sample size are adjacent.
 
     `sources` are the means of the functions of these, by tables or interpolated.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        self.parts = sorted(parts, key=_stages)
-        self.members = [tuple(group) for _, group in groupby(self.parts, key=_stages)]
+        self.parts = sorted(parts, key=_size)
+        self.members = [tuple(group) for _, group in groupby(self.parts, key=_size)]
         self.sources = list(map(_source, self.members))
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
@@ -244,7 +244,7 @@ def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
     return tuple(map(np.concatenate, blocks))
 
 
-_stages = attrgetter("design.stages")
+_size = attrgetter("design.n_negatives")
 
 
 def _merged_part(parts: Sequence[Part]) -> Part:

@@ -30,16 +30,12 @@ class Estimator(ABC):
     ----------
     name : str
         The name in the registry.
-    label : str
-        The name in figures and tables.
     biased : bool
         Whether the expectation of the estimate differs from the exact measure for any number of
         users.
     consistent : bool
         Whether the estimates approach the exact values as n_negatives approaches n_items - 1
         without replacement.
-    grows : bool
-        Whether the estimator supports samples that grow while the target comes first.
     mixes_sizes : bool
         Whether the estimator supports samples or catalogues of several sizes.
     reads_history : bool
@@ -55,10 +51,8 @@ class Estimator(ABC):
     """
 
     name: ClassVar[str]
-    label: ClassVar[str]
     biased: ClassVar[bool] = True
     consistent: ClassVar[bool] = True
-    grows: ClassVar[bool] = False
     mixes_sizes: ClassVar[bool] = True
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
@@ -132,12 +126,6 @@ class Estimator(ABC):
 
     def check(self, ranks: SampledRanks) -> SampledRanks:
         """Return the ranks, or raise if the method does not support their design."""
-        if ranks.stages and not self.grows:
-            raise ArgumentError(
-                f"{self.name} needs samples of a fixed size, got samples that grow while the "
-                "target comes first (stages). Their ranks are not comparable between sizes. Use "
-                "bv, mn or mle."
-            )
         if not self.mixes_sizes and len(ranks.designs) > 1:
             raise ArgumentError(
                 f"{self.name} needs samples of one size from catalogues of one size, got "

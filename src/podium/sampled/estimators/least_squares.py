@@ -150,7 +150,6 @@ class BV(LinearEstimator):
     -----
     `fit` gives the distribution whose expectations are the estimates: the differences of the
     estimated recall at neighbouring ranks. It sums to 1 and has negative probabilities.
-    Samples that grow are supported through the probabilities of their outcomes.
     Cost: n_items n_outcomes ** 2 once per design, then n_items n_outcomes.
 
     References
@@ -168,8 +167,6 @@ class BV(LinearEstimator):
     """
 
     name: ClassVar[str] = "bv"
-    label: ClassVar[str] = "BV"
-    grows: ClassVar[bool] = True
     constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
 
     gamma: float = 0.1
@@ -211,8 +208,6 @@ class BVPrior(Estimator):
     """
 
     name: ClassVar[str] = "bv-prior"
-    label: ClassVar[str] = "BV, estimated prior"
-    grows: ClassVar[bool] = True
     constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
 
     gamma: float = 0.01
@@ -250,8 +245,6 @@ class MN(Estimator):
     """
 
     name: ClassVar[str] = "mn"
-    label: ClassVar[str] = "MN, estimated prior"
-    grows: ClassVar[bool] = True
 
     prior: str | Estimator | RankDistribution = "mle"
 
@@ -297,8 +290,8 @@ def _fit(
         if is_impossible.any():
             outcome = int(np.argmax(is_impossible))
             raise ArgumentError(
-                f"{name} needs a prior that gives each observed outcome a probability above 0, got "
-                f"0 for outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size). "
+                f"{name} needs a prior that gives each observed rank a probability above 0, got "
+                f"0 for sampled rank {outcome + 1}. "
                 "Use mle, or another prior that is above 0 for every rank."
             )
         # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
@@ -334,7 +327,6 @@ class CLS(LinearEstimator):
     """
 
     name: ClassVar[str] = "cls"
-    label: ClassVar[str] = "CLS"
     gives_distribution: ClassVar[bool] = False
 
     def values(self, design: Design, measure: str | Measure) -> Floats:

@@ -64,8 +64,6 @@ class MLE(Estimator):
     """
 
     name: ClassVar[str] = "mle"
-    label: ClassVar[str] = "MLE"
-    grows: ClassVar[bool] = True
     constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
 
     n_steps: int = 100
@@ -109,7 +107,6 @@ class WMLE(Estimator):
     """
 
     name: ClassVar[str] = "wmle"
-    label: ClassVar[str] = "WMLE (tilted)"
     consistent: ClassVar[bool] = False
     mixes_sizes: ClassVar[bool] = False
     constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
@@ -166,7 +163,6 @@ class MES(Estimator):
     """
 
     name: ClassVar[str] = "mes"
-    label: ClassVar[str] = "MES"
     consistent: ClassVar[bool] = False
     constraints: ClassVar[_check.Constraints] = {"eta": _check.positive}
 

@@ -1,4 +1,4 @@
-"""Estimators that map a sampled rank or cutoff to a rank or cutoff in the catalogue."""
+"""Estimators that map a sampled rank to a rank in the catalogue."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln
 
-from podium import _check
-from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled.design import Design, Floats, Ints, log_choices
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RankDistribution,
     all_rank_weights,
-    rank_weights,
     read_measure,
     require_defined,
 )
@@ -57,7 +53,6 @@ class Naive(_Placing):
     """
 
     name: ClassVar[str] = "naive"
-    label: ClassVar[str] = "naive (biased)"
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the measure of each sampled rank; see `LinearEstimator.values`."""
@@ -90,7 +85,6 @@ class UnbiasedRank(_Placing):
     """
 
     name: ClassVar[str] = "unbiased-rank"
-    label: ClassVar[str] = "unbiased rank"
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the measure at each estimated rank; see `LinearEstimator.values`."""
@@ -100,76 +94,3 @@ class UnbiasedRank(_Placing):
     def places(self, design: Design) -> Ints:
         """Return the estimated ranks; see `_Placing.places`."""
         return 1 + np.arange(design.n_outcomes) * (design.n_items - 1) // design.n_negatives
-
-
-@register
-@dataclass(frozen=True)
-class RecallMap(LinearEstimator):
-    """Recall at k among sampled items as recall at f(k) among all items, with interpolation.
-
-    Parameters
-    ----------
-    a : float, optional
-        The parameter of f, above 0. f makes the mean recall exact if the rank's share of the
-        catalogue has the distribution Beta(a, 1); with a below 1, targets are nearer to the top.
-        By default f is linear from f(1) = 1 to the last rank.
-
-    Notes
-    -----
-    Recall is interpolated linearly between the cutoffs f(1), f(2), ..., and from 0 below f(1).
-    The map gives only recall, hit_rate and precision, because it has no information about the
-    order of ranks within a cutoff.
-
-    References
-    ----------
-    li2020.
-
-    Examples
-    --------
-    >>> RecallMap().cutoffs(Design(4, 9)).tolist()
-    [1.0, 3.0, 5.0, 7.0, 9.0]
-    >>> RecallMap(a=1).cutoffs(Design(2, 9)).round(9).tolist()
-    [3.0, 6.0, 9.0]
-    """
-
-    name: ClassVar[str] = "recall-map"
-    label: ClassVar[str] = "recall map"
-    gives_distribution: ClassVar[bool] = False
-    constraints: ClassVar[_check.Constraints] = {"a": _check.positive}
-
-    a: float | None = None
-
-    def cutoffs(self, design: Design) -> Floats:
-        """Return f(1), f(2), ... of a design: float64, (n_outcomes,).
-
-        Parameters
-        ----------
-        design : Design
-            A design with a fixed size.
-        """
-        n, above = design.n_negatives, np.arange(design.n_outcomes)
-        if self.a is None:
-            return (1 + above * (design.n_items - 1) // n).astype(np.float64)
-        chances: Floats = self.a * np.exp(
-            log_choices(n, above) + betaln(above + self.a, n - above + 1)
-        )
-        recall = np.minimum(np.cumsum(chances), 1.0) ** (1.0 / self.a)
-        return design.n_items * np.asarray(recall, dtype=np.float64)
-
-    def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Return the value of each sampled rank; see `LinearEstimator.values`."""
-        parsed = read_measure(measure)
-        weights = rank_weights(parsed, design.n_items)
-        k = int(np.count_nonzero(weights))
-        if (weights[:k] != weights[0]).any():
-            raise ArgumentError(
-                "recall-map estimates 'recall', 'hit_rate' or 'precision' only, got "
-                f"{parsed}. It maps cutoffs, and does not estimate the order of ranks within a "
-                "cutoff. Use another estimator."
-            )
-        cutoffs = np.concatenate([[0.0], self.cutoffs(design)])
-        cell = min(int(np.searchsorted(cutoffs, k)), design.n_outcomes)
-        share = (k - cutoffs[cell - 1]) / (cutoffs[cell] - cutoffs[cell - 1])
-        recall_values = np.zeros(design.n_outcomes)
-        recall_values[: cell - 1], recall_values[cell - 1] = 1.0, min(share, 1.0)
-        return recall_values * weights[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +27,8 @@ _SMALL = 64  # up to this number of items each rank is a cell
 _STEEPEST = 2.0**24  # with larger exponents all mass is at one end
 _TINY = 1e-300
 
-_MIN_SIMULATIONS = 3  # simulations per expected distribution
+_N_DRAWS = 16  # from a pilot's posterior, which determine errors to about 15 %
+_N_SIMULATIONS = 3  # per draw, for methods whose error is simulated; without a pilot, 16 per shape
 _NEGLIGIBLE_SHARE = 1e-12  # smaller shares of users are 0 in practice
 
 
@@ -67,25 +67,15 @@ def halfway(measure: Measure, cells: Cells) -> float:
     return float(mass @ cells.weights(measure))
 
 
-def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
-    """Return one distribution of each shape, all with the same value of the measure.
+def expected_without_pilot(measure: Measure, cells: Cells) -> Expected:
+    """Return one distribution of each shape, all with the same value of the measure: `halfway`.
 
     The density of a shape is a power of rank + share * n_items. The value determines the power.
     """
-    weights = cells.weights(measure)
-    low, high = float(weights.min()), float(weights.max())
     _refuse_constant(measure, cells)
-    given, expected_value = halfway(measure, cells) if value is None else value, np.nan
-    with suppress(TypeError, ValueError):
-        expected_value = float(given)
-    if not low < expected_value < high:
-        raise ArgumentError(
-            f"{arg.expect} must lie between {low:g} and {high:g}, the smallest and the largest "
-            f"{measure}, got {value!r}."
-        )
-    places = SHAPES.items()
-    masses = {name: _shape(cells, share, weights, expected_value)[None] for name, share in places}
-    return Expected(cells, masses, expected_value)
+    weights, value = cells.weights(measure), halfway(measure, cells)
+    masses = {name: _shape(cells, share, weights, value)[None] for name, share in SHAPES.items()}
+    return Expected(cells, masses, value)
 
 
 def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
@@ -107,19 +97,17 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
         high *= 2
     if excess(low) > 0 or excess(high) < 0:
         raise ArgumentError(
-            f"{arg.expect} is too close to an end of its range, got {value:g}. Use a less extreme "
-            "value."
+            f"No power law of the rank gives the assumed value {value:g} of the measure. Pass a "
+            f"{arg.pilot}."
         )
     return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 
 
-def expected_from_pilot(
-    pilot: SampledRanks, measure: Measure, cells: Cells, n_draws: int, seed: int
-) -> Expected:
+def expected_from_pilot(pilot: SampledRanks, measure: Measure, cells: Cells, seed: int) -> Expected:
     """Return draws from the posterior of a smooth fit to a pilot's ranks."""
     _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)
-    return Expected(cells, {PILOT: _draws(fit, cells, n_draws, seed)}, fit.expect(measure))
+    return Expected(cells, {PILOT: _draws(fit, cells, seed)}, fit.expect(measure))
 
 
 def _refuse_constant(measure: Measure, cells: Cells) -> None:
@@ -131,14 +119,15 @@ def _refuse_constant(measure: Measure, cells: Cells) -> None:
         )
 
 
-def _draws(fit: SmoothFit, cells: Cells, n: int, seed: int) -> Floats:
+def _draws(fit: SmoothFit, cells: Cells, seed: int) -> Floats:
     """Return distributions of the posterior, in pairs symmetric about a mode."""
     if not fit.states:
         return _regroup(fit.distribution.probabilities, cells)[None]
     pilot_cells = fit.states[0].cells
     modes = [(state, mode) for state in fit.states for mode in state.modes]
     weights = np.concatenate([state.weights for state in fit.states])
-    levels = (np.arange(n) // 2 * 2 + 1.0) / (2 * ((n + 1) // 2))  # the same for both of a pair
+    n = _N_DRAWS
+    levels = (np.arange(n) // 2 * 2 + 1.0) / n  # the same for both of a pair
     mode_numbers = np.searchsorted(np.cumsum(weights) / weights.sum(), levels)
     rng, masses = np.random.default_rng([seed, *b"pilot"]), np.empty((n, pilot_cells.sizes.size))
     noise = np.empty(0)
@@ -163,19 +152,16 @@ def _regroup(probabilities: Floats, cells: Cells) -> Floats:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The cost and the error of a design under one scenario.
+    """The error of a design under one scenario.
 
     Attributes
     ----------
-    n_scored : float
-        The mean number of items scored per user, including the target.
     std_error, bias : float
         Root mean squares over the scenario's distributions, in units of the measure. The bias of a
         mean over users is the median, because a few distributions with a large bias would dominate
         the root mean square.
     """
 
-    n_scored: float
     std_error: float
     bias: float
 
@@ -187,19 +173,12 @@ class Outlook:
 
 @dataclass(frozen=True, eq=False)
 class PlannedEstimate:
-    """A planned estimate: the measure, the method, the number of users and the expected ranks.
-
-    Attributes
-    ----------
-    n_repeats : int
-        The number of simulated evaluations, for methods that are not means over users.
-    """
+    """A planned estimate: the measure, the method, the number of users and the expected ranks."""
 
     method: Estimator
     measure: Measure
     n_users: int
     expected: Expected
-    n_repeats: int
     seed: int
 
     @property
@@ -225,8 +204,7 @@ class PlannedEstimate:
                 squares = self._squares_of_influences(rows, outcome_chances, exact_values)
             else:
                 squares = self._squares_by_simulation(rows, outcome_chances, exact_values)
-            cost = 1.0 + float((outcome_chances @ design.sizes).mean())
-            outlooks[name] = Outlook(cost, *np.sqrt(squares).tolist())
+            outlooks[name] = Outlook(*np.sqrt(squares).tolist())
         return outlooks
 
     def outlooks_of_all_items(self) -> dict[str, Outlook]:
@@ -237,7 +215,7 @@ class PlannedEstimate:
         for name, masses in self.expected.masses.items():
             variances = np.maximum(masses @ squared_weights - (masses @ weights) ** 2, 0.0)
             error = float(np.sqrt(variances.mean() / self.n_users))
-            outlooks[name] = Outlook(float(cells.n_items), error, 0.0)
+            outlooks[name] = Outlook(error, 0.0)
         return outlooks
 
     def _squares_of_means(
@@ -271,7 +249,7 @@ class PlannedEstimate:
     ) -> Floats:
         """Return the same for any method, by simulation about the estimate from expected counts."""
         rng = np.random.default_rng([self.seed, *b"users"])
-        n_each = max(-(-self.n_repeats // exact_values.size), _MIN_SIMULATIONS)
+        n_each = max(_N_DRAWS // exact_values.size, _N_SIMULATIONS)
         deviations, biases = np.zeros((exact_values.size, n_each)), np.zeros(exact_values.size)
         for row, shares in enumerate(outcome_chances):
             centre = self._estimate(rows, self._expected_counts(shares))
@@ -291,10 +269,5 @@ class PlannedEstimate:
 
 def _all_outcomes(design: Design) -> SampledRanks:
     """Return one row per outcome of a design, in order."""
-    return SampledRanks(
-        design.above + 1,
-        design.sizes,
-        design.n_items,
-        replacement=design.replacement,
-        stages=design.stages if design.grows else None,
-    )
+    ranks = np.arange(1, design.n_outcomes + 1)
+    return SampledRanks(ranks, design.n_negatives, design.n_items, replacement=design.replacement)

@@ -14,7 +14,8 @@ from podium import _check
 from podium.data.columns import is_usual
 from podium.data.ids import label_array
 from podium.data.tables import open_table
-from podium.errors import ArgumentError, DataError, arg
+from podium.errors import ArgumentError, DataError, arg, warn
+from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
 from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.reading.columns import (
@@ -30,12 +31,10 @@ from podium.sampled.reading.columns import (
 from podium.sampled.reading.negatives import listed_candidates, read_pair_scores
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
-from podium.sampled.sampling import Candidates
 from podium.sampled.shared import SharedRanks
 
 Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
 
-_POLICY = partial(_check.choice, options=("error", "drop"))
 _ROLES = {
     "ranks": ("user", "rank", "history"),
     "scores": ("user", "item", "score", "target", "history"),
@@ -43,17 +42,16 @@ _ROLES = {
     "negatives": ("user", "item", "score"),
 }
 _READ_AS = {
-    "ranks": f"ranks (see {arg.kind()})",
+    "ranks": "ranks",
     "scores": "scores",
     "strata": "scores with strata",
     "negatives": f"scores of {arg.negatives()}",
 }
 _CONTENT = {
     "ranks": "ranks, which show neither scores nor the items that were drawn",
-    "scores": "scores, which do not show when a sample grew",
     "strata": "scores with strata, which show how items were drawn and have one method",
-    "negatives": "scores, which do not show when a sample grew",
 }
+_CONCLUSIVE_FIRST = 5.0  # if random ranks had as many of 1, their absence shows that samples grew
 
 
 @dataclass(frozen=True)
@@ -67,31 +65,20 @@ class SampleReader:
         targets) and seen items.
     n_negatives : int, optional
         The number of sampled items beside the target. Ranks may have a column instead, with one
-        number per target, and scores show it.
+        number per target. Scores show it, and it is an error if another number is given.
     replacement : bool
         Whether an item could be drawn twice.
-    stages : sequence of int, optional
-        The sizes of samples that grow, as in `SampledRanks`; only for ranks.
-    mixed : bool
-        Whether samples can have different sizes. By default, different sizes are an error.
     negatives : path, optional
         A file of each target's candidates. It has one line per target: ``(user,item)``, a tab, and
-        the candidates' numbers separated by tabs. A .gz file is decompressed. Tables then have
-        scores of users and items, and need no targets.
-    own_target : {"error", "drop"}
-        The treatment of candidates that are the target of their own line: raise an error, or drop
-        them from the candidates.
+        the candidates' numbers separated by tabs. A .gz file is decompressed. Candidates that are
+        the target of their own line are left out, with a warning. Tables then have scores of users
+        and items, and need no targets.
     seen : table of pairs, optional
         The items of each user that are not ranked, such as the training data; see `read_seen`.
     seen_candidates : {"error", "drop"}
         The treatment of candidates that their users had seen: raise an error, or drop them. Targets
         left without a candidate are dropped, which introduces no bias. Ranks do not support "drop",
         because they do not show which items were drawn.
-    kind : {"ranks", "scores"}, optional
-        The content of tables. By default it follows from the names of the columns: a table with
-        scores and without ranks has scores, with strata if it has such a column, and any other
-        table has ranks. A table also has scores if it has the column that `columns` names for
-        scores, targets or strata.
     ties : {"worst", "best", "random"}, optional
         The order of equal scores; by default "worst". Strata support "worst" and "best". Only for
         scores.
@@ -113,6 +100,10 @@ class SampleReader:
 
     Notes
     -----
+    The content of a table follows from its columns: a table with scores and without ranks has
+    scores, and any other table has ranks. A table with both has scores if `columns` names that of
+    scores, targets or strata.
+
     *Ranks* have the columns rank, from 1 to n_negatives + 1, and optionally user, n_negatives and
     history: the number of the user's own items that could be drawn.
 
@@ -142,13 +133,9 @@ class SampleReader:
     n_items: int
     n_negatives: int | None = None
     replacement: bool = True
-    stages: Sequence[int] | None = None
-    mixed: bool = False
     negatives: str | Path | None = None
-    own_target: Literal["error", "drop"] = "error"
     seen: Any = None
     seen_candidates: Literal["error", "drop"] = "error"
-    kind: Literal["ranks", "scores"] | None = None
     ties: Tie | None = None
     seed: int = 0
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -156,15 +143,14 @@ class SampleReader:
     shared: bool = False
 
     constraints: ClassVar[_check.Constraints] = {
-        **dict.fromkeys(("own_target", "seen_candidates"), _POLICY),
-        **dict.fromkeys(("replacement", "mixed", "shared"), _check.flag),
+        "seen_candidates": partial(_check.choice, options=("error", "drop")),
+        **dict.fromkeys(("replacement", "shared"), _check.flag),
     }
 
     def __post_init__(self) -> None:
         vars(self).update(_check.parameters(self))
-        for name, other in (("seen_candidates", "seen"), ("own_target", "negatives")):
-            if getattr(self, name) == "drop" and getattr(self, other) is None:
-                raise ArgumentError(f"{arg[name]('drop')} needs {arg[other]()}.")
+        if self.seen_candidates == "drop" and self.seen is None:
+            raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
         for given, is_given in (
             (arg.negatives(), self.negatives is not None),
             (arg["columns", "history"], "history" in self.columns),
@@ -189,17 +175,18 @@ class SampleReader:
             If an option has no effect on a table of this kind.
         DataError
             If the file is missing or broken, if a column is missing, or if a value is not finite.
-            If samples differ in size without `mixed`, or if their size is not n_negatives. If a
-            user has a target in two rows, an item with two scores, no target or no candidate. If
-            there are more items than n_items, or if a candidate or a target is a seen item. If a
-            pair of `negatives` has no score, or several.
+            If the size of a sample is not n_negatives. If a user has a target in two rows, an item
+            with two scores, no target or no candidate. If there are more items than n_items, or if
+            a candidate or a target is a seen item. If a pair of `negatives` has no score, or
+            several.
 
         Warns
         -----
         PodiumWarning
-            If an item was drawn far more often than in a uniform sample. If nearly all targets are
-            listed, but many are not in the same number of first items by their scores: the proxy
-            was probably trained on them.
+            If an item was drawn far more often than in a uniform sample. If no target ranks first
+            in the smaller ones of samples that differ in size. If nearly all targets are listed,
+            but many are not in the same number of first items by their scores: the proxy was
+            probably trained on them.
         """
         table: Any = open_table(source, "table", ()) if _has_names(source) else source
         kind = self._kind(table)
@@ -250,19 +237,18 @@ class SampleReader:
         named = {role for role, name in self.columns.items() if name in names}
         has_scores = bool(named & {"score", "target", "stratum"}) or (has_score and not has_rank)
         is_scored = has_scores and "rank" not in self.columns
-        kind: Kind = self.kind or ("scores" if is_scored else "ranks")
         has_strata = has_stratum or "stratum" in self.columns
-        return "strata" if kind == "scores" and has_strata else kind
+        if not is_scored:
+            return "ranks"
+        return "strata" if has_strata else "scores"
 
     def _refuse_options(self, kind: Kind, source: Any) -> None:
         """Raise for options that have no effect on this kind of table."""
         for name, is_given, kinds in (
-            ("stages", self.stages is not None, ("scores", "negatives", "strata")),
             ("ties", self.ties is not None, ("ranks",)),
             ("seen_candidates", self.seen_candidates == "drop", ("ranks", "strata")),
             ("n_negatives", self.n_negatives is not None, ("strata",)),
             ("replacement", not self.replacement, ("strata",)),
-            ("mixed", self.mixed, ("strata",)),
         ):
             if is_given and kind in kinds:
                 raise ArgumentError(f"{arg[name]} has no effect on {_CONTENT[kind]}. Leave it out.")
@@ -316,15 +302,9 @@ class SampleReader:
             n_items,
             replacement=self.replacement,
             user=None if user is None else label_array(user),
-            stages=self.stages,
             history=read.numbers("history", user) if has_history else None,
         )
-        if np.ndim(ranks.n_negatives) and not (self.mixed or self.stages):
-            raise DataError(
-                f"{name}: samples have different sizes, from {np.min(ranks.n_negatives)} "
-                f"to {np.max(ranks.n_negatives)} items beside the target. Pass {arg.mixed(True)} "
-                f"if they were drawn with different sizes, or {arg.stages()} if they grew."
-            )
+        _warn_of_growth(ranks, name)
         return SharedRanks.of(ranks) if self.shared else ranks
 
     def _from_scores(self, table: Any, *, in_strata: bool) -> Observations:
@@ -368,6 +348,19 @@ def read(source: Any, **options: Any) -> Any:
     SampledRanks(2 ranks of 2 users, n_negatives=9, n_items=50, replacement=True)
     """
     return SampleReader(**options).read(source)
+
+
+def _warn_of_growth(ranks: SampledRanks, name: str) -> None:
+    """Warn if samples seem to have grown while their target ranked first."""
+    largest = np.max(ranks.n_negatives)
+    is_smaller = ranks.n_negatives < largest
+    expected = np.sum(is_smaller / (ranks.n_negatives + 1))  # of targets in random places
+    if expected > _CONCLUSIVE_FIRST and not (is_smaller & (ranks.ranks == 1)).any():
+        warn(
+            f"{name}: no target ranks first in a sample of fewer than {largest} items. If samples "
+            "grew while their target ranked first, estimates are wrong, because the size of a "
+            "sample must not depend on the rank."
+        )
 
 
 def _name(source: Any) -> str:

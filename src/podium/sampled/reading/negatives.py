@@ -13,13 +13,14 @@ from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers, to_scores
 from podium.data.files import File
 from podium.data.tables import RoleColumns
-from podium.errors import DataError, arg
+from podium.errors import DataError, arg, warn
 from podium.groups import find, row_offsets
+from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.reading.columns import SCORE, read_columns
 from podium.sampled.reading.scores import ScoredRows, refuse_more_items, warn_of_dropped
 from podium.sampled.reading.seen import catalogue_size
-from podium.sampled.sampling import Candidates, repeats
+from podium.sampled.sampling import repeats
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader
@@ -34,32 +35,41 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
     Raises
     ------
     DataError
-        If the file is missing, empty or in another format, if a line has no candidate, if its
-        target is among its candidates, or if two lines have the same user and target. If lines
-        differ in their number of candidates without `mixed`, if it is not n_negatives, if an item
-        is drawn twice without replacement, or if there are more items than n_items. If a check of
-        `Seen.candidates` or `Seen.sizes` fails.
+        If the file is missing, empty or in another format, if a line has no candidate beside its
+        target, or if two lines have the same user and target. If the number of candidates is not
+        n_negatives, if an item is drawn twice without replacement, or if there are more items than
+        n_items. If a check of `Seen.candidates` or `Seen.sizes` fails.
+
+    Warns
+    -----
+    PodiumWarning
+        If candidates are the target of their own line. They are left out.
     """
-    drops_own = reader.own_target == "drop"
     lines = File.of(file, "negatives").content().splitlines()
     if not lines:
         raise DataError(f"{file} has no lines. Pass a file with candidates.")
     targets_of_users: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
+    n_own = 0
     for number, line in enumerate(lines, 1):
         user, item, drawn = _read_line(line, number, file)
-        is_own_target = drawn == item
-        if is_own_target.any() and not drops_own:
+        if reader.n_negatives not in (None, drawn.size):
             raise DataError(
-                f"{file}: line {number} has its own target, item {item}, among its candidates. "
-                f"Pass {arg.own_target('drop')} to drop it from the candidates."
+                f"{file}: line {number} has {drawn.size} candidates, but {arg.n_negatives} is "
+                f"{reader.n_negatives}. Leave it out, or check that no candidates were lost."
             )
+        is_own_target = drawn == item
+        n_own += int(is_own_target.sum())
         if is_own_target.all():
             raise DataError(
                 f"{file}: line {number} has no candidate beside its target. Remove the line."
             )
         targets_of_users.append((user, item))
         candidates_of_lines.append(drawn[~is_own_target])
+    if n_own:
+        warn(
+            f"{file}: candidates left out, because they are the target of their own line: {n_own}."
+        )
     users, targets = np.array(targets_of_users, dtype=np.int64).T
     sizes = np.array([drawn.size for drawn in candidates_of_lines])
     items, n_items = np.concatenate(candidates_of_lines), catalogue_size(reader.n_items)
@@ -72,7 +82,6 @@ def listed_candidates(file: Path, reader: SampleReader) -> Candidates:
             "Keep one."
         )
     pairs = ScoredRows.of_candidates(candidates, str(file))
-    pairs.refuse_sizes(reader.n_negatives, mixed=reader.mixed or drops_own)
     if not reader.replacement:
         pairs.refuse_repeats(replacement=False)
     refuse_more_items(np.union1d(targets, items).size, n_items, str(file))

@@ -21,11 +21,12 @@ from podium.data.ids import codes_of, label_array
 from podium.data.tables import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
+from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, SampledRanks, columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, read_columns
 from podium.sampled.reading.seen import DROP, catalogue_size
-from podium.sampled.sampling import Candidates, counts_above, repeats
+from podium.sampled.sampling import counts_above, repeats
 from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
@@ -107,7 +108,7 @@ class ScoredRows:
             _refuse_without("target", rows._n_rows(is_target), rows)
         else:
             rows.refuse_repeats(replacement=reader.replacement)
-            rows.refuse_sizes(reader.n_negatives, mixed=reader.mixed)
+            rows.refuse_sizes(reader.n_negatives)
         refuse_more_items(np.unique(rows.item_codes).size, reader.n_items, rows.name)
         return rows if reader.seen_items is None else rows._without_seen(pairs, reader)
 
@@ -233,21 +234,15 @@ class ScoredRows:
         columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
         return replace(self, **columns)
 
-    def refuse_sizes(self, n_negatives: int | None, *, mixed: bool) -> None:
+    def refuse_sizes(self, n_negatives: int | None) -> None:
         """Raise if users have no candidate, or another number of them than asked for."""
-        sizes = self.n_candidates
-        usual = int(np.bincount(sizes).argmax())
-        if (sizes != usual).any() and not mixed:
-            first = int(np.argmax(sizes != usual))
+        is_other = self.n_candidates != n_negatives
+        if n_negatives is not None and is_other.any():
+            first = int(np.argmax(is_other))
             raise DataError(
-                f"{self.name}: users have different numbers of candidates: {usual} for most, "
-                f"{sizes[first]} for user {_check.label(self.users[first])}. Pass "
-                f"{arg.mixed(True)} if samples were drawn with different sizes."
-            )
-        if n_negatives not in (None, int(sizes.max())):
-            raise DataError(
-                f"{self.name}: users have {sizes.max()} candidates, but {arg.n_negatives} is "
-                f"{n_negatives}. Leave it out, or check that no rows were lost."
+                f"{self.name}: user {_check.label(self.users[first])} has "
+                f"{self.n_candidates[first]} candidates, but {arg.n_negatives} is {n_negatives}. "
+                "Leave it out, or check that no rows were lost."
             )
 
     def refuse_repeats(self, *, replacement: bool) -> None:
@@ -269,10 +264,7 @@ class ScoredRows:
         elif self.is_target[earlier[0]]:
             fault = f"target {item} in two rows. Keep one."
         elif self.is_target[later[0]]:
-            fault = (
-                f"target {item} among the candidates too. Drop such candidates, and pass "
-                f"{arg.mixed(True)} if samples then differ in size."
-            )
+            fault = f"target {item} among the candidates too. Drop such candidates."
         else:
             fault = f"several scores for item {item}. Keep one."
         raise DataError(f"{self.name}: user {user} has {fault}")

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from podium.report import Figure, Table
@@ -23,23 +22,13 @@ from podium_studies.study import Cells, Figures, Measured, Recipe, Result, Study
 _TIMES = 3  # the number of runs, of which the shortest counts
 
 
-def fixed(recipe: Recipe) -> dict[str, int]:
-    """Return the designs of one size by name, in rising order."""
-    return {str(size): size for size in recipe.parameters["fixed"]}
-
-
-def growing(recipe: Recipe) -> dict[str, tuple[int, ...]]:
-    """Return the designs that grow while the target ranks first, by name, in rising order."""
-    return {f"{sizes[0]} to {sizes[-1]}": tuple(sizes) for sizes in recipe.parameters["growing"]}
-
-
-def designs(recipe: Recipe) -> dict[str, int | tuple[int, ...]]:
-    """Return all designs by name, those of one size first."""
-    return {**fixed(recipe), **growing(recipe)}
+def designs(recipe: Recipe) -> dict[str, int]:
+    """Return the sizes of samples by name, in rising order."""
+    return {str(size): size for size in recipe.parameters["sizes"]}
 
 
 def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]:
-    """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
+    """Return times on one thread: ranking all items, scoring samples, and estimating, by size."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
         model, targets = evaluations.fitted(context, method), context.targets
@@ -52,7 +41,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
                 scoring[name] = _shortest_time(partial(sample_ranks, scores, targets, size))
             seed = evaluations.sample_seed(recipe, method, size, 0)
             for label, estimator, ranks in context.readings(method, size, seed):
-                share = (1.0 + float(np.mean(ranks.n_negatives))) / context.n_items
+                share = (1.0 + size) / context.n_items
                 scoring.setdefault(name, all_seconds * share)
                 work = partial(_estimated, estimator, ranks, measures)
                 estimating.setdefault(label, {})[name] = _shortest_time(work)
@@ -78,7 +67,7 @@ def _shortest_time(work: Callable[[], Any]) -> float:
 
 
 ERRORS, SECONDS = "errors", "seconds"
-"""The two kinds of cells: estimates from one sample of each design, and processor times."""
+"""The two kinds of cells: estimates from one sample of each size, and processor times."""
 
 _SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
 _DRAWN = "items drawn per user"
@@ -93,23 +82,21 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 
 def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: int = 0) -> Result:
-    """Compute the estimates from one sample of each design, or the time that they take."""
+    """Compute the estimates from one sample of each size, or the time that they take."""
     measures = recipe.parameters["measures"]
     if part == SECONDS:
         return seconds(recipe, context, method)
-    cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
         seed = evaluations.sample_seed(recipe, method, size, repeat)
         for label, estimator, ranks in context.readings(method, size, seed):
-            cost[name] = float(np.mean(ranks.n_negatives))
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
     exact = [context.exact(method).expect(measure) for measure in measures]
-    return {"exact": exact, "cost": cost, "estimates": estimates_by_label}
+    return {"exact": exact, "estimates": estimates_by_label}
 
 
 def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
-    """Return the estimates divided by the exact values, minus 1, by estimator and design.
+    """Return the estimates divided by the exact values, minus 1, by estimator and size.
 
     Returns
     -------
@@ -125,12 +112,6 @@ def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
     return relative
 
 
-def costs(recipe: Recipe, cells: Cells, design: str) -> NDArray[Any]:
-    """Return the mean number of items drawn per user by method: float64, (n_methods,)."""
-    by_method = _by_method(recipe, cells)
-    return np.array([np.mean([one["cost"][design] for one in samples]) for samples in by_method])
-
-
 def _by_method(recipe: Recipe, cells: Cells) -> list[list[Result]]:
     return [results(cells, part=ERRORS, method=name) for name in recipe.parameters["methods"]]
 
@@ -144,10 +125,7 @@ def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return errors of the judged measure at two sizes, ratios of errors, and times."""
     relative, measure = errors(recipe, cells), recipe.parameters["judged"]
-    small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
-    grown = [*growing(recipe)][-1]
-    log_cost: list[float] = np.log(costs(recipe, cells, grown)).tolist()
-    log_sizes: Floats = np.log(np.array([*fixed(recipe).values()], np.float64))
+    small, large = str(recipe.parameters["few"]), [*designs(recipe)][-1]
 
     def statistics(squares: Floats) -> dict[str, float | Measured]:
         logs = dict(zip(relative, _logs(squares), strict=True))
@@ -157,15 +135,6 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             figures[f"{measure}: {label} at {small}"] = root[label, small]
             ratio = root[label, large] / root[label, small]
             figures[f"{measure}: {label} at {large} / at {small}"] = ratio
-            if (label, grown) in root:
-                # Errors are interpolated on logarithmic scales, for each method at its cost.
-                of_sizes: Floats = np.array([logs[label, name] for name in fixed(recipe)]).T
-                at_cost: list[Any] = [
-                    np.interp(x, log_sizes, of_sizes[i]) for i, x in enumerate(log_cost)
-                ]
-                figures[f"{measure}: {label} at {grown}"] = root[label, grown]
-                ratio = root[label, grown] / math.exp(0.5 * np.mean(at_cost))
-                figures[f"{measure}: {label} at {grown} / fixed at its cost"] = ratio
         for one, other in recipe.parameters["compared"]:
             ratio = root[one, small] / root[other, small]
             figures[f"{measure}: {one} / {other} at {small}"] = ratio
@@ -191,7 +160,7 @@ def _logs(squares: Floats) -> Floats:
 def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
     """Yield errors by design, and times."""
     relative, labels = errors(recipe, cells), recipe.parameters["estimators"]
-    names, methods = [*fixed(recipe)], [*recipe.parameters["methods"]]
+    methods = [*recipe.parameters["methods"]]
     n_repeats = len(next(iter(relative.values())))
     means = f"Geometric mean over {', '.join(methods)}, of {n_repeats} samples each."
     for k, measure in enumerate(recipe.parameters["measures"]):
@@ -205,22 +174,20 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}"
         )
         yield views.table(title, "estimator", labels, designs(recipe).keys(), error)
-        series = [
-            views.curve(
-                f"{label}, {kind}",
-                [float(costs(recipe, cells, name).mean()) for name in points],
-                [root[label, name] for name in points],
-            )
-            for label in recipe.parameters["grown"]
-            for kind, points in {"one size": names, "growing": [*growing(recipe)]}.items()
-        ]
         yield views.lines(
-            f"Error of {measure} with samples that grow while the target ranks first",
-            (f"{_DRAWN}, on average", "root-mean-square error / exact value"),
-            series,
+            f"Error of {measure} by {_DRAWN}",
+            (_DRAWN, "root-mean-square error / exact value"),
+            [
+                views.curve(
+                    label,
+                    designs(recipe).values(),
+                    [root[label, name] for name in designs(recipe)],
+                )
+                for label in labels
+            ],
             log_x=True,
             log_y=True,
-            caption=f"{means} Each point is a design: {', '.join(growing(recipe))}.",
+            caption=means,
         )
 
     for method, timing in times(recipe, cells).items():

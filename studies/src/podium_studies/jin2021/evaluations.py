@@ -176,23 +176,20 @@ class Evaluations:
         return sampled.RankDistribution.of_ranks(ranks(self, method), self.n_items)
 
     def readings(
-        self, method: str, n_negatives: int | Sequence[int], seed: int
+        self, method: str, n_negatives: int, seed: int
     ) -> Iterator[tuple[str, sampled.Estimator, sampled.SampledRanks]]:
         """Draw one sampled evaluation, with and without the users' numbers of training items.
 
-        Yield each estimator that supports the sample: its label, itself, and its ranks.
+        Yield each estimator: its label, itself, and its ranks.
         """
         all_ranks, history = ranks(self, method), np.diff(self.train.indptr).astype(np.int64)
         draw = partial(sampled.simulate_ranks, all_ranks, self.n_items, n_negatives, seed=seed)
         samples = [draw(history=known) for known in (None, history)]
         for label, text in self.recipe.parameters["estimators"].items():
-            estimator = sampled.get(text)
-            sample = samples[label in self.recipe.parameters["with_history"]]
-            if estimator.grows or not sample.stages:
-                yield label, estimator, sample
+            yield label, sampled.get(text), samples[label in self.recipe.parameters["with_history"]]
 
 
-def sample_seed(recipe: Recipe, method: str, n_negatives: int | Sequence[int], repeat: int) -> int:
+def sample_seed(recipe: Recipe, method: str, n_negatives: int, repeat: int) -> int:
     """Return the seed of a sample, which differs by repeat, method and size."""
     return seed_of(recipe, f"{n_negatives} negatives for {method}", repeat)
 

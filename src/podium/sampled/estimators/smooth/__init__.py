@@ -25,12 +25,11 @@ from podium.sampled.estimators.smooth.cells import (
     n_observed,
     round_catalogues,
 )
+from podium.sampled.estimators.smooth.draws import Draws, draw
 from podium.sampled.estimators.smooth.fit import (
-    Draws,
     Sample,
     State,
     combined_mass,
-    draw,
     influences,
     log_moments,
     mean_user_variance,
@@ -288,8 +287,6 @@ class Smooth(Estimator):
     """
 
     name: ClassVar[str] = "smooth"
-    label: ClassVar[str] = "Smooth"
-    grows: ClassVar[bool] = True
     reads_history: ClassVar[bool] = True
     error_from: ClassVar[ErrorFrom] = "posterior"
 

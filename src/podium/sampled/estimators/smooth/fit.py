@@ -1,14 +1,4 @@
-"""Penalised maximum likelihood under each penalty, the errors of the fits, and draws about them.
-
-The prior on distributions of ranks: the log density of ranks is a cubic spline in log(R / (n_items
-- R)), plus a parabola, plus the effect of a user's own items. The second differences of the spline
-are penalised, so that it tends to a straight line: a power law of the rank at the top, and another
-one of the distance from the bottom. The parabola continues to the first ranks a bend that a sample
-shows in the ranks that it resolves, as lognormal ranks have. The constants were chosen on ml-1m
-(eight recommenders) by the marginal likelihood of exact ranks. The slope at the top, which ml-1m
-determines only to 0.35 to 0.6, was chosen by errors on four data sets. The bend was chosen on half
-of the populations of the recipe sampled-coverage and on ml-1m.
-"""
+"""Penalised maximum likelihood under each penalty, and the errors of the fits."""
 
 from __future__ import annotations
 
@@ -17,191 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import BSpline
-from scipy.linalg import block_diag, solve_triangular
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
+from podium.sampled.estimators.smooth.prior import USUAL, Prior, prior_of
 from podium.sampled.sums import normalised
-
-_SPACING = 0.5  # between knots
-_UNIT = 0.36  # the knot spacing to whose second differences the roughness refers
-_SHIFT = 0.2  # of ranks in the logarithm
-_PEAK = 0.9, 0.15  # mean and standard deviation of the log height of a peak with slope 1
-_SLOPE_RANKS = 10  # the number of ranks over which the slope for a peak is measured
-_HISTORY_ROUGHNESS = 4.0  # of this change, as a multiple of the density's
-_DIP = 1.0  # the standard deviation of the exponent of the factor for a user's own items
-_RIDGE = 1e-6
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Prior standard deviations about 0 of coefficients that the roughness does not scale.
-
-    Attributes
-    ----------
-    head : float
-        The standard deviation of the spline's slope at rank 1, d log density / d log rank.
-    bend : float
-        The standard deviation of the parabola's second derivative. The derivative is 0 for power
-        laws. For lognormal ranks whose logarithm has the standard deviation s, it is -1 / s ** 2.
-    tail : float
-        The standard deviation of the exponent of the distance from the bottom.
-    """
-
-    head: float
-    bend: float
-    tail: float = 5.0
-
-
-USUAL = Spread(head=0.35, bend=0.1)
-"""The spread for estimates."""
-ANY = Spread(head=3.0, bend=2.0)
-"""The spread for intervals, in which only the data determine the slope and the bend."""
-_HISTORY = Spread(head=0.1, bend=0.05, tail=2.0)  # of changes with the log of a user's items
-
-
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """A family of log densities, linear in its coefficients, and a Gaussian prior on them.
-
-    Attributes
-    ----------
-    design : float64, (n_groups, n_cells, n_coefficients)
-        The log density of a group's ranks per unit of each coefficient, without cell sizes.
-    sizes : float64, (n_cells,)
-        The log of the number of ranks in each cell.
-    rough : float64, (n_coefficients, n_coefficients)
-        The penalty that is scaled by the roughness parameter.
-    fixed : float64, (n_coefficients, n_coefficients)
-        The penalty that is not scaled; positive definite.
-    """
-
-    design: Floats
-    sizes: Floats
-    rough: Floats
-    fixed: Floats
-
-
-def without_history(cells: Cells, spread: Spread = USUAL) -> Prior:
-    """Return the family with one density for all users."""
-    design, rough, slope = _spline(cells)
-    return Prior(design[None], np.log(cells.sizes), rough, _fixed(slope, spread))
-
-
-def with_history(cells: Cells, history: Floats, shares: Floats, spread: Spread = USUAL) -> Prior:
-    """Return the family in which the density changes with a user's number of own items.
-
-    Parameters
-    ----------
-    cells : Cells
-    history : float64, (n_groups,)
-        The typical number of own items in each group, at least 1.
-    shares : float64, (n_groups,)
-        The shares of the users.
-    spread : Spread
-        The standard deviations of the slope at rank 1 and of the bend.
-
-    Returns
-    -------
-    Prior
-
-    Notes
-    -----
-    Recommenders rank the items they were trained on first, unless these are removed. A user with h
-    items therefore has few targets among the first h ranks. The density has the factor
-    (1 - exp(-R / h)) with an estimated power, which can be 0. In addition, log h shifts the log
-    density by a separate spline.
-    """
-    design, rough, slope = _spline(cells)
-    n_spline = design.shape[1]
-    centred_log_history = np.log(history) - shares @ np.log(history) / shares.sum()
-    dip = np.log(-np.expm1(-cells.middles / history[:, None]))
-    spline_by_group = np.broadcast_to(design, (history.size, *design.shape))
-    history_spline = spline_by_group * centred_log_history[:, None, None]
-    head_slope = np.concatenate([slope, np.zeros(n_spline), [1.0]])  # the dip's power adds to it
-    fixed = block_diag(
-        _fixed(np.zeros_like(slope), spread),
-        _fixed(slope, _HISTORY),
-        np.full((1, 1), 1.0 / _DIP**2),
-    )
-    fixed += np.outer(head_slope, head_slope) / spread.head**2
-    return Prior(
-        np.concatenate([spline_by_group, history_spline, dip[:, :, None]], axis=2),
-        np.log(cells.sizes),
-        block_diag(rough, _HISTORY_ROUGHNESS * rough, np.zeros((1, 1))),
-        fixed,
-    )
-
-
-def _prior(cells: Cells, row_index: RowIndex, shares: Floats, spread: Spread) -> Prior:
-    """Return the family with one density for all users, or with those that depend on history."""
-    if not row_index.has_groups:
-        return without_history(cells, spread)
-    return with_history(cells, row_index.sizes, shares, spread)
-
-
-def with_peak(prior: Prior, slope: float) -> Prior:
-    """Return the family with a peak of the first rank above the spline, as the last coefficient.
-
-    Ranks that are rounded up from a power law of real numbers have such a peak: with x ** -0.7,
-    rank 1 is 2.8 times as frequent as under the spline's power law. The log of its height grows
-    approximately with the square of the exponent. Without the peak, the spline would be steeper.
-
-    Parameters
-    ----------
-    prior : Prior
-    slope : float
-        The exponent, above 0, with which a density without the peak falls over the first ranks; see
-        `top_exponent`.
-    """
-    peak = np.zeros((*prior.design.shape[:2], 1))
-    peak[:, 0] = 1.0
-    height_mean, height_deviation = _PEAK[0] * slope**2, _PEAK[1] * slope**2
-    sizes = prior.sizes.copy()
-    sizes[0] += height_mean
-    return Prior(
-        np.concatenate([prior.design, peak], axis=2),
-        sizes,
-        block_diag(prior.rough, np.zeros((1, 1))),
-        block_diag(prior.fixed, np.full((1, 1), 1.0 / height_deviation**2)),
-    )
-
-
-def top_exponent(cells: Cells, mass: Floats) -> float:
-    """Return the exponent with which the density falls over the first ten ranks."""
-    last_cell = min(_SLOPE_RANKS, cells.sizes.size) - 1
-    if last_cell < 1:
-        return 0.0
-    density = np.log(mass[[0, last_cell]] / cells.sizes[[0, last_cell]])
-    log_ranks = np.log(cells.middles[[0, last_cell]] + _SHIFT)
-    return float((density[0] - density[1]) / (log_ranks[1] - log_ranks[0]))
-
-
-def _spline(cells: Cells) -> tuple[Floats, Floats, Floats]:
-    """Return spline, tail and bend at the cells, the penalty, and the spline's slope at the top."""
-    n_items, ranks = cells.n_items, cells.middles
-    tail = np.log((n_items + 1 - ranks) / n_items)
-    position = np.log(ranks + _SHIFT) - tail
-    n_knots = max(int(np.ceil((position[-1] - position[0]) / _SPACING)), 1) + 1
-    knots = position[0] + _SPACING * np.arange(-3, n_knots + 3)
-    inside = np.clip(position, position[0], knots[-4] - 1e-9)
-    basis = BSpline.design_matrix(inside, knots, 3).toarray()
-    differences = np.diff(np.eye(basis.shape[1]), 2, axis=0)
-    rough = block_diag(differences.T @ differences * (_UNIT / _SPACING) ** 3, np.zeros((2, 2)))
-    slope = np.zeros(basis.shape[1] + 2)
-    slope[0], slope[2] = -0.5 / _SPACING, 0.5 / _SPACING
-    resolved = np.log(n_items / cells.n_negatives)  # of the smallest rank that a sample resolves
-    return np.column_stack([basis, tail, (position - resolved) ** 2 / 2.0]), rough, slope
-
-
-def _fixed(slope: Floats, spread: Spread) -> Floats:
-    """Return the penalty of a spline, its tail and its bend that roughness does not scale."""
-    penalty = _RIDGE * np.eye(slope.size) + np.outer(slope, slope) / spread.head**2
-    penalty[-2, -2] += 1.0 / spread.tail**2
-    penalty[-1, -1] += 1.0 / spread.bend**2
-    return penalty
-
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
 _ROUGHNESS_PRIOR = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
@@ -210,7 +20,7 @@ _GAIN = 1e-3  # the gain in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
 _UNCONVERGED = 0.5  # the squared distance to the mode from which a climb failed
 _RESTART_USERS = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
-_TINY = 1e-300
+TINY = 1e-300
 _BLOCK = 64  # columns that are multiplied together
 _IMPOSSIBLE = 1e-20  # chances up to this one make no difference
 
@@ -382,9 +192,9 @@ class Objective:
     def _value(self, point: Floats) -> tuple[float, Floats, Floats]:
         """Return the penalised log likelihood, the mass of cells, and the chances of outcomes."""
         sample, mass = self.sample, normalised(self.prior.design @ point + self.prior.sizes)
-        outcome_chances = np.full_like(sample.counts, _TINY)
+        outcome_chances = np.full_like(sample.counts, TINY)
         for columns, cells, chances in sample.blocks:
-            outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, _TINY)
+            outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, TINY)
         fit = (sample.counts * np.log(outcome_chances)).sum()
         return float(fit - 0.5 * point @ self.penalty @ point), mass, outcome_chances
 
@@ -436,7 +246,7 @@ class State:
     def fit(cls, cells: Cells, row_index: RowIndex, sample: Sample) -> State:
         """Fit the family of users with these groups."""
         shares = sample.counts.sum(axis=1) / sample.counts.sum()
-        prior = _prior(cells, row_index, shares, USUAL)
+        prior = prior_of(cells, row_index, shares, USUAL)
         fitted_modes, weights = modes(prior, sample)
         return cls(cells, prior, sample, shares, tuple(fitted_modes), weights, row_index)
 
@@ -459,7 +269,7 @@ def combined_mass(states: Sequence[State]) -> Floats:
 def _log_density(mode: Mode, state: State) -> tuple[Floats, Floats]:
     """Return the mean and the variance of the log mass of cells over all users: (n_cells,) each."""
     part = state.shares[:, None] * mode.mass
-    mass: Floats = np.maximum(part.sum(axis=0), _TINY)
+    mass: Floats = np.maximum(part.sum(axis=0), TINY)
     means: Floats = np.matmul(mode.mass[:, None], state.prior.design)[:, 0]
     slope: Floats = np.einsum("jc,jcp->cp", part, state.prior.design) - part.T @ means
     slope /= mass[:, None]
@@ -472,9 +282,9 @@ def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]
     shares = np.concatenate([state.weights for state in states]) / len(states)
     moments = [_moments(mode, state, weights) for state in states for mode in state.modes]
     means, variances = np.array(moments).T
-    logs: Floats = np.log(np.maximum(means, _TINY))
+    logs: Floats = np.log(np.maximum(means, TINY))
     mean = float(shares @ logs)
-    parts: Floats = variances / np.maximum(means, _TINY) ** 2 + (logs - mean) ** 2
+    parts: Floats = variances / np.maximum(means, TINY) ** 2 + (logs - mean) ** 2
     return mean, float(shares @ parts)
 
 
@@ -484,7 +294,7 @@ def mean_user_variance(states: Sequence[State], weights: Floats, squares: Floats
     for state in states:
         mass = state.modes[int(np.argmax(state.weights))].mass
         chances, users = state.sample.chances, state.sample.users
-        outcome_chances = np.maximum(mass @ chances, _TINY)
+        outcome_chances = np.maximum(mass @ chances, TINY)
         first_moment, second_moment = (mass * weights) @ chances, (mass * squares) @ chances
         user_variances = np.maximum(second_moment - first_moment**2 / outcome_chances, 0.0)
         variances.append(float((users * user_variances).sum() / state.sample.counts.sum()))
@@ -501,7 +311,7 @@ def _influences(state: State, weights: Floats) -> Floats:
     for weight, mode in zip(state.weights, state.modes, strict=True):
         step = np.linalg.solve(mode.precision, _slope(mode, state, weights))
         mass_changes = mode.mass * (state.prior.design @ step)
-        outcome_chances = np.maximum(mode.mass @ state.sample.chances, _TINY)
+        outcome_chances = np.maximum(mode.mass @ state.sample.chances, TINY)
         influence += weight * (
             mass_changes @ state.sample.chances / outcome_chances
             - mass_changes.sum(axis=1, keepdims=True)
@@ -521,189 +331,3 @@ def _slope(mode: Mode, state: State, weights: Floats) -> Floats:
     group_means = mode.mass @ weights
     weighted_mass = (state.shares[:, None] * mode.mass) * (weights - group_means[:, None])
     return np.matmul(weighted_mass[:, None], state.prior.design).sum(axis=(0, 1))
-
-
-_MAX_DRAWS, _MIN_DRAWS = 2000, 500  # the limits of the number of drawn distributions
-_MAX_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
-_DETERMINED = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
-_UNCERTAIN_RATIO = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
-_MIN_UNCERTAIN_RANKS = 10  # ranks that must be uncertain for the prior to decide
-_STEEP = 0.5  # the exponent over the first ranks from which a peak at rank 1 is possible
-_MAX_LOSS = 0.1  # the largest loss of log likelihood at which a peak is allowed
-_FREEDOM = 10.0  # of Student's t, which has wider tails than the normal approximation
-_TAILS = 0.025, 0.975
-
-
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Distributions of these users' ranks that fit the sample, and its uncertain first cells.
-
-    Attributes
-    ----------
-    masses : float64, (n_draws, n_cells)
-    weights : float64, (n_draws,)
-        The weights of the draws, which sum to 1.
-    n_uncertain : int
-        The number of first cells in which the prior decides the share of users, because the sample
-        leaves it uncertain by a factor of 20 or more; 0 if these are fewer than the first 10 ranks.
-    """
-
-    masses: Floats
-    weights: Floats
-    n_uncertain: int
-
-    def quantile(self, worth: Floats, level: float) -> float:
-        """Return a quantile of the mean of each cell's worth; it increases with the worth."""
-        return weighted_quantile(self.masses @ worth, self.weights, level)
-
-
-def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draws:
-    """Draw equally often per family, from posteriors with any slope at rank 1 and any bend.
-
-    Parameters
-    ----------
-    states : sequence of State
-        The families of the estimate, whose slope at rank 1 is about 0.
-    factor : float64, (n_cells,), optional
-        The factor by which the estimate differs from that of the families. Draws with it and
-        without it are combined.
-    n_users : float
-        The equivalent number of targets of the users.
-
-    Returns
-    -------
-    Draws
-    """
-    rng = np.random.default_rng([*b"smooth"])
-    family_draws = [_draw_family(state, rng) for state in states]
-    masses = np.concatenate([mass for mass, _ in family_draws])
-    weights = np.concatenate([weight for _, weight in family_draws]) / len(family_draws)
-    if factor is not None:
-        masses = np.concatenate([masses, _normalised(masses * factor)])
-        weights = np.concatenate([weights, weights]) / 2
-    n_cells = _n_uncertain_cells(masses, weights)
-    n_uncertain = n_cells if states[0].cells.edges[n_cells] >= _MIN_UNCERTAIN_RANKS else 0
-    unseen_variance = np.max([_undetermined_variance(state) for state in states], axis=0)
-    return Draws(_draw_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
-
-
-def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
-    """Return the smallest value with at least the level's weight at or below it."""
-    order = np.argsort(values)
-    position = int(np.searchsorted(np.cumsum(weights[order]), level * float(weights.sum())))
-    return float(values[order[min(position, values.size - 1)]])
-
-
-def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw coefficients near each mode, with importance weights."""
-    prior, fitted_modes, shares = _with_free_slope(state)
-    work = state.sample.chances.size * len(state.sample.counts)
-    n = int(np.clip(_MAX_WORK // work, _MIN_DRAWS, _MAX_DRAWS))
-    counts = rng.multinomial(n // 2, shares)
-    draws_by_mode = [
-        _draw_near(mode, prior, penalty, state, int(count), rng)
-        for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
-        if count
-    ]
-    masses = np.concatenate([mass for mass, _ in draws_by_mode])
-    log_weights = np.concatenate([log for _, log in draws_by_mode])
-    weights = np.exp(log_weights - log_weights.max())
-    weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # limit single draws
-    return masses, weights / weights.sum()
-
-
-def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
-    """Return the family with any slope at rank 1 and any bend, its modes and their weights.
-
-    The family has a peak at rank 1 alone if the density falls steeply over the first ranks and the
-    sample does not contradict a peak. No sample shows a peak directly, but it increases the density
-    of the first ranks, so that the density falls more steeply there than below.
-    """
-    prior = _prior(state.cells, state.row_index, state.shares, ANY)
-    free = prior, *modes(prior, state.sample)
-    slope = top_exponent(state.cells, state.shares @ free[1][int(np.argmax(free[2]))].mass)
-    if slope < _STEEP:
-        return free
-    prior = with_peak(prior, slope)
-    peaked = prior, *modes(prior, state.sample)
-    return free if evidence(peaked[1]) < evidence(free[1]) - _MAX_LOSS else peaked
-
-
-def _draw_near(
-    mode: Mode, prior: Prior, penalty: Floats, state: State, n_pairs: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Draw pairs of coefficients symmetric about a mode; return masses and log weights."""
-    # The draws have a t distribution about the mode, whose tails are heavier than the posterior's,
-    # so that importance weights stay moderate. Each draw has a mirror image, which centres the
-    # mean.
-    size = mode.coefficients.size
-    noise = rng.standard_normal((n_pairs, size))
-    noise *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
-    mirrored = np.concatenate([noise, -noise])
-    cholesky = np.linalg.cholesky(mode.precision)
-    points = mode.coefficients + solve_triangular(cholesky.T, mirrored.T).T
-    # The log weight is the log of the posterior density, prior times likelihood, minus that of the
-    # draw. The mode's evidence is subtracted because modes were drawn in proportion to it.
-    log_weights = (_FREEDOM + size) / 2.0 * np.log1p((mirrored**2).sum(axis=1) / _FREEDOM)
-    log_weights -= ((points @ penalty) * points).sum(axis=1) / 2.0
-    log_weights += (
-        np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(cholesky)).sum() - mode.evidence
-    )
-    masses = np.zeros((len(points), prior.sizes.size))
-    for share, design, counts in zip(state.shares, prior.design, state.sample.counts, strict=True):
-        mass = normalised(points @ design.T + prior.sizes)
-        observed = np.flatnonzero(counts)
-        chances = np.maximum(mass @ state.sample.chances[:, observed], _TINY)
-        log_weights += np.log(chances) @ counts[observed]
-        masses += share * mass
-    return masses, log_weights
-
-
-def _normalised(masses: Floats) -> Floats:
-    return masses / masses.sum(axis=1, keepdims=True)
-
-
-def _n_uncertain_cells(masses: Floats, weights: Floats) -> int:
-    """Return the number of first cells whose share of users is uncertain by a factor."""
-    shares = np.cumsum(masses, axis=1)
-    low, high = 0, masses.shape[1]
-    while low < high:
-        cell = (low + high) // 2
-        low_share, high_share = (
-            weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS
-        )
-        low, high = (cell + 1, high) if high_share >= _UNCERTAIN_RATIO * low_share else (low, cell)
-    return low
-
-
-def _undetermined_variance(state: State) -> Floats:
-    """Return the part of users' variance at each cell that the sampled ranks do not determine.
-
-    It is computed from the uncertainty of the share of users down to a rank, as far as this grows
-    with the rank. Below, the sampled ranks determine most of the share.
-    """
-    mode = state.modes[int(np.argmax(state.weights))]
-    sample, total = state.sample, np.zeros(state.cells.sizes.size)
-    for mass, counts in zip(mode.mass, sample.counts, strict=True):
-        observed_outcomes = np.flatnonzero(counts)
-        joint = mass[:, None] * sample.chances[:, observed_outcomes]
-        cumulative = np.cumsum(joint / np.maximum(joint.sum(axis=0), _TINY), axis=0)
-        total += (cumulative * (1.0 - cumulative)) @ counts[observed_outcomes]
-    variances = np.maximum.accumulate(total / sample.counts.sum())
-    mass = state.shares @ mode.mass
-    return np.diff(variances, prepend=0.0) / np.maximum(mass, _TINY)
-
-
-def _draw_users(
-    masses: Floats, undetermined: Floats, n_users: float, rng: np.random.Generator
-) -> Floats:
-    """Return distributions over a finite number of users, given those of the population."""
-    n_varied = int(np.flatnonzero(undetermined >= _DETERMINED).max(initial=-1)) + 1
-    variance_share = np.clip(undetermined[:n_varied], _DETERMINED, 1.0)
-    # A Poisson number times the share has the mean of the users there and the share of their
-    # variance.
-    scaled_counts = rng.poisson(masses[:, :n_varied] * n_users / variance_share)
-    distributions = masses.copy()
-    distributions[:, :n_varied] = scaled_counts * variance_share / n_users
-    distributions[distributions.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # draws without any user
-    return _normalised(distributions)
