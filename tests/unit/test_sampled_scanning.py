@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 from podium import sampled
 from podium.catalogue import target_ranks
-from podium.errors import PodiumWarning
+from podium.errors import DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare, evaluate, scan
 from podium.sampled.scanning import measured as open_targets
 from podium.sampled.scanning.measured import combined
@@ -142,21 +144,33 @@ def test_order_of_users_changes_nothing(scores: Matrix, proxy: Matrix, targets: 
     np.testing.assert_array_equal(a.n_drawn[order_a], b.n_drawn[order_b])
 
 
-def test_interrupted_scan_asks_for_the_same_pairs_again(
-    scores: Matrix, proxy: Matrix, targets: Any
+def test_interrupted_scan_resumes_to_the_same_counts(
+    scores: Matrix, proxy: Matrix, targets: Any, seen: Any, tmp_path: Path
 ) -> None:
-    asked: list[list[int]] = []
+    path = tmp_path / "scan.checkpoint"
+    options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 30, "seed": np.int64(0)}
+    whole = scan(scores, targets, **options)
+    n_left = 4
 
-    def scorer(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
-        asked.append([*rows.tolist(), *items.tolist()])
-        if len(asked) == 3:
+    def failing(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+        nonlocal n_left
+        n_left -= 1
+        if n_left < 0:
             raise KeyboardInterrupt
         return scores[rows, items]
 
-    with pytest.raises(KeyboardInterrupt):
-        scan(scorer, targets, k=K, proxy=proxy, budget=30)
-    scan(scorer, targets, k=K, proxy=proxy, budget=30)
-    assert asked[:3] == asked[3:6]
+    found = None
+    while found is None:
+        n_left = 4
+        try:
+            found = scan(failing, targets, **options, checkpoint=path, resume=True)
+        except KeyboardInterrupt:
+            assert path.exists()
+    np.testing.assert_array_equal(found.above, whole.above)
+    np.testing.assert_array_equal(found.n_drawn, whole.n_drawn)
+    for change in ({"seed": 1}, {"exclude": seen}):
+        with raises(DataError, "resume"):
+            scan(scores, targets, **{**options, **change}, checkpoint=path, resume=True)
 
 
 def _random_scan(seed: int = 0) -> ScannedRanks:

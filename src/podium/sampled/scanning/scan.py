@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from hashlib import blake2b
 from math import ceil
 from typing import Any, TypeAlias
 
@@ -11,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
+from podium._arrays import check_arrays, read_arrays, write_arrays
 from podium.catalogue.source import ScoreFunction, Scores
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import LEAST_DEPTH, Counts, ScannedRanks
@@ -91,9 +94,10 @@ class Rounds:
     def run(self, total: int, share: float) -> Iterator[str]:
         """Spend the share of the total on lists, then the rest on draws; yield after each round."""
         counts, order = self.counts, self._order
-        listed = counts.above_listed, counts.n_listed, order.lengths, order.items
-        for _ in self._rounds(*listed, self._k, _LIST_GROWTH, int(total * share)):
-            yield "listed items"
+        if not counts.n_drawn.any():
+            listed = counts.above_listed, counts.n_listed, order.lengths, order.items
+            for _ in self._rounds(*listed, self._k, _LIST_GROWTH, int(total * share)):
+                yield "listed items"
         if share < 1:
             n_rest = self._plan.n_items - 1 - counts.n_listed
             drawn = counts.above_drawn, counts.n_drawn, n_rest, self._drawn
@@ -156,6 +160,61 @@ class Rounds:
         return above, n_items
 
 
+_KIND, _FORMAT = "podium_scan_checkpoint", 1
+
+
+class ScanCheckpoint:
+    """A file with the counts of a scan, and with data that identify the scan.
+
+    The scores of the model are not part of the identity: resume only with the same model.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        plan: DrawPlan,
+        order: ProxyOrder,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._path, self._n_targets = path, plan.targets.size
+        digest = blake2b(digest_size=16)
+        hidden = plan.hidden
+        drawing = (plan.keys, plan.rows, plan.targets, plan.n_items, hidden.offsets, hidden.items)
+        for array in (*drawing, order.lists):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        self._identity = {**settings, "data": digest.hexdigest()}
+
+    def write(self, counts: Counts) -> None:
+        """Replace the file by one with these counts."""
+        write_arrays(self._path, _KIND, _FORMAT, counts._asdict(), {"of": self._identity})
+
+    def read(self) -> Counts | None:
+        """Return the counts in the file, or None if there is no file.
+
+        Raises
+        ------
+        DataError
+            If the file belongs to another scan or is damaged.
+        """
+        if not os.path.lexists(self._path):
+            return None
+        header, arrays = read_arrays(self._path, _KIND, _FORMAT, noun="checkpoint")
+        if header.get("of") != self._identity:
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists, "
+                "excluded items or options. Pass another path, or start again without "
+                f"{arg.resume}."
+            )
+        try:
+            check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
+        except ArgumentError as error:
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} is damaged ({error}). "
+                f"Start again without {arg.resume}."
+            ) from None
+        return Counts(*(arrays[name] for name in Counts._fields))
+
+
 _DEEPEST = 8  # listed items per target, at most, as a multiple of the budget
 
 
@@ -174,6 +233,8 @@ def scan(
     users: ArrayLike | None = None,
     ties: str = "worst",
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> ScannedRanks:
     """Rank held-out items by an expensive model, which scores a few items that a proxy helps find.
@@ -208,6 +269,10 @@ def scan(
     seed : int
         The seed of the draws. A target's draws depend only on the seed, the user's label, the item
         and the listed items.
+    checkpoint : path, optional
+        A file that stores the counts after each round.
+    resume : bool
+        Whether to continue from the checkpoint, if it exists.
     progress : callable, optional
         A function that is called with (scored items, budget of all items, name of the round).
 
@@ -219,6 +284,8 @@ def scan(
     ------
     ArgumentError
         If shapes differ, if a score is not finite, or for a reason listed in `sample_ranks`.
+    DataError
+        If the checkpoint is damaged or belongs to another scan.
 
     Warns
     -----
@@ -234,8 +301,6 @@ def scan(
     rounds, the rest of the catalogue is sampled without replacement, with more draws in each round,
     until the budget is spent. All targets take part in each round until they are settled, so that
     depths and sizes depend only on the number of open targets.
-    With the same seed, a scan asks for the same pairs again. If the scorer keeps its scores, an
-    interrupted scan therefore continues where it stopped.
     The proxy only determines which items are scored. With a worse proxy, estimates are less
     precise. With lists in random order, they can also be biased; `evaluate` then warns.
 
@@ -272,8 +337,14 @@ def scan(
     rule = _check.choice(ties, "ties", ("worst", "best"))
     seed = _check.seed(seed)
     rounds = Rounds(plan, order, scorer_of(scorer, plan), k, rule, seed)
+    settings = {"k": k, "budget": budget, "list_share": share, "ties": ties, "seed": seed}
+    stored = None if checkpoint is None else ScanCheckpoint(checkpoint, plan, order, settings)
+    if stored is not None and _check.flag(resume, "resume"):
+        rounds.counts = stored.read() or rounds.counts
     for name in rounds.run(total, share):
         show(rounds.n_scored, total, name)
+        if stored is not None:
+            stored.write(rounds.counts)
     return ScannedRanks(
         *rounds.counts,
         plan.n_items,
