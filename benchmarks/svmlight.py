@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,6 @@ def _ready(path: Path) -> None:
     small_file.write_text("1 qid:1 1:0.5\n")
     for dtype in (np.float64, np.float32):
         data.read_features(small_file, dtype=dtype)
-        list(data.stream_features(small_file, 1, dtype=dtype))
 
 
 def podium_whole(path: Path, n_features: int) -> Callable[[], Values]:
@@ -92,35 +91,10 @@ def podium_float32(path: Path, n_features: int) -> Callable[[], Values]:
     return call
 
 
-def podium_blocks(path: Path, n_features: int) -> Callable[[], Values]:
-    """Time stream_features; every block is released after it has been summed."""
-    from podium import data
-
-    _ready(path)
-
-    def blocks() -> Iterator[Values]:
-        start = 0
-        for rows in data.stream_features(path, n_features):
-            part = sums(rows.X, rows.y, rows.qid)
-            # The positions of a block start after those of earlier blocks.
-            part["X"] += start * float(rows.X.sum(0) @ np.arange(1, n_features + 1))
-            part["y"] += start * float(rows.y.sum())
-            part["qid"] += start * float(rows.qid.sum())
-            start += rows.y.size
-            yield part
-
-    def call() -> Values:
-        parts = list(blocks())
-        return {key: sum(part[key] for part in parts) for key in parts[0]}
-
-    return call
-
-
 ENTRIES: dict[str, Callable[[Path, int], Callable[[], Values]]] = {
     REFERENCE: sklearn_dense,
     "podium.data.read_features": podium_whole,
     "podium.data.read_features, float32": podium_float32,
-    "podium.data.stream_features": podium_blocks,
 }
 
 

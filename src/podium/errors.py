@@ -5,7 +5,6 @@
     PodiumError
     ├── ArgumentError (also ValueError)      an argument is wrong: its name, its value, what to do
     │   ├── DataError                        a file or table is wrong: the file, where, what to do
-    │   │   └── ScatteredQueriesError        the rows of a query are not adjacent in a stream
     │   └── UnsettledError                   a list is too short for the requested measure
     ├── MissingExtraError (also ImportError) an optional dependency is not installed
     ├── ForkError (also RuntimeError)        a forked process lacks the threads of its parent
@@ -220,10 +219,6 @@ class ArgumentError(PodiumError, ValueError):
 
 class DataError(ArgumentError):
     """A file or table is wrong. The message names the file, the line or column, and what to do."""
-
-
-class ScatteredQueriesError(DataError):
-    """The rows of a query are not adjacent, as a stream requires. The message names the line."""
 
 
 class UnsettledError(ArgumentError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tests.architecture.test_sources import trees
 
-ERRORS = {"ArgumentError", "DataError", "ScatteredQueriesError", "UnsettledError"}
+ERRORS = {"ArgumentError", "DataError", "UnsettledError"}
 # Their texts are reasons inside the message of another error: "… is not a valid model (reason)."
 REASONS = {
     *("_arrays.py", "rankers/boosting/_base.py", "rankers/estimator.py", "rankers/model_io.py"),

@@ -73,7 +73,7 @@ def test_unjudged_items_give_a_range_and_the_labels_that_settle_it(
     [test] = found["measures"]["rr@2"]["differences"]
     unjudged = test["unjudged"]
     assert unjudged["low"] < 0 < unjudged["high"]
-    assert (unjudged["exact"], unjudged["can_reverse"]) == (True, True)
+    assert unjudged["can_reverse"]
     labels = pl.read_csv("labels.csv")
     assert labels.columns == ["measure", "baseline", "run", "user", "item"]
     assert labels.height == unjudged["n_labels"] > 0

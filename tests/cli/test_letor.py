@@ -102,7 +102,7 @@ def test_k_cuts_the_measure_and_the_loss(
 
 
 @pytest.mark.parametrize("norm", [(), ("--set", "query_norm=true")])
-def test_rank_is_the_same_in_one_block_in_many_and_from_scattered_rows(
+def test_rank_is_the_same_in_one_piece_in_many_and_from_scattered_rows(
     podium: Run, monkeypatch: pytest.MonkeyPatch, norm: tuple[str, ...]
 ) -> None:
     assert podium(*TRAIN, *norm, "-o", "model").status == 0

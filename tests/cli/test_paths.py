@@ -19,11 +19,11 @@ FACTORIZE = (
     *("train", "past.csv", "--model", "factorization"),
     *("--set", "n_factors=2", "--set", "n_epochs=1", "--out"),
 )
-READ = {  # the files of a folder --spill-dir have names of their own
+READ = {
     "split": {"events"},
-    "measure": {"truth", "run", "users", "catalogue", "items", "spill_dir"},
-    "compare": {"truth", "runs", "train", "users", "catalogue", "items", "spill_dir"},
-    "gate": {"truth", "base", "candidate", "train", "users", "catalogue", "items", "spill_dir"},
+    "measure": {"truth", "run", "users", "catalogue", "items"},
+    "compare": {"truth", "runs", "train", "users", "catalogue", "items"},
+    "gate": {"truth", "base", "candidate", "train", "users", "catalogue", "items"},
     "audit": {"train", "test", "runs"},
     "protocol": {"truth", "run"},
     "explain": {"truth", "run", "other_truth", "other_run", "values"},

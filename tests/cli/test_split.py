@@ -116,8 +116,6 @@ REFUSED = """
 --by time --column timestamp=when | 'when'
 --by time | few.csv '--column timestamp'
 --by leave-last --seed 1 | --seed '--by leave-last'
---by random --column group=x | '--column group=NAME'
---by group --column group=x | few.csv 'x'
 --by time --at 3 --test 0.1 | --test --at
 --by random --test 0.8 --valid 0.2 | --test --valid
 --by random | '--by random' 2
@@ -129,7 +127,6 @@ REFUSED = """
 --by random --where 'item >' | --where 'item >'
 --by random --unique sum | --unique 'count'
 --by random --task old | --task 'repeat'
---by random --task repeat --new-pairs | --new-pairs '--task repeat'
 --by random --unique count --column weight=item | --unique weight
 --by random --test 0.5 --task repeat | '--task repeat' test
 """

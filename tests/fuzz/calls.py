@@ -40,7 +40,6 @@ def archives(rng: random.Random, corpus: Corpus) -> Case:
     rows = tables.write(tables.rows_to_learn(rng), "svmlight")
     readers: tuple[Callable[[str], Any], ...] = (
         data.read_features,
-        lambda name: list(data.stream_features(name, rows=10)),
         lambda name: (
             sampled.SampleReader(n_items=100, negatives=name, replacement=False).candidates
         ),

@@ -66,17 +66,13 @@ def test_times_divide_the_parts(events: pl.DataFrame, at: Any) -> None:
     assert test["timestamp"].min() == dated["timestamp"].filter(events["timestamp"] == 1_200)[0]
 
 
-def test_groups_of_another_column_stay_together(events: pl.DataFrame) -> None:
-    parts = split_events(events, How("group", test=0.5, group="shop")).frames
-    shops = [set(frame["shop"]) for frame in parts.values()]
-    assert shops[0] & shops[1] == set()
+def test_users_with_few_events_are_left_out(events: pl.DataFrame) -> None:
     least = split_events(events, How("user-random", least=14))
     counts = dict(events.group_by("userId").len().iter_rows())
     users = {user for frame in least.frames.values() for user in frame["user"]}
     assert users == {user for user, n in counts.items() if n >= 14} != set(counts)
     assert least.record["dropped"]["least"] == N - sum(f.height for f in least.frames.values())
     for table, how in (
-        (events, How("group", group="shops")),
         (events.clear(), How("random")),
         *((events.drop("timestamp"), How(by)) for by in ("time", "user-time", "leave-last")),
     ):

@@ -1,4 +1,4 @@
-"""svmlight with qid: exact numbers, named lines, and blocks of whole queries."""
+"""svmlight with qid: exact numbers and named lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium import data
 from podium.data import svmlight
 from podium.data.files import File
 from podium.data.svmlight import Rows
-from podium.errors import ArgumentError, DataError, PodiumError, ScatteredQueriesError
+from podium.errors import ArgumentError, DataError, PodiumError
 
 TEXT = (
     "# a comment line\n"
@@ -120,8 +120,6 @@ def test_a_qid_is_any_integer_of_64_bits(tmp_path: Path) -> None:
     path = put(tmp_path, "".join(f"1 qid:{qid} 1:1\n" for qid in qids))
     assert np.asarray(data.read_features(path).qid).tolist() == qids
     assert np.asarray(data.read_truth(path).user).tolist() == qids
-    streamed = [block.qid for block in data.stream_features(path, n_features=1)]
-    assert np.concatenate(streamed).tolist() == qids
 
 
 def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,32 +212,16 @@ def lines_of(sizes: list[int]) -> str:
 
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), piece=st.integers(20, 900))
-def test_blocks_are_the_rows_read_at_once(
+def test_pieces_give_the_rows_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], piece: int
 ) -> None:
     path = put(tmp_path_factory.mktemp("rows"), f"# a comment\n{lines_of(sizes)}\n\n")
     whole = data.read_features(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svmlight, "_PIECE", piece)
-        blocks = list(data.stream_features(path, 4))
-    assert np.array_equal(np.concatenate([block.X for block in blocks]), whole.X)
-    for name in ("y", "qid", "item"):
-        parts = [getattr(block, name) for block in blocks]
-        assert np.array_equal(np.concatenate(parts), getattr(whole, name)), name
-    qids = [set(np.asarray(block.qid).tolist()) for block in blocks]
-    assert sum(map(len, qids)) == len(set[int]().union(*qids)) == len(sizes)
-
-
-@pytest.mark.parametrize("piece", [30, 1 << 20])
-def test_query_that_comes_back_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
-) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", piece)
-    text = "# note|1 qid:9 1:1|0 qid:9 1:2|1 qid:4 1:1||0 qid:9 1:3|1 qid:4 1:4|"
-    path = put(tmp_path, text.replace("|", "\n"), "rows.svm")
-    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9"):
-        list(data.stream_features(path, 1))
-    assert np.asarray(data.read_features(path).item).tolist() == [0, 1, 0, 2, 1]
+        in_pieces = data.read_features(path)
+    for name in ("X", "y", "qid", "item"):
+        assert np.array_equal(getattr(in_pieces, name), getattr(whole, name)), name
 
 
 def test_malformed_line_and_file_cut_short_are_named(
@@ -248,20 +230,12 @@ def test_malformed_line_and_file_cut_short_are_named(
     monkeypatch.setattr(svmlight, "_PIECE", 100)
     path = put(tmp_path, f"{lines_of([3] * 9)}\n1 1:2\n", "rows.svm")
     with pytest.raises(DataError, match=r"rows\.svm, line 28"):
-        list(data.stream_features(path, 4))
+        data.read_features(path)
     packed = gzip.compress(lines_of([3] * 99).encode())
     cut = tmp_path / "cut.txt.gz"
     cut.write_bytes(packed[: len(packed) - 9])
     with pytest.raises(DataError, match=r"cut\.txt\.gz can't be read"):
-        list(data.stream_features(cut, 4))
-
-
-def test_what_cannot_be_streamed_is_refused_at_once(tmp_path: Path) -> None:
-    for name, text, n in (("a.csv", "qid,label,x\n1,1,2\n", 1), ("b.svm", "1 qid:1 1:1\n", 0)):
-        with pytest.raises(ArgumentError):
-            data.stream_features(put(tmp_path, text, name), n)
-    with pytest.raises(DataError, match="has no rows"):
-        list(data.stream_features(put(tmp_path, "# nothing\n", "a.svm"), 1))
+        data.read_features(cut)
 
 
 def test_letor_ohsumed_equals_scikit_learns_reader(podium_data: Callable[[str], Path]) -> None:

@@ -378,7 +378,7 @@ FIRST = lists([7, 0, 1], [8, 0], [0, 9])
 SECOND = lists([0, 7], [0, 5], [9, 0, 1])
 
 
-@pytest.mark.parametrize("name", ["ndcg@2", "rr", "precision@1", "ap"])
+@pytest.mark.parametrize("name", ["ndcg@2", "rr", "precision@1", "recall@1"])
 @pytest.mark.parametrize("weight", [None, "visits"])
 def test_labels_are_those_that_settle_the_weighted_order(name: str, weight: str | None) -> None:
     users: dict[str, Any] = {} if weight is None else {"users": VISITORS, "weight": weight}

@@ -248,7 +248,6 @@ def test_what_has_no_bounds_is_refused() -> None:
     n = 101  # ndcg takes at most 100 grades
     many = Ranking.from_scores(-np.arange(n), np.arange(n) + 1.0, judged=np.ones(n, np.bool_))
     two = Ranking.from_scores([2, 1], [1, 0], judged=[True, False])
-    ties = Ranking.from_scores([2.0, 2.0], [0, 1], ties="threshold", judged=[False, True])
     judgement_bounds(many, "precision@5")
     one_user = {name: column[:2] for name, column in SHOWN.items()}
     labels = np.array(["u", "v"])
@@ -256,7 +255,7 @@ def test_what_has_no_bounds_is_refused() -> None:
         lambda: judgement_bounds(many, "ndcg"),
         lambda: judgement_bounds(many, "ndcg", [1.0]),
         lambda: judgement_bounds(two, "ndcg(gain=exp2)", [1, 2000]),
-        lambda: judgement_bounds(ties, "ap"),
+        lambda: judgement_bounds(two, "ap"),
         lambda: measure(JUDGED, SHOWN, "rr").bounds_of_mean("rr"),
         lambda: data.pool_unjudged(JUDGED, SHOWN, one_user, labels=labels, missing="skip"),
         lambda: data.pool_unjudged(JUDGED, SHOWN, SHOWN, unjudged="skip"),

@@ -79,22 +79,6 @@ def test_measures_are_those_in_memory(tmp_path: Path, executor: Threads, on_disk
     assert here.as_json() == there.as_json()
 
 
-def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path) -> None:
-    frames, half = tables(), pl.col("user") < 2500
-    for name, frame in frames.items():
-        (tmp_path / name).mkdir()
-        frame.filter(half).write_parquet(tmp_path / name / "0.parquet")
-        frame.filter(~half).write_parquet(tmp_path / name / "1.parquet")
-    given = tmp_path / "truth", tmp_path / "run"
-    options: dict[str, Any] = {"missing": "zero"}
-    here = podium.measure(frames["truth"], frames["run"], MEASURES, **options)
-    by_file = Storage(executor=Copying(2), grouped=True)
-    there = podium.measure(*given, MEASURES, storage=by_file, **options)
-    assert here.as_json() == there.as_json()
-    with raises(ArgumentError, "grouped"):
-        podium.measure(frames["truth"], tmp_path / "run", "rr", storage=by_file)
-
-
 def test_folder_that_workers_do_not_have_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,7 +170,7 @@ def test_all_measures_have_the_same_bits_for_any_number_of_parts(
     )
     for files, seed, suffix in ((1, None, ".parquet"), (3, 1, ".parquet"), (2, 2, ".arrow")):
         paths = written(tmp_path / f"{files}{seed}", frames, files=files, seed=seed, suffix=suffix)
-        limits: dict[str, Any] = {"storage": Storage("64KiB", tmp_path)}
+        limits: dict[str, Any] = {"storage": Storage("64KiB")}
         actual, _ = result_of(
             lambda t=paths, o=limits: podium.measure(
                 t["truth"], t["a"], computable(), **options, **o

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ from podium.errors import ArgumentError, DataError
 from podium.evaluation import Evaluation
 
 SMALL = "64KiB"
+
+
+@pytest.fixture(autouse=True)
+def spill_files_beside_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def made(n_users: int = 200, depth: int = 10) -> dict[str, pl.DataFrame]:
@@ -39,7 +45,7 @@ def write(folder: Path, frames: dict[str, pl.DataFrame], files: int = 4) -> None
 
 
 def measure(folder: Path, *, single_precision: bool = False, **options: Any) -> Evaluation:
-    storage = Storage(SMALL, folder, **options)
+    storage = Storage(SMALL, **options)
     given = folder / "truth", folder / "run", "ndcg@5"
     return podium.measure(*given, storage=storage, single_precision=single_precision)
 
@@ -132,38 +138,12 @@ def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
 def test_limits_are_checked() -> None:
     wrong = {
         "memory": ["many", "1KB", -5, True],
-        "spill_dir": ["/none/such"],
         "executor": ["local"],
     }
     for name, values in wrong.items():
         for value in values:
             with raises(ArgumentError, name):
                 Storage(**{name: value})
-
-
-def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
-    """Write tables whose i-th files contain the same users, not in the order of their ids."""
-    frames = made()
-    text = pl.format("u{}", "user").alias("user")
-    shown = {n: f.with_columns(text) if ids == "text" else f for n, f in frames.items()}
-    for name, frame in shown.items():
-        (folder / name).mkdir()
-        number = (frames[name]["user"] * 7) % 4
-        for i in range(4):
-            frame.filter(number == i).write_parquet(folder / name / f"part-{i}.parquet")
-    return shown
-
-
-@pytest.mark.parametrize("ids", ["int", "text"])
-def test_grouped_files_need_no_spill_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: str
-) -> None:
-    frames = grouped(tmp_path, ids)
-    monkeypatch.setattr(buckets, "spill_folder", None)
-    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
-    actual = measure(tmp_path, grouped=True)
-    assert actual.values["ndcg@5"].tobytes() == expected.values["ndcg@5"].tobytes()
-    assert actual.labels.tolist() == expected.labels.tolist()
 
 
 def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,23 +156,6 @@ def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.Mo
     paths = tmp_path / "truth.parquet", tmp_path / "run.parquet"
     actual = podium.measure(*paths, "ndcg@5", storage=Storage(SMALL))
     assert actual.values["ndcg@5"].tobytes() == expected.values["ndcg@5"].tobytes()
-
-
-@pytest.mark.parametrize("name", ["truth", "run"])
-def test_scattered_user_of_grouped_files_is_named(tmp_path: Path, name: str) -> None:
-    grouped(tmp_path)
-    first, second = (tmp_path / name / f"part-{i}.parquet" for i in (0, 3))
-    moved = pl.read_parquet(first).filter(pl.col("user") == 40)
-    pl.concat([pl.read_parquet(second), moved.head(1)]).write_parquet(second)
-    pl.read_parquet(first).join(moved.head(1), on=["user", "item"], how="anti").write_parquet(first)
-    refused(tmp_path, r"user 40 is in files number 1 and 4", grouped=True)
-
-
-def test_grouped_tables_must_have_equally_many_files(tmp_path: Path) -> None:
-    grouped(tmp_path)
-    (tmp_path / "run" / "part-3.parquet").unlink()
-    with pytest.raises(ArgumentError, match=r"truth has 4 and .*run has 3"):
-        measure(tmp_path, grouped=True)
 
 
 def test_progress_counts_rows_up_to_all(tmp_path: Path) -> None:
@@ -224,7 +187,7 @@ def test_command_measures_large_tables(tmp_path: Path, podium: Callable[..., Any
     tables = str(tmp_path / "truth"), str(tmp_path / "run")
     in_memory = podium("measure", *tables, "--format", "json")
     values = tmp_path / "values"
-    limits = ("--memory", SMALL, "--spill-dir", str(tmp_path), "--per-user", str(values))
+    limits = ("--memory", SMALL, "--per-user", str(values))
     in_parts = podium("measure", *tables, "--format", "json", *limits)
     assert in_parts.out == in_memory.out
     assert pl.read_parquet(values / "*.parquet").height == 200

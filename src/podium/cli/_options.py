@@ -48,7 +48,6 @@ _USUAL = {
     "timestamp": "timestamp or time",
     "rating": "rating",
     "weight": "none, so that each event counts 1",
-    "group": "of --by group; by default that of users",
     "target": "above 0 for held-out items: target, is_target, relevance or label",
     "stratum": "listed or drawn: stratum",
     "history": "the number of the user's training items, if they could be drawn too: history, "

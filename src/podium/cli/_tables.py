@@ -1,4 +1,4 @@
-"""Options of commands that measure tables: limits of memory, and files of the results."""
+"""Options of commands that measure tables: the limit of memory, and files of the results."""
 
 from __future__ import annotations
 
@@ -36,40 +36,26 @@ class LargeTables(Cluster):
     memory : SIZE
         Memory for tables, such as 4GiB. Parquet and Arrow tables that need more are measured in
         parts, with the same values. Default: half of the available memory.
-    spill_dir : FOLDER
-        Folder of spill files, which are always removed. Default: the system's folder of temporary
-        files.
-    grouped
-        The tables are folders whose i-th files contain the same users. Large tables then need no
-        spill files.
     """
 
     panel: ClassVar[str] = "Large tables"
 
     memory: str | None = None
-    spill_dir: Path | None = None
-    grouped: bool = False
 
     def check(self) -> None:
-        """Refuse a size, a folder or a number of workers that is wrong."""
+        """Refuse a size or a number of workers that is wrong."""
         from podium.data.storage import Storage
 
         super().check()
-        Storage(self.memory, self.spill_dir, grouped=self.grouped)
+        Storage(self.memory)
 
     @contextmanager
     def storage(self, title: str) -> Generator[Storage]:
-        """Yield the limits of memory and disk, with the executor and a progress bar."""
+        """Yield the limit of memory, with the executor and a progress bar."""
         from podium.data.storage import Storage
 
         with self.executor() as executor, _messages.progress(title, unit="rows") as show:
-            yield Storage(
-                self.memory,
-                self.spill_dir,
-                grouped=self.grouped,
-                executor=executor,
-                progress=show,
-            )
+            yield Storage(self.memory, executor=executor, progress=show)
 
 
 @dataclass(frozen=True)

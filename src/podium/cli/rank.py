@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ import typer
 from podium import _check
 from podium.cli._models import accepted, missing_allowed
 from podium.cli._options import TABLES, WRITTEN, ColumnNames, check_target
-from podium.errors import ScatteredQueriesError
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -35,8 +34,7 @@ def rank(
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
     If DATA has no items, an item is the position of the row within its user, starting at 0. For
-    svmlight files, the first column of the run is qid, and queries whose rows are adjacent keep
-    the order of the file.
+    svmlight files, the first column of the run is qid.
 
     Parameters
     ----------
@@ -44,8 +42,7 @@ def rank(
         Model file that podium train has written.
     data : DATA
         Table with one row per user and item: user (or qid), item, and the features of the model. Or
-        an svmlight file with qid (LETOR), which can be larger than memory if the rows of each query
-        are adjacent.
+        an svmlight file with qid (LETOR).
     out : RUN
         File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec).
         Default: CSV to stdout.
@@ -59,39 +56,11 @@ def rank(
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)
     is_svmlight = File.of(data, "features").format() == "svmlight"
-    names = columns.names_by_role()
-    if is_svmlight and not names:
-        try:
-            _write_blocks(_streamed(data, ranker), ranker, cutoff, out)
-        except ScatteredQueriesError:  # the file must then be in memory as a whole
-            _write(_read(data, ranker, {}), ranker, cutoff, out, "qid")
-    else:
-        _write(_read(data, ranker, names), ranker, cutoff, out, "user")
-
-
-def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
-    """Score blocks of complete queries as they are read; the run appears when it is complete."""
-    with opened(out) as append:
-        for rows in blocks:
-            run = rows.run(_scores(ranker, rows), k, keep_order=True)
-            append({"qid": run.pop("user"), **run})
-
-
-def _write(rows: Features, ranker: Any, k: int | None, out: Path | None, user: str) -> None:
-    """Score rows that are in memory, in ascending order of users."""
-    run = rows.run(_scores(ranker, rows), k)
+    rows = _read(data, ranker, columns.names_by_role())
+    run = rows.run(_scores(ranker, rows), cutoff)
+    user = "qid" if is_svmlight else "user"
     with opened(out) as append:
         append({user: run.pop("user"), **run})
-
-
-def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
-    """Yield blocks of an svmlight file with the features of the model."""
-    from podium import data
-    from podium.data.features import check_numbered
-
-    check_numbered(_names(ranker), str(path))
-    for rows in data.stream_features(path, ranker.n_features_in_):
-        yield _on_training_scale(rows, path, ranker)
 
 
 def _read(path: Path, ranker: Any, names: Mapping[str, str]) -> Features:

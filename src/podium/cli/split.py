@@ -11,7 +11,6 @@ import typer
 from podium.cli import _messages
 from podium.cli._messages import Sets
 from podium.cli._options import WRITTEN, ColumnNames, EventFile
-from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,9 +35,9 @@ class Parts:
 
         user-random: random events of each user;
 
-        group: all events of random users, or of random values of --column group=NAME.
+        group: all events of random users.
     test : P|N
-        Share of the events in the test part; with group, share of the groups; with leave-last,
+        Share of the events in the test part; with group, share of the users; with leave-last,
         number of events per user. Default: 0.2; with leave-last 1.
     valid : P|N
         The same for a validation part. Default: no such part.
@@ -64,8 +63,6 @@ class Parts:
         dropped from the test and validation parts. repeat: the other pairs are dropped. all: all
         pairs are kept. podium recommend leaves out a user's items of the training part with new,
         and keeps them with repeat and all.
-    new_pairs
-        The same as --task new.
     """
 
     panel: ClassVar[str] = "Parts"
@@ -81,22 +78,17 @@ class Parts:
     drop_missing: bool = False
     unique: str | None = None
     task: Annotated[str | None, Sets("pairs")] = None
-    new_pairs: bool = False
 
     def options(self) -> dict[str, Any]:
         """Return the options by their names in the library."""
-        options = dict(vars(self))
-        is_new, task = options.pop("new_pairs"), options.pop("task")
-        if is_new and task not in (None, "new"):
-            raise ArgumentError(f"--new-pairs and --task {task} exclude each other. Keep one.")
-        return {**options, "pairs": "new" if is_new else task}
+        return {"pairs" if name == "task" else name: value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Columns(ColumnNames):
     """The names of columns that differ from the default names."""
 
-    roles: ClassVar[tuple[str, ...]] = ("user", "item", "timestamp", "rating", "weight", "group")
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "timestamp", "rating", "weight")
 
 
 def split(
@@ -128,7 +120,7 @@ def split(
     names = columns.names_by_role()
     result = split_events(
         events,
-        How(**parts.options(), group=names.pop("group", None)),
+        How(**parts.options()),
         **names,
         **file.of_file(),
     )

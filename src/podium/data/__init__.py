@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from podium.data import splits
     from podium.data.appending import to_frame, write_parts, write_table
     from podium.data.build import ranking
-    from podium.data.features import Features, normalize_by_query, read_features, stream_features
+    from podium.data.features import Features, normalize_by_query, read_features
     from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
     from podium.data.pooling import pooled_relevance
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _HOME = {
     "appending": ("to_frame", "write_parts", "write_table"),
     "build": ("ranking",),
-    "features": ("Features", "normalize_by_query", "read_features", "stream_features"),
+    "features": ("Features", "normalize_by_query", "read_features"),
     "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
     "pooling": ("pooled_relevance",),
@@ -72,7 +72,6 @@ __all__ = [
     "read_run",
     "read_truth",
     "splits",
-    "stream_features",
     "to_frame",
     "write_parts",
     "write_table",

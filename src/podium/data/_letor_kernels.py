@@ -8,7 +8,7 @@ import numpy as np
 
 from podium._kernels import kernel
 
-NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID, PADDED_QID = 1, 2, 3, 4, 5, 6, 7
+NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING = 1, 2, 3, 4
 _LARGEST_QID = np.uint64(2**63 - 1)
 
 _POWERS = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
@@ -158,14 +158,10 @@ def parse_svmlight(data, rows, features, hard, problem):
         is_valid = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
         is_valid = is_valid and data[i + 3] == _COLON
         qid, i, n_digits = _digits(data, begin + 4, stop)
-        if not is_valid or n_digits == 0 or (i < stop and not _blank(data[i])):
+        is_valid = is_valid and 0 < n_digits <= 19 and qid <= _LARGEST_QID
+        is_valid = is_valid and (n_digits == 1 or data[begin + 4] != _ZERO)
+        if not is_valid or (i < stop and not _blank(data[i])):
             problem[0], problem[1] = NO_QID, min(begin, end)
-            return n_rows, n_values, n_hard
-        if n_digits > 1 and data[begin + 4] == _ZERO:
-            problem[0], problem[1] = PADDED_QID, begin
-            return n_rows, n_values, n_hard
-        if n_digits > 19 or qid > _LARGEST_QID:
-            problem[0], problem[1] = LONG_QID, begin
             return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line
@@ -180,15 +176,12 @@ def parse_svmlight(data, rows, features, hard, problem):
             if n_digits == 0 or i >= stop or data[i] != _COLON:
                 problem[0], problem[1] = NO_FEATURE, begin
                 return n_rows, n_values, n_hard
-            if n_digits > 9:  # int32 represents all integers of 9 digits
-                problem[0], problem[1] = LONG_ID, begin
-                return n_rows, n_values, n_hard
             start = i + 1
             values[n_values], i, state = _number(data, start, stop)
             if state == _NO_NUMBER or (i < stop and not _blank(data[i])):
                 problem[0], problem[1] = NO_FEATURE, begin
                 return n_rows, n_values, n_hard
-            if index <= previous:
+            if index <= previous or n_digits > 9:  # int32 represents all integers of 9 digits
                 problem[0], problem[1] = NOT_RISING, begin
                 return n_rows, n_values, n_hard
             if state == _INEXACT:

@@ -11,6 +11,7 @@ Work that needs its tables in memory can have the rows of some users.
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -23,20 +24,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium import _check
 from podium.data.columns import RUN, TRUTH, Role
 from podium.data.convert import Ids
-from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
+from podium.data.ids import distinct_ids, joined_ids
 from podium.data.lists import Whole
 from podium.data.opened import Tables
 from podium.data.parts import Block, StoredTable
 from podium.data.runs import Run, Truth, read_run, read_truth, rows_of
-from podium.data.sides import Ranges, Side, SpillFile, StoredSide, shown, side_of, spill_folder
+from podium.data.sides import Ranges, Side, SpillFile, shown, side_of, spill_folder
 from podium.data.source import NOWHERE, Places, Source
 from podium.data.storage import Storage
 from podium.data.tables import RoleColumns
-from podium.data.users import label_ids, user_positions
-from podium.errors import ArgumentError, DataError, arg
+from podium.data.users import user_positions
+from podium.errors import ArgumentError, arg
 from podium.types import Labels, Mask
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
@@ -98,43 +98,6 @@ class Buckets:
             n_rows = self._n_spilled + self._n_rows * n_done // len(numbers)
             self._storage.progress(n_rows, total, "measuring")
 
-    def match_files(self) -> None:
-        """Let each bucket be the files of one number."""
-        truth = self._sides[0]
-        first = len(truth.files)
-        for side in self._sides:
-            if len(side.files) != first or not isinstance(side, StoredSide):
-                raise ArgumentError(
-                    f"{arg.grouped(True)} requires folders with the same number of files, whose "
-                    f"i-th files contain the same users, but {truth.name} has {first} and "
-                    f"{side.name} has {len(side.files)}. Leave it out."
-                )
-            side.group()
-        self.n_buckets = first
-
-    def refuse_scattered(self, users: Iterable[Sequence[Any]]) -> None:
-        """Raise if the caller's files have a user in two buckets, with the users of each bucket.
-
-        Raises
-        ------
-        DataError
-            If there is one. The message has the numbers of two files.
-        """
-        if not self._storage.grouped:
-            return
-        of_bucket = [distinct_ids(joined_ids([*map(label_ids, tables)])) for tables in users]
-        codes, names = codes_of(joined_ids(of_bucket))
-        repeated = first_repeated(codes)
-        if repeated is None:
-            return
-        bucket = np.repeat(np.arange(len(of_bucket)), [len(ids) for ids in of_bucket])
-        first, second = bucket[codes == repeated][:2].tolist()
-        raise DataError(
-            f"{arg.grouped(True)} requires files whose i-th ones contain the same users, but user "
-            f"{_check.label(names[repeated])} is in files number {first + 1} and "
-            f"{second + 1}. Leave it out, or write the files again."
-        )
-
     def divide(self, n_buckets: int, stack: ExitStack) -> None:
         """Find the ranges of users, and write the rows that their files do not keep together."""
         ranges = self._ranges(n_buckets)
@@ -147,7 +110,7 @@ class Buckets:
             side.n_bytes * _sum_rows(blocks) // max(side.n_rows, 1) for side, blocks in others
         )
         if any(blocks for _, blocks in others):
-            folder = stack.enter_context(spill_folder(self._storage.spill_dir, n_bytes))
+            folder = stack.enter_context(spill_folder(Path(tempfile.gettempdir()), n_bytes))
             self._spill(folder, ranges, [blocks for _, blocks in others])
 
     def _n_scattered(self, ranges: Ranges) -> int:
@@ -229,18 +192,13 @@ def in_parts(tables: Tables, storage: Storage) -> Generator[Parts]:
     ------
     DataError
         If a file is wrong, or spill files can't be written.
-    ArgumentError
-        If grouped=True, and the tables are not folders with equally many files.
     """
     if not is_large(tables, storage):
         yield InMemory(tables)
         return
     with ExitStack() as stack:
         buckets = Buckets(tables, storage)
-        if storage.grouped:
-            buckets.match_files()
-        else:
-            buckets.divide(n_buckets_for(_COPIES * buckets.n_bytes, storage), stack)
+        buckets.divide(n_buckets_for(_COPIES * buckets.n_bytes, storage), stack)
         yield buckets
 
 

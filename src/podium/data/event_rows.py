@@ -101,14 +101,14 @@ def _is_true(table: Source, text: str, names: Sequence[str]) -> pl.Series:
 
 
 def read_events(
-    table: Source, names: Mapping[str, str], group: str | None, *, timed: bool
+    table: Source, names: Mapping[str, str], *, timed: bool
 ) -> tuple[pl.DataFrame, Times | None]:
     """Return all columns, users and items as they are read everywhere, and the times to split by.
 
     Times are read from the table's own values, before the values of texts are guessed.
     """
     time = names["timestamp"] if timed else None
-    ids = [names["user"], names["item"], *([] if group is None else [group])]
+    ids = [names["user"], names["item"]]
     kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
     columns = table.fetch(kinds)
     _refuse_missing({name: columns[name] for name in [*ids, *([time] if time else [])]}, table)

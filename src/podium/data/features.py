@@ -7,7 +7,7 @@ QueryLevelNorm files. In errors, `source` is a path, or the name of the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,9 +31,9 @@ from podium.data.columns import (
 from podium.data.convert import Ids, holds_numbers, of_user, one_chunk, to_numbers
 from podium.data.files import File
 from podium.data.source import POLARS, Column, Source
-from podium.data.svmlight import Piece, Rows, joined
+from podium.data.svmlight import Rows
 from podium.data.tables import RoleColumns, open_table
-from podium.errors import ArgumentError, DataError, ScatteredQueriesError, arg, hint
+from podium.errors import ArgumentError, DataError, arg, hint
 from podium.groups import Groups
 from podium.types import PerRow
 
@@ -84,9 +84,7 @@ class Features:
     is_rating: bool = False
     left_out: tuple[str, ...] = ()
 
-    def run(
-        self, scores: NDArray[Any], k: int | None = None, *, keep_order: bool = False
-    ) -> dict[str, Any]:
+    def run(self, scores: NDArray[Any], k: int | None = None) -> dict[str, Any]:
         """Return the run of a ranker's scores: columns user, item and score, best first.
 
         Parameters
@@ -95,17 +93,13 @@ class Features:
             The scores. Rows of equal scores stay in row order.
         k : int, optional
             The number of items per user. By default, all items are returned.
-        keep_order : bool
-            Whether users keep the order of their rows, which must be adjacent, instead of being
-            sorted.
 
         Returns
         -------
         dict of str to array
             The columns of the run.
         """
-        labels = np.asarray(self.qid)
-        groups = _adjacent(labels) if keep_order else Groups.from_qid(labels)
+        groups = Groups.from_qid(np.asarray(self.qid))
         order = np.lexsort((-scores, groups.index))
         if k is not None:
             position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
@@ -115,12 +109,6 @@ class Features:
             "item": np.asarray(self.item)[order],
             "score": scores[order],
         }
-
-
-def _adjacent(labels: NDArray[Any]) -> Groups:
-    """Group adjacent rows of equal labels, in their order."""
-    starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
-    return Groups(labels[starts], np.append(starts, labels.size))
 
 
 def read_features(
@@ -180,7 +168,6 @@ def read_features(
     -----
     Missing feature values become nan; the ranker decides whether this is an error. Features that an
     svmlight line omits are 0. Rows of a query need not be adjacent, and queries can have any order.
-    `stream_features` reads files that do not fit in memory.
 
     Examples
     --------
@@ -396,97 +383,6 @@ def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
     if not holds_numbers(series):
         return to_numbers(series, name, table)  # raises an error
     return one_chunk(series.cast(pl.Float64))  # nulls become nan
-
-
-def stream_features(
-    source: str | Path, n_features: int, *, dtype: Any = np.float64, format: str | None = None
-) -> Iterator[Features]:
-    """Read an svmlight file in blocks of whole queries, in the order of the file.
-
-    Parameters
-    ----------
-    source : path
-        An svmlight file with qid, also .gz. The rows of a query must be adjacent; queries can have
-        any order.
-    n_features : int
-        The width of every X, at least the highest id. Pass the width of the model, because a block
-        does not contain the ids of later rows.
-    dtype : float64 or float32
-        The type of every X.
-    format : {"svmlight"}, optional
-        The format of a file, if neither its name nor its content determines it.
-
-    Yields
-    ------
-    Features
-        The rows of about 16 MiB of text, or of one query if it is longer. Every query is in one
-        block.
-
-    Raises
-    ------
-    ArgumentError
-        If the file has another format, or n_features or dtype is invalid.
-    DataError
-        If the iteration reaches a malformed line, a feature id above n_features, a query that
-        occurred earlier, or the end of a file that is cut short. The message names the line.
-
-    Notes
-    -----
-    Memory: one block, the longest query, and about 60 bytes per query. Cost: that of
-    `read_features`.
-
-    Examples
-    --------
-    >>> for rows in stream_features("MSLR/Fold1/test.txt", 136):  # doctest: +SKIP
-    ...     scores = model.predict(rows.X)
-    """
-    kind, width = check_dtype(dtype), _check.cutoff(n_features, name="n_features")
-    file = File.of(Path(source), "features")
-    if file.format(format) != "svmlight":
-        raise ArgumentError(f"source must be an svmlight file, got {file}. Use read_features.")
-    return _blocks(file, width, kind)
-
-
-def _blocks(file: File, width: int, dtype: Any) -> Iterator[Features]:
-    piece = None
-    for piece in _whole_queries(file, dtype):
-        yield _of_svmlight(Rows.of([piece]), str(file), width, dtype)
-    if piece is None:
-        raise DataError(f"{file} has no rows. Pass a table with rows.")
-
-
-def _whole_queries(file: File, dtype: Any) -> Iterator[Piece]:
-    """Divide pieces where a query ends; the last query of a piece is joined with the next piece."""
-    earlier = set[int]()
-    waiting: list[Piece] = []
-    for piece in svmlight.pieces_of(file, dtype):
-        starts = _starts(piece.qids)
-        if not starts.size:
-            continue
-        continues = bool(waiting and waiting[-1].qids[-1] == piece.qids[0])
-        for row in starts[continues:].tolist():
-            qid = int(piece.qids[row])
-            if qid in earlier:
-                raise ScatteredQueriesError(
-                    f"{file}, line {piece.lines[row]}: query {qid} occurs again after another "
-                    "query, but a stream requires adjacent lines. Sort the lines by qid, or use "
-                    "read_features."
-                )
-            earlier.add(qid)
-        last = int(starts[-1])
-        if last or not continues:
-            if waiting or last:
-                yield joined([*waiting, *([piece.cut(0, last)] if last else [])])
-            waiting = []
-        waiting.append(piece.cut(last, piece.qids.size))
-    if waiting:
-        yield joined(waiting)
-
-
-def _starts(qids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the start of each run of equal qids."""
-    changes = np.flatnonzero(qids[1:] != qids[:-1]) + 1
-    return np.concatenate([np.zeros(min(1, qids.size), np.int64), changes])
 
 
 def labels(source: str | Path, rows: Features) -> PerRow:

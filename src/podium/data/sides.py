@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from podium._files import scratch_folder
 from podium.data.columns import Role
 from podium.data.convert import EXACT, Ids
-from podium.data.files import File, arrow_frame
+from podium.data.files import arrow_frame
 from podium.data.ids import strings
 from podium.data.parts import Block, StoredTable
 from podium.data.runs import Run, Truth, rows_of
@@ -53,17 +53,18 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
     n_free = shutil.disk_usage(parent).free
     if n_free < n_bytes:
         raise DataError(
-            f"Spill files need {shown(n_bytes)}, but {parent} has {shown(n_free)} free. Pass "
-            f"{arg.spill_dir()}, a folder on a larger disk, or more {arg.memory()}."
+            f"Spill files need {shown(n_bytes)}, but {parent} has {shown(n_free)} free. Set "
+            f"the environment variable TMPDIR to a folder on a larger disk, or pass more "
+            f"{arg.memory()}."
         )
     try:
         with scratch_folder(parent) as folder:
             yield folder
     except OSError as error:
         raise DataError(
-            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Pass "
-            f"{arg.spill_dir()}, a folder with enough space that all nodes of a cluster have, or "
-            f"more {arg.memory()}."
+            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Set "
+            "the environment variable TMPDIR to a folder with enough space that all nodes of a "
+            f"cluster have, or pass more {arg.memory()}."
         ) from error
 
 
@@ -183,7 +184,6 @@ class ReadSide:
     """A table in memory."""
 
     n_bytes = 0  # that its rows take besides
-    files: Sequence[File] = ()
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -233,12 +233,10 @@ class StoredSide:
     ) -> None:
         stored: StoredTable = source.stored
         self._stored, self._read, self._named = stored, read, source.named
-        self.name, self.n_rows, self.files = source.name, stored.n_rows, stored.files
+        self.name, self.n_rows = source.name, stored.n_rows
         self._by_role = source.resolve(roles)
         self._columns = list(self._by_role.values())
         self.n_bytes = stored.n_bytes(self._columns)
-        self._ranges: Ranges | None = None
-        self._direct: list[list[Block]] = []
         self.spilled: list[SpillFile] = []
         # The types in memory of columns of integers depend on all their values.
         kinds = {role: str(stored.types[column]) for role, column in self._by_role.items()}
@@ -271,15 +269,10 @@ class StoredSide:
         """Return the blocks with rows, with the bounds of their users."""
         return [b for b in self._stored.blocks(self._by_role["user"]) if b.n_rows]
 
-    def group(self) -> None:
-        """Let each bucket be one of the files."""
-        blocks = self._stored.blocks()
-        self._direct = [[b for b in blocks if b.file == file] for file in self.files]
-
     def place(self, ranges: Ranges) -> list[Block]:
         """Find the blocks that are read for each bucket; return those that need spill files."""
         self._ranges = ranges
-        self._direct = [[] for _ in range(ranges.bounds.size + 1)]
+        self._direct: list[list[Block]] = [[] for _ in range(ranges.bounds.size + 1)]
         others: list[Block] = []
         for block in self.blocks():
             span = ranges.span(block)
@@ -303,9 +296,7 @@ class StoredSide:
     def of_bucket(self, bucket: int) -> Any:
         """Return the rows of a bucket."""
         frames = [
-            rows
-            if self._ranges is None or self._ranges.is_text
-            else self._ranges.within(rows, users, block, bucket)
+            self._ranges.within(rows, users, block, bucket)
             for block in self._direct[bucket]
             for rows, users in self._rows(block)
         ]

@@ -28,7 +28,7 @@ from podium.data.ids import codes_of, pair_codes
 from podium.data.source import POLARS, Source
 from podium.data.tables import open_table
 from podium.data.times import Times
-from podium.errors import ArgumentError, DataError, arg
+from podium.errors import ArgumentError, arg
 from podium.types import RowIndex
 
 BY = ("time", "user-time", "leave-last", "random", "user-random", "group")
@@ -58,7 +58,7 @@ class How:
     by : str
         One of `BY`.
     test, valid : float, optional
-        The shares of rows, or of groups with "group". With "leave-last", the numbers of rows per
+        The shares of rows, or of users with "group". With "leave-last", the numbers of rows per
         user. The default is 0.2 (or 1 row) for testing, and none for validation.
     at, valid_at : number, or text of a date or time, optional
         The times at which the parts begin, for "time".
@@ -66,8 +66,6 @@ class How:
         The seed of random splits, 0 by default.
     least : int
         Users with fewer events are left out.
-    group : str, optional
-        The column of groups, for "group"; that of users by default.
     drop_missing : bool
         Whether rows without a user, an item or a time are dropped first.
     where : str, optional
@@ -88,7 +86,6 @@ class How:
     valid_at: Any = None
     seed: int | None = None
     least: int = 1
-    group: str | None = None
     drop_missing: bool = False
     where: str | None = None
     unique: str | None = None
@@ -104,7 +101,7 @@ class How:
             if vars(self)[name] is not None:
                 _check.choice(vars(self)[name], name, ways)
         given = asdict(self)
-        readers = {"at": ("time",), "valid_at": ("time",), "seed": _DRAWN, "group": ("group",)}
+        readers = {"at": ("time",), "valid_at": ("time",), "seed": _DRAWN}
         for name, ways in readers.items():
             if given[name] is not None and self.by not in ways:
                 raise ArgumentError(
@@ -251,11 +248,11 @@ def split_events(
         splits.refuse_both({role: name}, {"unique": is_counted or None})
     table = open_table(source, "interactions", SPLIT, given, format, columns)
     is_timed = how.by in _TIMED
-    names = _columns(table, how.group, timed=is_timed)
+    names = _columns(table, timed=is_timed)
     needed = [names[role.name] for role in SPLIT[:3] if role.name in names]
     kept, dropped = kept_rows(table, needed, where=how.where, drop_missing=how.drop_missing)
     has_order = is_timed or (how.unique is not None and "timestamp" in names)
-    frame, times = read_events(kept, names, how.group, timed=has_order)
+    frame, times = read_events(kept, names, timed=has_order)
     described = _described(source, table, frame.height + sum(dropped.values()))
     chosen = _frequent(frame[names["user"]], names["user"], how.least)
     if chosen is not None:
@@ -379,7 +376,7 @@ def _divided(frame: pl.DataFrame, times: Times | None, user_name: str, how: How)
         )
         return way(user, times, **sizes)
     if how.by == "group":
-        return splits.by_group(frame[how.group or user_name], **sizes, seed=seed)
+        return splits.by_group(user, **sizes, seed=seed)
     per_user = user if how.by == "user-random" else None
     return splits.random(frame.height, user=per_user, **sizes, seed=seed)
 
@@ -427,15 +424,10 @@ def _whole(number: float | None, name: str) -> int:
     return int(number)
 
 
-def _columns(table: Source, group: str | None, *, timed: bool) -> dict[str, str]:
+def _columns(table: Source, *, timed: bool) -> dict[str, str]:
     """Return the name of the column of each role, or raise with all roles that have none."""
     names = table.resolve([replace(role, required=False) for role in SPLIT])
     absent = [role for role in SPLIT[: 3 if timed else 2] if role.name not in names]
     if absent:
         raise missing(table.names, absent, table.name)
-    if group is not None and group not in table.names:
-        raise DataError(
-            f"{table.name} has no column {group!r} for "
-            f"{arg.group}.{_check.nearest(group, table.names)}"
-        )
     return names

@@ -1,10 +1,9 @@
-"""Limits of memory and disk for tables that are measured in parts."""
+"""The limit of memory for tables, and what measures their parts."""
 
 from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from podium.errors import ArgumentError, arg
@@ -20,24 +19,20 @@ _UNKNOWN = 4 << 30  # the memory of a machine that does not state it
 
 
 class Storage:
-    """The limits of memory and disk for tables, and the executor of their parts.
+    """The limit of memory for tables, and the executor of their parts.
 
-    Parquet and Arrow files that need more memory are measured in parts, with the same values.
+    Parquet and Arrow files that need more memory are measured in parts, with the same values. Rows
+    that the files do not keep together by user go through spill files in the system's temporary
+    folder, which the environment variable TMPDIR sets. They are always removed.
 
     Parameters
     ----------
     memory : int or str, optional
         The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
         available.
-    spill_dir : path, optional
-        The folder of spill files. They contain the rows that the files do not keep together by
-        user, and are always removed. Default: the system's temporary folder.
-    grouped : bool
-        Whether all tables are folders whose i-th files contain the same users. Tables that need
-        more than `memory` are then measured file by file, without spill files.
     executor : Executor, optional
         The executor of the parts, such as ``Ray("auto")`` on a cluster. All tables are then
-        measured in parts. Its workers must see the files and `spill_dir`.
+        measured in parts. Its workers must see the files and the temporary folder.
     progress : callable, optional
         A function of (rows done, all rows, note); see `podium.progress`. It is called only for
         tables that are measured in parts.
@@ -45,26 +40,18 @@ class Storage:
     Raises
     ------
     ArgumentError
-        If memory is not a size, spill_dir is not a folder, or executor is not an executor.
+        If memory is not a size, or executor is not an executor.
     """
 
     def __init__(
         self,
         memory: int | str | None = None,
-        spill_dir: str | os.PathLike[str] | None = None,
         *,
-        grouped: bool = False,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
-        folder = Path(tempfile.gettempdir() if spill_dir is None else spill_dir)
-        if spill_dir is not None and not folder.is_dir():
-            raise ArgumentError(
-                f"{arg.spill_dir} must be a folder, got {str(folder)!r}. Create it."
-            )
         is_stated = memory is not None
         self.memory = size_in_bytes(memory, "memory") if is_stated else available_memory() // 2
-        self.spill_dir, self.grouped = folder, grouped
         self.executor, self.always_in_parts = or_threads(executor), executor is not None
         self.progress = or_silent(progress)
 

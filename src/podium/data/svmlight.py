@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,15 +27,16 @@ _LONGEST = 1 << 26  # bytes of a line; a file with longer lines is not svmlight
 
 _REQUIREMENTS = {
     _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
-    _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
+    _letor_kernels.NO_QID: (
+        "qid: and an integer from 0 to 9223372036854775807 without leading zeros must follow the "
+        "label"
+    ),
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
-    _letor_kernels.NOT_RISING: "feature ids must be >= 1 and increase within the line",
-    _letor_kernels.LONG_QID: "a qid must be at most 9223372036854775807",
-    _letor_kernels.PADDED_QID: "a qid must not begin with 0, because 007 and 7 are one number",
-    _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
+    _letor_kernels.NOT_RISING: (
+        "feature ids must be >= 1, have at most 9 digits and increase within the line"
+    ),
 }
 
-_OF_ROWS, _OF_VALUES = ("labels", "qids", "lines"), ("indices", "values")  # columns of a piece
 _DENSE = 0.25  # if at least this share of values is stored, a dense matrix needs less memory
 _WIDEST = 1 << 24  # larger feature ids are treated as an error
 
@@ -70,13 +71,6 @@ class Piece:
         """Return only labels and qids, without features."""
         nothing = np.empty(0, np.uint8), np.empty(0, self.values.dtype)
         return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing, self.name)
-
-    def cut(self, first: int, last: int) -> Piece:
-        """Return the rows from first to last, without last."""
-        low, high = (int(self.ends[end - 1]) if end else 0 for end in (first, last))
-        of_rows = {name: vars(self)[name][first:last] for name in _OF_ROWS}
-        of_values = {name: vars(self)[name][low:high] for name in _OF_VALUES}
-        return replace(self, ends=self.ends[first:last] - low, **of_rows, **of_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,19 +144,6 @@ class Rows:
             offsets[row : row + piece.ends.size] = low + piece.ends
             row, low = row + piece.ends.size, high
         return csr_array((values, indices, offsets), shape=(self.labels.size, width))
-
-
-def joined(pieces: Sequence[Piece]) -> Piece:
-    """Return consecutive pieces of a file as one piece."""
-    if len(pieces) == 1:
-        return pieces[0]
-    starts = np.cumsum([0, *(piece.values.size for piece in pieces)])
-    ends = np.concatenate([p.ends + start for p, start in zip(pieces, starts, strict=False)])
-    columns = {
-        name: np.concatenate([vars(piece)[name] for piece in pieces])
-        for name in (*_OF_ROWS, *_OF_VALUES)
-    }
-    return replace(pieces[0], ends=ends, **columns)
 
 
 def check_piece(piece: Piece) -> None:

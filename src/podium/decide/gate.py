@@ -77,7 +77,7 @@ def gate(
     names : (str, str)
         The names of base and candidate in texts.
     storage : Storage, optional
-        The limits of memory and disk, and the executor, for tables that are measured in parts.
+        The limit of memory, and the executor, for tables that are measured in parts.
     train : path, frame or mapping of columns, optional
         The training rows. The gate then makes the checks of `podium.audit` first, and does not pass
         if there is an error. It also states the values of lists without a model that were not

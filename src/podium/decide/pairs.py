@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from podium.evaluation import Evaluation
 from podium.evaluation.open_ties import differs
 from podium.evaluation.stats import ClusteredMean, clustered_mean, differences
-from podium.evaluation.stats.intervals import weighted_mean
 from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup
 
@@ -70,7 +69,10 @@ class Paired:
         both = self.rows(self.is_defined)
         if not both.base.size or (both.weight is not None and not both.weight.any()):
             return np.nan, np.nan
-        return weighted_mean(both.base, both.weight), weighted_mean(both.candidate, both.weight)
+        base, candidate = (
+            float(np.average(values, weights=both.weight)) for values in (both.base, both.candidate)
+        )
+        return base, candidate
 
     def difference(self) -> ClusteredMean:
         """Return the weighted mean of the differences, with its error over clusters."""

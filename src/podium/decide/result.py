@@ -189,8 +189,7 @@ class Unjudged:
         if not self.n_items:
             return "The lists contain no unjudged items."
         low, high = measured(reach.low, "+"), measured(reach.high, "+")
-        ends = f"the difference in {primary.measure} lies between {low} and {high}"
-        ends += "." if reach.exact else " (outer bounds)."
+        ends = f"the difference in {primary.measure} lies between {low} and {high}."
         items = counted(self.n_items, "unjudged items")
         if abs(primary.difference) < _ROUNDING:
             return f"The runs are equal if the {items} are not relevant: {ends}"

@@ -71,7 +71,7 @@ def compare(
         Whether the result keeps the tables for its report, as in `measure`. It has no effect with
         several splits.
     storage : Storage, optional
-        The limits of memory and disk, and the executor, for tables that are measured in parts.
+        The limit of memory, and the executor, for tables that are measured in parts.
     by : str or several
         The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
     undefined, level, interval, bootstrap_seed

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.discounts import discounts, gains
 from podium.errors import ArgumentError, arg
-from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.metrics import Measure
+from podium.metrics.grades import refuse_extreme
 from podium.ranking import Ranking, count_between
 from podium.types import Offsets, PerGroup, PerRow
 
 _MOST_GRADES = 100
-_LARGEST_EXPONENT = 1000.0  # sums of 2 ** grade stay finite, as in `metrics.ndcg`
 
 
 class RunValues(NamedTuple):
@@ -53,10 +52,6 @@ class Search:
     lists: RunValues
 
     @property
-    def n_ranks(self) -> int | None:
-        return self.measure.k
-
-    @property
     def options(self) -> dict[str, Any]:
         return {**self.measure.metric.options, **dict(self.measure.options)}
 
@@ -69,16 +64,13 @@ class Search:
         result = Minima(np.empty(int(bounds_at[-1])), bounds_at, np.empty(n_items, np.int64))
         items = kernels.Items(self.offsets, bounds_at, result.order)
         values = [np.zeros(n_users) if run is None else run.value for run in (base, candidate)]
+        weights = [self._by_rank(run) for run in (base, candidate)]
         if self.measure.name == "rr":
-            rank_gains = [self._by_rank(run, self._reciprocals) for run in (base, candidate)]
-            kernels.first_minima(items, *rank_gains, *values, result.values)
-        elif self.measure.name == "ap":
-            self._minimise_precision(items, base, candidate, result.values)
+            kernels.first_minima(items, *weights, *values, result.values)
         else:
-            weights = self._by_rank(candidate, self._weights) - self._by_rank(base, self._weights)
             kernels.linear_minima(
                 items,
-                weights,
+                weights[1] - weights[0],
                 values[1] - values[0],
                 self._counts,
                 self._level_gains(),
@@ -87,47 +79,18 @@ class Search:
             )
         return result
 
-    def _minimise_precision(
-        self,
-        items: kernels.Items,
-        base: RunValues | None,
-        candidate: RunValues | None,
-        out: PerRow,
-    ) -> None:
-        of_hits, divisors = self.options["norm"] == "retrieved", self._divisors
-        n_pos = self._counts[:, 0]
-        sums = [self._sums(run, of_hits, divisors[n_pos]) for run in (base, candidate)]
-        one_list = base is None or candidate is None
-        ap_kernels.precision_minima(
-            items, *sums, one_list, ap_kernels.Divisors(of_hits, n_pos, divisors), out
-        )
-
-    def _sums(self, run: RunValues | None, of_hits: bool, divisor: PerGroup) -> ap_kernels.Sums:
-        n_users, n_items = self.offsets.size - 1, int(self.offsets[-1])
-        single, n_hits = np.zeros(n_items), np.zeros(n_users, np.int64)
-        if run is None:
-            return ap_kernels.Sums(np.zeros(n_items), single, np.zeros(n_users), n_hits)
-        ranking = run.ranking
-        ap_kernels.hit_sums(
-            *(self.offsets, run.group, run.rank),
-            *(ranking.groups.offsets, ranking.relevance, ranking.min_relevance),
-            *(np.iinfo(np.int64).max if self.n_ranks is None else self.n_ranks, single, n_hits),
-        )
-        start = run.value * (np.maximum(n_hits, 1) if of_hits else divisor)
-        return ap_kernels.Sums(self._by_rank(run, self._reciprocals), single, start, n_hits)
-
-    def _by_rank(self, run: RunValues | None, weigh: Any) -> PerRow:
+    def _by_rank(self, run: RunValues | None) -> PerRow:
         """Return the weight of each item's rank; 0 below the cutoff or without a rank."""
         if run is None:
             return np.zeros(int(self.offsets[-1]))
         depth = int(run.rank.max(initial=0))
-        depth = depth if self.n_ranks is None else min(depth, self.n_ranks)
-        return np.concatenate([[0.0], weigh(depth), [0.0]])[np.minimum(run.rank, depth + 1)]
-
-    def _reciprocals(self, depth: int) -> PerRow:
-        return 1.0 / np.arange(1, depth + 1)
+        depth = depth if self.measure.k is None else min(depth, self.measure.k)
+        weights = np.concatenate([[0.0], self._weights(depth), [0.0]])
+        return weights[np.minimum(run.rank, depth + 1)]
 
     def _weights(self, depth: int) -> PerRow:
+        if self.measure.name == "rr":
+            return 1.0 / np.arange(1, depth + 1)
         if self.measure.name == "ndcg":
             return discounts(depth, self.options["discount"])
         return np.ones(depth)
@@ -151,14 +114,15 @@ class Search:
     @cached_property
     def _divisors(self) -> PerRow:
         """Return the divisor of a sum by the number of positives: weights of the best list."""
+        k = self.measure.k
         n_best = int((self._counts[:, 0] + np.diff(self.offsets)).max(initial=0))
         n_positives = np.arange(n_best + 1)
-        reachable = n_positives if self.n_ranks is None else np.minimum(n_positives, self.n_ranks)
+        reachable = n_positives if k is None else np.minimum(n_positives, k)
         if self.measure.name == "ndcg":
             return np.concatenate([[0.0], np.cumsum(self._weights(n_best))])[reachable]
         norm = self.options["norm"]
         if norm == "k":
-            return np.full(n_best + 1, float(_check.cutoff(self.n_ranks)))
+            return np.full(n_best + 1, float(_check.cutoff(k)))
         return (reachable if norm == "min" else n_positives).astype(np.float64)
 
 
@@ -182,10 +146,5 @@ def distinct_levels(
             f"{measure}, got {levels.size}. Round the relevances, or use "
             f"{arg.unjudged('negative')}."
         )
-    if dict(measure.options).get("gain") == "exp2" and levels.max(initial=0) > _LARGEST_EXPONENT:
-        raise ArgumentError(
-            f"{arg.gain('exp2')} takes grades up to {_LARGEST_EXPONENT:g}, got a relevance of "
-            f"{levels.max():g} in the truth. Use {arg.gain('linear')}, or grades on a shorter "
-            "scale."
-        )
+    refuse_extreme(levels, {**measure.metric.options, **dict(measure.options)}["gain"])
     return levels if levels.size else np.ones(1)

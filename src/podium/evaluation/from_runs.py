@@ -57,7 +57,7 @@ def measure(
         measures at other cutoffs. Tables that are measured in parts stay on disk: the report reads
         them again, and shows the other cutoffs for at most 10,000 users.
     storage : Storage, optional
-        The limits of memory and disk, and the executor, for tables that are measured in parts.
+        The limit of memory, and the executor, for tables that are measured in parts.
     by : str or several
         The segments: "engagement", "n_pos", or columns of `users`.
     undefined, level, interval, bootstrap_seed
@@ -81,7 +81,7 @@ def measure(
         If `podium.data.ranking` or `evaluate` raises, or unjudged="bounds" is passed with a measure
         that has no bounds (see `judgement_bounds`), or the package of `like` lacks a measure.
     DataError
-        If spill files can't be written, or grouped files do not contain the same users.
+        If spill files can't be written.
 
     Warns
     -----

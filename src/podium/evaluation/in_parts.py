@@ -8,7 +8,7 @@ end. `measure_part` measures a part that a cluster has divided.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -110,7 +110,6 @@ def measure_parts(parts: Parts, protocol: Protocol, work: Workload) -> dict[str,
                 ids[name] = ids[name] + of_part.ids if name in ids else of_part.ids
             results.setdefault(name, []).append(of_part._replace(ids=None))
     if parts.whole is not None:
-        parts.refuse_scattered(_users(results, ids))
         _complete_absent(parts, work, results)
     return {
         name: _joined(of_parts, ids.get(name), protocol, work) for name, of_parts in results.items()
@@ -123,16 +122,6 @@ def _measured(
     from podium.data.runs import read_run
 
     return {name: measured_run(truth, read_run(run), work, facts) for name, run in runs.items()}
-
-
-def _users(results: Mapping[str, list[OfRun]], ids: Mapping[str, PartIds]) -> Iterator[list[Ids]]:
-    """Yield the users of the truth or a run in each part."""
-    for number, of_runs in enumerate(zip(*results.values(), strict=True)):
-        users: list[Ids] = []
-        for of_run, of_ids in zip(of_runs, ids.values(), strict=True):
-            labels = of_run.values[0].evaluation.labels
-            users += [labels, *(of_table[number] for of_table in of_ids.users)]
-        yield users
 
 
 def _complete_absent(parts: Buckets, work: Workload, results: Mapping[str, list[OfRun]]) -> None:
@@ -273,7 +262,7 @@ def read_same_lists(tables: Tables, protocol: Protocol, storage: Storage) -> boo
     tables : Tables
     protocol : Protocol
     storage : Storage
-        The limits of memory and disk.
+        The limit of memory.
     """
     from podium.data.buckets import in_parts
 

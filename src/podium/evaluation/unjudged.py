@@ -8,7 +8,7 @@ undefined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._json import plain
-from podium._ties import TIES
-from podium.errors import ArgumentError, arg
-from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Minima, RunValues, Search, distinct_levels
 from podium.evaluation.evaluation import Evaluation
 from podium.metrics import Measure, parse, parse_all
 from podium.metrics.measures import ByMeasure
 from podium.protocol import Protocol
-from podium.protocol.conventions import WITH_RANGES, has_range
+from podium.protocol.conventions import refuse_excluded
 from podium.ranking import Ranking, kept_offsets
-from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
+from podium.types import Labels, Mask, Offsets, PerGroup
 
 if TYPE_CHECKING:
     from podium.data.unjudged import UnjudgedPool
 
+_BOUNDS = {"unjudged": "bounds"}
 _ROUNDING = 1e-12  # a difference that is this close to 0 is 0
 
 
@@ -48,16 +46,13 @@ class DifferenceBounds:
     value : float64, (n_users,)
         The difference with all unjudged items as not relevant; nan if undefined.
     low, high : float64, (n_users,)
-        The smallest and the largest difference; nan if undefined.
-    exact : bool
-        Whether some judgement reaches each end. If false, the true range can be narrower, but lies
-        within low and high.
+        The smallest and the largest difference, each of which some judgement reaches; nan if
+        undefined.
     """
 
     value: PerGroup
     low: PerGroup
     high: PerGroup
-    exact: bool
 
 
 @dataclass(frozen=True)
@@ -68,65 +63,19 @@ class UnjudgedRange:
     ----------
     low, high : float
         The smallest and the largest mean difference, in units of the measure; nan without users.
-    exact : bool
-        See `DifferenceBounds`.
     """
 
     low: float
     high: float
-    exact: bool
 
     @property
     def can_reverse(self) -> bool:
-        """Whether the difference can have either sign, so that either run can be the better one.
-
-        If the range is not exact, this is only a possibility.
-        """
+        """Whether the difference can have either sign, so that either run can be the better one."""
         return self.low < -_ROUNDING and self.high > _ROUNDING
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
         return {**plain(vars(self)), "can_reverse": self.can_reverse}
-
-
-def range_of_mean(
-    bounds: DifferenceBounds,
-    *,
-    weights: PerGroup | None = None,
-    rows: Mask | None = None,
-    undefined: Undefined = "skip",
-) -> UnjudgedRange:
-    """Return the range of the mean difference over users.
-
-    Parameters
-    ----------
-    bounds : DifferenceBounds
-    weights : float64, (n_users,), optional
-        The weights of users, at least 0; by default, all are 1.
-    rows : bool, (n_users,), optional
-        The users of the mean. Default: all.
-    undefined : {"skip", "zero", "one", "error"}
-        The rule for users for whom the measure is undefined. With "zero" and "one", their
-        difference is 0; otherwise they are left out.
-
-    Examples
-    --------
-    >>> bounds = DifferenceBounds(*np.array([[0.5, 0.0], [0.0, -0.5], [0.5, 0.0]]), exact=True)
-    >>> range_of_mean(bounds)
-    UnjudgedRange(low=-0.25, high=0.25, exact=True)
-    """
-    shares = np.ones(bounds.value.size) if weights is None else weights
-    shares = shares if rows is None else np.where(rows, shares, 0.0)
-    is_undefined = np.isnan(bounds.value)
-    if undefined in ("skip", "error"):
-        shares = np.where(is_undefined, 0.0, shares)
-    if not shares.any():
-        return UnjudgedRange(np.nan, np.nan, bounds.exact)
-    low, high = (
-        float(np.average(np.where(is_undefined, 0.0, ends), weights=shares))
-        for ends in (bounds.low, bounds.high)
-    )
-    return UnjudgedRange(low, high, bounds.exact)
 
 
 def judgement_bounds(
@@ -140,7 +89,7 @@ def judgement_bounds(
         The lists; `judged` marks the judged ranks, as in ``data.ranking(unjudged="bounds")``. The
         order of its ties must not depend on relevance, which only `data.ranking` checks.
     measure : str or Measure
-        precision, recall, rr, ndcg or ap, with any options and cutoff.
+        precision, recall, rr or ndcg, with any options and cutoff.
     grades : (n_grades,), optional
         The relevances > 0 that an item can have; by default those of `ranking`. Only ndcg uses
         them. The other measures only use whether an item is positive.
@@ -153,13 +102,12 @@ def judgement_bounds(
     Raises
     ------
     ArgumentError
-        If the measure is not supported, or the ranking has ties="threshold". For ndcg, also if
-        there are more than 100 grades, if `grades` lacks a relevance of `ranking`, or if a grade is
-        above 1000 with gain=exp2.
+        If the measure is not supported. For ndcg, also if there are more than 100 grades, if
+        `grades` lacks a relevance of `ranking`, or if a grade is too high for its gain.
 
     Notes
     -----
-    For recall, ap and ndcg, an item below the cutoff matters too: if it is relevant, it increases
+    For recall and ndcg, an item below the cutoff matters too: if it is relevant, it increases
     the number of positives and improves the ideal list.
     Cost: O(n) per list after sorting, with n unjudged items; for ndcg with several grades,
     O(n_grades x n) for each of a few steps of Dinkelbach's method.
@@ -177,8 +125,7 @@ def judgement_bounds(
     (array([0.5]), array([1.]))
     """
     parsed = parse(measure)
-    check_supported([parsed])
-    _check.choice(ranking.ties, "ties of ranking", TIES)
+    refuse_excluded(_BOUNDS, [parsed])
     value = parsed(ranking)
     if ranking.judged is None:
         return value.copy(), value.copy()
@@ -204,7 +151,7 @@ def difference_bounds(
     pool : UnjudgedPool
         The unjudged items of both runs, from `podium.data.pool_unjudged`.
     measures : str, Measure, or several
-        precision, recall, rr, ndcg or ap, with any options and cutoff.
+        precision, recall, rr or ndcg, with any options and cutoff.
 
     Returns
     -------
@@ -218,10 +165,7 @@ def difference_bounds(
 
     Notes
     -----
-    The ranges are exact, except those of ap if a user has more than 10 unjudged items in both
-    lists together. Such users have an outer range: for each number of relevant items, the terms of
-    the sums of precisions are bounded separately.
-    Cost: as in `judgement_bounds`; for ap, O(n ** 2 log n) with up to 64 unjudged items of a user.
+    Cost: as in `judgement_bounds`.
 
     Examples
     --------
@@ -234,15 +178,13 @@ def difference_bounds(
     (array([0.5]), array([0.]), array([0.5]))
     """
     result: dict[str, DifferenceBounds] = ByMeasure()
-    most = int(pool.n_unjudged.max(initial=0))
     for measure in parse_all(measures):
         base, candidate, search = _of_pool(pool, measure)
         value = candidate.value - base.value
         low = search.minima(base, candidate).values
         high = 0.0 - search.minima(candidate, base).values  # 0 - 0 is 0, and not -0
-        exact = measure.name != "ap" or most <= ap_kernels.ENUMERATED
         result[str(measure)] = DifferenceBounds(
-            value, np.minimum(low, value) + 0.0, np.maximum(high, value), exact
+            value, np.minimum(low, value) + 0.0, np.maximum(high, value)
         )
     return result
 
@@ -261,7 +203,7 @@ def labels_to_settle(
     pool : UnjudgedPool
         The unjudged items of both runs, from `podium.data.pool_unjudged`.
     measure : str or Measure
-        precision, recall, rr, ndcg or ap, with any options and cutoff.
+        precision, recall, rr or ndcg, with any options and cutoff.
     weights : float64, (n_users,), optional
         The weights >= 0 of users in the means; by default, all are 1.
 
@@ -345,8 +287,19 @@ class UnjudgedRanges:
         bounds = self.bounds.get(str(measure))
         if bounds is None:
             return None
-        rule = self.users.undefined_rule(measure)
-        return range_of_mean(bounds, weights=self.users.weight, rows=rows, undefined=rule)
+        is_undefined = np.isnan(bounds.value)
+        weight = self.users.weight
+        shares = np.ones(is_undefined.size) if weight is None else weight
+        shares = shares if rows is None else np.where(rows, shares, 0.0)
+        if self.users.undefined_rule(measure) in ("skip", "error"):
+            shares = np.where(is_undefined, 0.0, shares)
+        if not shares.any():
+            return UnjudgedRange(np.nan, np.nan)
+        low, high = (
+            float(np.average(np.where(is_undefined, 0.0, ends), weights=shares))
+            for ends in (bounds.low, bounds.high)
+        )
+        return UnjudgedRange(low, high)
 
     def labels_to_settle(self, measure: str | Measure) -> dict[str, Labels]:
         """Return the labels that settle the order; none if no judgement can reverse it."""
@@ -356,20 +309,9 @@ class UnjudgedRanges:
         return labels_to_settle(self.pool, measure, weights=self.users.weight)
 
 
-def check_supported(measures: Sequence[Measure]) -> None:
-    """Raise if the bounds of a measure are not known."""
-    wrong = [str(m) for m in measures if not has_range(m)]
-    if wrong:
-        raise ArgumentError(
-            f"{arg.unjudged('bounds')} is not available for {', '.join(wrong)}. It supports "
-            f"{', '.join(WITH_RANGES)}, without norm=list and ideal=full. Leave out other "
-            f"measures, or use {arg.unjudged('negative')}."
-        )
-
-
 def _of_pool(pool: UnjudgedPool, measure: Measure) -> tuple[RunValues, RunValues, Search]:
     """Return the lists of base and candidate, and the search."""
-    check_supported([measure])
+    refuse_excluded(_BOUNDS, [measure])
     base, candidate = (
         RunValues(ranking, group, measure(ranking)[group], rank)
         for ranking, group, rank in (

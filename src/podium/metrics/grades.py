@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import _check
 from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
@@ -15,8 +15,8 @@ from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
-_LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
-_HIGHEST_SUMMED = 1e290  # sums of billions of smaller grades stay finite
+_LEAST_GAIN, _LARGEST_GAIN = 1e-290, 1e90  # in between, sums and their cubes keep their digits
+_LARGEST_EXPONENT = 298.0  # 2 ** 298 is below this gain
 _MOST_RANKS = 10_000_000  # the weights of all ranks are added up
 
 
@@ -81,15 +81,9 @@ def dcg(
     >>> dcg(r) == 2 + 1 / np.log2(4)
     array([ True])
     """
-    _check_gain(ranking, gain)
+    refuse_extreme(_highest(ranking), gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
-    values = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
-    if np.isinf(values).any():
-        raise ArgumentError(
-            f"dcg takes relevances whose sum is below 1.8e308, got a relevance of "
-            f"{ranking.ideal.max():g}. Use ndcg, or divide the relevances."
-        )
-    return values
+    return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
 
 
 @register(
@@ -146,32 +140,12 @@ def ndcg(
     >>> ndcg(r, k=2) == 1 / (1 + 1 / np.log2(3))
     array([ True])
     """
-    _check_gain(ranking, gain)
-    if gain == "linear":
-        ranking = _scaled(ranking)
+    refuse_extreme(_highest(ranking), gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
     gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
     if _check.choice(ideal, "ideal", ("best", "full")) == "full":
         return gain_sums / _full_gain(ranking, k, discount, gain)
     return gain_sums / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
-
-
-def _scaled(ranking: Ranking) -> Ranking:
-    """Return the ranking, with grades divided by powers of two where sums of them would overflow.
-
-    A quotient of two sums of a group does not depend on this factor.
-    """
-    highest = _highest(ranking)
-    is_extreme = (highest > _HIGHEST_SUMMED) | ((highest > 0) & (highest < 1 / _HIGHEST_SUMMED))
-    if not is_extreme.any():
-        return ranking
-    exponent = np.where(is_extreme, np.frexp(highest)[1], 0)
-    of_rank = np.repeat(exponent, ranking.groups.sizes)
-    return replace(
-        ranking,
-        relevance=np.ldexp(ranking.relevance, -of_rank),
-        ideal=np.ldexp(ranking.ideal, -np.repeat(exponent, ranking.n_relevant)),
-    )
 
 
 def _full_gain(ranking: Ranking, k: int | None, discount: Discount, gain: MetricGain) -> PerGroup:
@@ -194,15 +168,20 @@ def _highest(ranking: Ranking) -> PerGroup:
     return highest
 
 
-def _check_gain(ranking: Ranking, gain: MetricGain) -> None:
-    """Raise if gain is unknown, or if a grade is so high that sums of gains may overflow."""
-    if (
-        _check.choice(gain, "gain", METRIC_GAINS) == "exp2"
-        and ranking.ideal.max(initial=0.0) > _LARGEST
-    ):
+def refuse_extreme(grades: NDArray[np.float64], gain: MetricGain) -> None:
+    """Raise if gain is unknown, or if sums of the gains of grades > 0 would lose digits."""
+    highest, lowest = grades.max(initial=1.0), grades[grades > 0].min(initial=1.0)
+    if _check.choice(gain, "gain", METRIC_GAINS) == "exp2" and highest > _LARGEST_EXPONENT:
         raise ArgumentError(
-            f"{arg.gain('exp2')} takes grades up to {_LARGEST:g}, got a relevance of "
-            f"{ranking.ideal.max():g}. Use {arg.gain('linear')}, or grades on a shorter scale."
+            f"{arg.gain('exp2')} takes grades up to {_LARGEST_EXPONENT:g}, got a relevance of "
+            f"{highest:g}. Use {arg.gain('linear')}, or grades on a shorter scale."
+        )
+    if gain == "linear" and not _LEAST_GAIN <= lowest <= highest <= _LARGEST_GAIN:
+        extreme = highest if highest > _LARGEST_GAIN else lowest
+        raise ArgumentError(
+            f"{arg.gain('linear')} takes lists whose highest relevance lies between "
+            f"{_LEAST_GAIN:g} and {_LARGEST_GAIN:g}, got {extreme:g}. Divide all relevances by one "
+            "number."
         )
 
 

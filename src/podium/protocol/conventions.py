@@ -26,7 +26,7 @@ class Pair(NamedTuple):
     reason: str
 
 
-_WITH_RANGES = "only precision, recall, rr, ndcg and ap have one"
+_WITH_RANGES = "only precision, recall, rr and ndcg have bounds"
 EXCLUSIONS = (
     Pair("unjudged=bounds", "unretrieved=drop", "a judgement would change which items count"),
     Pair("unjudged=bounds", "score_above", "a judgement would change which items count"),
@@ -47,7 +47,7 @@ NO_EFFECT = (
 )
 """The pairs in which the first one changes no value and no interval of a mean."""
 
-WITH_RANGES = ("precision", "recall", "rr", "ndcg", "ap")
+WITH_RANGES = ("precision", "recall", "rr", "ndcg")
 """The metrics whose range over judgements is known."""
 
 _WITHOUT_RANGES = {("norm", "list"), ("ideal", "full")}

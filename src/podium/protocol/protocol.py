@@ -423,9 +423,7 @@ _KNOWN = (*FIELDS, "users", "catalogue", "items", "storage")
 
 _MOVED = {
     "seed": "ties_seed and bootstrap_seed",
-    **dict.fromkeys(
-        ("memory", "spill_dir", "grouped", "executor", "progress"), "in storage=Storage(...)"
-    ),
+    **dict.fromkeys(("memory", "executor", "progress"), "in storage=Storage(...)"),
 }
 """Former parameters, and what took their place."""
 

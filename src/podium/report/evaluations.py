@@ -31,7 +31,7 @@ _MOST_RUNS = 6  # in curves
 _ENDS = ("std_error", "low", "high", "level")
 _SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
 _TEST = ("difference", *_ENDS, *measured.TESTS, "n_undefined")
-_UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
+_UNJUDGED = ("low", "high", "can_reverse", "n_labels")
 
 
 class EvaluationRenderer(Renderer[Evaluation]):

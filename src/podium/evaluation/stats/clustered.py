@@ -45,7 +45,6 @@ class ClusteredMean:
         return float(np.hypot(self.std_error, widened / self.n_clusters))
 
 
-@intervals.rescaled(1)
 def clustered_mean(
     values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayLike | None = None
 ) -> ClusteredMean:
@@ -126,10 +125,6 @@ def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
     >>> [estimate.mean for estimate in running_means(np.array([1.0, 3.0, 2.0]), [2, 3])]
     [2.0, 2.0]
     """
-    scale = intervals.scale_of(values)
-    if scale != 1:
-        estimates = running_means(values / scale, counts)
-        return [intervals.scaled(estimate, scale) for estimate in estimates]
     is_defined = ~np.isnan(values)
     centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
     shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits
@@ -158,7 +153,6 @@ def _jackknife_error(deviations: PerGroup, weights: PerGroup) -> float:
     return float(np.sqrt((n - 1) / n * (moves**2).sum()))
 
 
-@intervals.rescaled(1)
 def crossed_mean(values: ArrayLike, users: ArrayLike, splits: ArrayLike) -> ClusteredMean:
     """Return the mean of values of users in several splits, with an error that includes both.
 

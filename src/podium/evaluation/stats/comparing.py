@@ -59,7 +59,6 @@ def is_greater(a: PerGroup, b: PerGroup, n_errors: float) -> bool:
     return root > 1 and bool(gaps.mean() > n_errors * gaps.std(ddof=1) / root)
 
 
-@intervals.rescaled(2)
 def paired(
     a: ArrayLike,
     b: ArrayLike,

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.types import PerGroup
 
-F = TypeVar("F", bound=Callable[..., Any])
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
-_IN_UNIT = ("mean", "difference", "std_error", "detectable")  # statistics in the unit of the values
 _ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
 
@@ -29,56 +24,14 @@ class Interval(NamedTuple):
 
 def values(values: ArrayLike, name: str) -> PerGroup:
     """Return one value per group; some may be nan."""
-    return _check.no_infinity(_check.column(values, name), name)
-
-
-def scale_of(*columns: PerGroup) -> float:
-    """Return 1, or the power of two by which large values are divided so that no square overflows.
-
-    A division by a power of two changes no digit of a value.
-    """
-    highest = max(float(np.nanmax(np.abs(c), initial=0.0)) for c in columns)
-    return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
-
-
-def rescaled(n_columns: int) -> Callable[[F], F]:
-    """Return a decorator of statistics whose squares of large values would overflow.
-
-    The first arguments are columns of values. They and `bounds` are divided by `scale_of` them, and
-    `scaled` multiplies the result by it again.
-    """
-
-    def decorate(function: F) -> F:
-        names = list(inspect.signature(function).parameters)[:n_columns]
-
-        @functools.wraps(function)
-        def at_scale(*arrays: Any, **options: Any) -> Any:
-            for name in names[len(arrays) :]:  # columns that are passed by name
-                if name not in options:
-                    break
-                arrays = (*arrays, options.pop(name))
-            columns = [values(c, name) for c, name in zip(arrays, names, strict=False)]
-            scale = scale_of(*columns) if columns else 1.0
-            if scale == 1:
-                return function(*arrays, **options)
-            if "bounds" in options:
-                options["bounds"] = tuple(end / scale for end in _check.bounds(options["bounds"]))
-            small = (column / scale for column in columns)
-            return scaled(function(*small, *arrays[n_columns:], **options), scale)
-
-        return cast("F", at_scale)
-
-    return decorate
-
-
-def scaled(result: Any, scale: float) -> Any:
-    """Return the dataclass of statistics of values that are multiplied by a scale."""
-    fields = cast("dict[str, Any]", vars(result))
-    in_unit: dict[str, Any] = {name: fields[name] * scale for name in _IN_UNIT if name in fields}
-    if "interval" in fields:  # floats overflow without a warning
-        low, high = map(float, fields["interval"])
-        in_unit["interval"] = Interval(low * scale, high * scale)
-    return replace(result, **in_unit)
+    column = _check.no_infinity(_check.column(values, name), name)
+    largest = float(np.nanmax(np.abs(column), initial=0.0))
+    if largest > _LARGEST:
+        raise ArgumentError(
+            f"{name} must be at most {_LARGEST:g} in size, got {largest:g}. Divide them all by one "
+            "number."
+        )
+    return column
 
 
 def defined(values: PerGroup) -> tuple[PerGroup, int]:
@@ -103,18 +56,6 @@ def differences(a: PerGroup, b: PerGroup) -> PerGroup:
 def mean(values: PerGroup) -> float:
     """Return the mean, or nan without values."""
     return float(values.mean()) if values.size else np.nan
-
-
-def weighted_mean(values: PerGroup, weights: PerGroup | None = None) -> float:
-    """Return the weighted mean of defined values, whose sum may exceed the largest float.
-
-    Examples
-    --------
-    >>> weighted_mean(np.array([1.5e308, 0.5e308])), weighted_mean(np.ones(2), np.array([1.0, 3.0]))
-    (1e+308, 1.0)
-    """
-    scale = scale_of(values)
-    return float(np.average(values / scale, weights=weights)) * scale
 
 
 def std_error(values: PerGroup) -> float:

@@ -32,7 +32,6 @@ class Summary:
     n_undefined: int
 
 
-@intervals.rescaled(1)
 def summarize(
     values: ArrayLike,
     *,
@@ -125,7 +124,6 @@ def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
     return bounds
 
 
-@intervals.rescaled(1)
 def pooled(
     values: ArrayLike,
     weights: ArrayLike,

@@ -10,7 +10,7 @@ from podium.testing.pairs.formulas import Measure, parse
 from podium.testing.pairs.lists import DEFAULTS, Refused
 from podium.testing.pairs.packages import PACKAGES
 
-WITH_BOUNDS = ("precision", "recall", "rr", "ndcg", "ap")
+WITH_BOUNDS = ("precision", "recall", "rr", "ndcg")
 
 REFUSED: dict[tuple[str, str], str] = {
     ("unjudged=bounds", "unretrieved=drop"): "a judgement would change which items count",
