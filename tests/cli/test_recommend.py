@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 
 from podium import data
+from podium.data.appending import PartFolder
 from podium.recommenders import Factorization, ItemKNN, Popularity
 
 Run = Callable[..., Any]
@@ -212,4 +213,32 @@ def test_folder_has_the_lists_of_the_file(podium: Run, monkeypatch: pytest.Monke
     names = sorted(path.name for path in Path("lists").iterdir())
     assert names == [f"part-{number:05}.parquet" for number in range(5)]
     assert [row for name in names for row in pl.read_parquet(f"lists/{name}").rows()] == whole
+    assert not Path("lists.partial").exists()
     assert parts(podium).err == "podium: error: --out must be a new folder, but lists exists.\n"
+
+
+def test_interrupted_folder_continues_with_the_same_command(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("podium.cli.recommend"), "_PART", 7)
+    whole = lists(podium, "-k", "3")
+    write = PartFolder.write
+
+    def stop(self: PartFolder, number: int, columns: Any) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+        write(self, number, columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartFolder, "write", stop)
+        assert parts(podium).status == 130
+    assert not Path("lists").exists()
+    other = parts(podium, "--include-seen")
+    assert other.status == 2
+    assert "parts of a command with another --include-seen. Remove it" in other.err
+    done = parts(podium)
+    assert done.status == 0
+    assert "2 of 5 files are there already" in done.err
+    assert "1 of 16 users of this call have no item left" in done.err
+    files = sorted(Path("lists").iterdir())
+    assert [row for file in files for row in pl.read_parquet(file).rows()] == whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -62,7 +62,8 @@ def recommend(
         Model file that podium train has written for a recommender.
     out : RUN
         File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec).
-        A new folder such as lists/ receives parquet files. Default: CSV to stdout.
+        A new folder such as lists/ receives parquet files, and an interrupted command continues
+        with the next file. Default: CSV to stdout.
     k : K
         Number of items per user. pap@10 needs at least 19.
     users : FILE
@@ -89,7 +90,6 @@ def recommend(
     else:
         check_target(out, "--out", RUNS)
     cluster.check()
-    from podium.data.appending import append_parts
     from podium.data.splitting import task_of
     from podium.recommenders import load
 
@@ -120,15 +120,17 @@ def recommend(
     with cluster.executor() as workers, progress("recommending") as show:
         lists = Lists(user_ids, fitted, options, workers, show)
         if out is not None and is_folder_target(out):
-            with append_parts(out) as append:
-                lists.write(_PART, append)
+            models = [model] if fallback is None else [model, fallback]
+            _write_folder(out, _job(models, user_ids, options), lists)
         else:
             size = max(1, min(_MOST_USERS, _ROWS // lists.k))  # lists that fit in memory
             with opened(out) as append:
-                lists.write(size, append)
+                starts = range(0, lists.users.size, size)
+                lists.write(starts, size, lambda _, rows: append(rows))
     if lists.n_empty:
+        written = "" if lists.n_users == user_ids.size else " of this call"
         _messages.say(
-            f"{lists.n_empty:,} of {user_ids.size:,} users have no item left to recommend."
+            f"{lists.n_empty:,} of {lists.n_users:,} users{written} have no item left to recommend."
         )
 
 
@@ -186,8 +188,8 @@ class Lists:
     users : (n_users,)
     k : int
         The most items of a user.
-    n_empty : int
-        The number of users so far without an item.
+    n_users, n_empty : int
+        The number of users so far, and of those without an item.
     """
 
     def __init__(
@@ -200,27 +202,64 @@ class Lists:
     ) -> None:
         from podium.executors import Threads
 
-        self.users, self.k, self.n_empty = users, int(options["k"]), 0
+        self.users, self.k, self.n_users, self.n_empty = users, int(options["k"]), 0, 0
         self._fitted, self._options, self._show = fitted, options, show
         self._executor = Threads(1) if workers is None else workers
 
-    def write(self, size: int, append: Callable[[Rows], None]) -> None:
-        """Append the rows of `size` users at a time."""
-        parts = [self.users[i : i + size] for i in range(0, self.users.size, size)]
+    def write(self, starts: Sequence[int], size: int, append: Callable[[int, Rows], None]) -> None:
+        """Append the rows of the users from each start, which is passed on with them."""
+        parts = [self.users[start : start + size] for start in starts]
         lists = self._executor.map(_lists, parts, self._fitted, self._options)
-        n_users = 0
-        for users, (items, scores) in zip(parts, lists, strict=True):
-            n_users += users.size
+        for start, users, (items, scores) in zip(starts, parts, lists, strict=True):
+            self.n_users += users.size
             is_item = scores > -inf
             n_items = is_item.sum(axis=1)
             self.n_empty += int((n_items == 0).sum())
             rows = {"user": users.repeat(n_items), "item": items[is_item], "score": scores[is_item]}
-            append(rows)
-            self._show(n_users, self.users.size, "users")
+            append(start, rows)
+            self._show(min(start + size, self.users.size), self.users.size, "users")
 
 
 def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
     return fitted.recommend(users, **options)
+
+
+def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:
+    """Write the lists of _PART users per file; files of an interrupted command are kept."""
+    from podium.data.appending import PartFolder
+
+    starts = range(0, max(lists.users.size, 1), _PART)
+    with PartFolder(out, job) as folder:
+        missing = [start for start in starts if not folder.has(start // _PART)]
+        if len(missing) < len(starts):
+            n_kept = len(starts) - len(missing)
+            _messages.say(f"{n_kept} of {len(starts)} files are there already.")
+        lists.write(missing, _PART, lambda start, rows: folder.write(start // _PART, rows))
+
+
+def _job(models: list[Path], users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the lists depend on, large values as checksums."""
+    import hashlib
+
+    import numpy as np
+
+    import podium
+
+    def checksum(ids: Any) -> str | None:
+        if ids is None:
+            return None
+        return hashlib.sha256("\n".join(map(str, np.asarray(ids).tolist())).encode()).hexdigest()
+
+    return {
+        "podium": podium.__version__,
+        "MODEL": hashlib.sha256(b"".join(path.read_bytes() for path in models)).hexdigest(),
+        "--users": checksum(users),
+        "-k": options["k"],
+        "--include-seen": not options["exclude_seen"],
+        "--allow": checksum(options["allow"]),
+        "--deny": checksum(options["deny"]),
+        "--device": options["device"],
+    }
 
 
 def _known(

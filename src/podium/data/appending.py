@@ -1,9 +1,14 @@
-"""Writing tables, also in parts, for results larger than memory."""
+"""Writing tables, also in parts, for results larger than memory.
+
+`PartFolder` is a folder that a long command fills, and continues after an interruption.
+"""
 
 from __future__ import annotations
 
 import gzip
 import itertools
+import json
+import shutil
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -113,42 +118,17 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
     --------
     >>> write_parts({"user": [1, 2], "ndcg@10": [0.5, 0.25]}, "values")  # doctest: +SKIP
     """
-    size, frame = _check.cutoff(n_rows, name="n_rows"), to_frame(columns)
-    with append_parts(path) as append:
-        for start in range(0, max(frame.height, 1), size):
-            append(frame.slice(start, size).to_dict())
-
-
-@contextmanager
-def append_parts(path: str | Path) -> Generator[Append]:
-    """Yield a function that writes the rows of each call to a parquet file of a new folder.
-
-    The folder appears with all its files if the block succeeds.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder, which must not exist.
-
-    Raises
-    ------
-    DataError
-        If the folder exists or can't be written.
-
-    Examples
-    --------
-    >>> with append_parts("lists") as append:  # doctest: +SKIP
-    ...     append({"user": [1], "item": [7]})
-    """
-    target = Path(path)
+    target, size = Path(path), _check.cutoff(n_rows, name="n_rows")
+    frame = to_frame(columns)
+    POLARS.enter()
     if target.exists() or not target.parent.is_dir():
         reason = "it exists" if target.exists() else f"there is no folder {target.parent}"
         raise DataError(f"{target} can't be written: {reason}.")
     with writing(target), scratch_folder(target.parent) as scratch:
         folder = scratch / target.name
         folder.mkdir()
-        numbers = itertools.count()
-        yield lambda columns: write_table(columns, folder / f"part-{next(numbers):05}.parquet")
+        for number, start in enumerate(range(0, max(frame.height, 1), size)):
+            frame.slice(start, size).write_parquet(folder / f"part-{number:05}.parquet")
         folder.rename(target)
 
 
@@ -326,3 +306,78 @@ def _columnar(place: Path, suffix: str) -> Generator[_Write]:
     finally:
         if writer is not None:
             writer.close()
+
+
+_JOB = "_job.json"  # readers of folders leave out names that begin with "_"
+
+
+class PartFolder:
+    """Writes the parts of a table, and gives the folder its name when all of them are there.
+
+    Until then, finished parts are in a folder beside it with the suffix .partial. The same job
+    finds them there. An error before the first part leaves no folder.
+
+    Parameters
+    ----------
+    target : Path
+        The folder, which must not exist.
+    job : mapping of str to value
+        Everything that the rows depend on, as JSON values.
+
+    Raises
+    ------
+    DataError
+        If the folder exists or can't be written, or the parts are those of another job.
+
+    Examples
+    --------
+    >>> with PartFolder(Path("lists"), {"k": 10}) as folder:  # doctest: +SKIP
+    ...     if not folder.has(0):
+    ...         folder.write(0, {"user": [1], "item": [7]})
+    """
+
+    def __init__(self, target: Path, job: Mapping[str, Any]) -> None:
+        self._target, self._job = target, dict(job)
+        self._place = target.with_name(f"{target.name}.partial")
+
+    def __enter__(self) -> PartFolder:
+        if self._target.exists():
+            raise DataError(f"{self._target} exists. Remove it, or pass another folder.")
+        with writing(self._target):
+            self._place.mkdir(exist_ok=True)
+            if (self._place / _JOB).exists():
+                self._refuse_other_job()
+            else:
+                with replacing(self._place / _JOB) as file:
+                    file.write_text(json.dumps(self._job), encoding="utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            if not any(self._place.glob("part-*.parquet")):  # no part is finished
+                shutil.rmtree(self._place, ignore_errors=True)
+            return
+        with writing(self._target):
+            (self._place / _JOB).unlink()
+            self._place.rename(self._target)
+
+    def has(self, number: int) -> bool:
+        """Return whether a part has been written."""
+        return self._part(number).exists()
+
+    def write(self, number: int, columns: Mapping[str, Any]) -> None:
+        """Write a part, completely or not at all."""
+        write_table(columns, self._part(number))
+
+    def _part(self, number: int) -> Path:
+        return self._place / f"part-{number:05}.parquet"
+
+    def _refuse_other_job(self) -> None:
+        job: Any = json.loads((self._place / _JOB).read_text(encoding="utf-8"))
+        names = [name for name, value in self._job.items() if job.get(name) != value]
+        if not names:
+            return
+        raise DataError(
+            f"{self._place} has parts of a command with another {' and '.join(names)}. Remove it, "
+            "repeat that command, or pass another folder."
+        )
