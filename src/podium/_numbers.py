@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 NOTHING = "–"
@@ -69,20 +69,3 @@ def bounds(low: Any, high: Any, digits: int = 3, *, signed: bool = False) -> str
     if math.isnan(to_float(low)) or math.isnan(to_float(high)):
         return NOTHING
     return f"[{fixed(low, digits, signed=signed)}, {fixed(high, digits, signed=signed)}]"
-
-
-def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:
-    """Return the labels of all ticks of an axis, with the same, smallest sufficient decimals.
-
-    Examples
-    --------
-    >>> tick_labels([0.0, 0.5, 1.0]), tick_labels([-0.01, 0.0, 0.01]), tick_labels([0, 500, 1000])
-    (['0.0', '0.5', '1.0'], ['−0.01', '0.00', '0.01'], ['0', '500', '1,000'])
-    >>> tick_labels([0.25, 0.5]), tick_labels([0.51])
-    (['0.25', '0.50'], ['0.51'])
-    """
-    step = values[1] - values[0] if len(values) > 1 else abs(values[0]) or 1.0
-    digits = min(9, max(0, -math.floor(math.log10(step) + 1e-9))) if step < 1 else 0
-    if any(abs(v - round(v, digits)) > step / 100 for v in values):
-        digits += 1
-    return [fixed(v, digits, signed=signed) for v in values]

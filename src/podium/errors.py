@@ -138,8 +138,8 @@ class Message:
     >>> message = Message(f"2 users are missing. Pass {arg.missing('zero')}.")
     >>> message.render()
     "2 users are missing. Pass missing='zero'."
-    >>> message.parameters, message.template
-    (('missing',), '2 users are missing. Pass {missing}.')
+    >>> message.parameters
+    ('missing',)
     """
 
     text: str
@@ -150,11 +150,6 @@ class Message:
         """The names of the parameters, each once."""
         parameters = [part for part in _parts(self.text) if isinstance(part, Parameter)]
         return tuple(dict.fromkeys(parameter.name for parameter in parameters))
-
-    @property
-    def template(self) -> str:
-        """The text with the names of parameters in braces."""
-        return self.render(lambda parameter: f"{{{parameter.name}}}")
 
     def render(self, spelling: Spelling = in_python) -> str:
         """Return the text with the names of a surface; a name that it lacks is Python's."""
@@ -193,11 +188,6 @@ class _MessageError(Exception):
     def __init__(self, message: str = "") -> None:
         self.message = Message(message)
         super().__init__(self.render())
-
-    @property
-    def template(self) -> str:
-        """The message with the names of parameters in braces."""
-        return self.message.template
 
     @property
     def parameters(self) -> tuple[str, ...]:

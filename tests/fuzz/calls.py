@@ -12,6 +12,7 @@ from tests.fuzz import tables
 from tests.fuzz.case import Case, Corpus
 from tests.fuzz.damage import spoil
 from tests.fuzz.odd import odd, odd_numbers
+from tests.ranked import rank_all
 
 import podium as library
 from podium import catalogue, data, losses, metrics, recommenders, sampled
@@ -127,7 +128,7 @@ def _top(rng: random.Random) -> _Call:
     if rng.random() < 0.5:
         truth = sparse.csr_array(np.eye(4, 6))
         options = {"truth": truth, "exclude": seen, "overlap": "drop", "depth": 3, "ties": "worst"}
-        return catalogue.rank_all, {"scores": scores, **options}
+        return rank_all, {"scores": scores, **options}
     # The result always has k columns, so k must be small enough for memory.
     k = rng.choice((3, 3, 100, 0, -1, 1.5, "x", None))
     return lambda **given: catalogue.top_k(k=k, **given), {"scores": scores, "exclude": seen}

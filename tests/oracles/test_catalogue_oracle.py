@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from tests.ranked import rank_all
 
-from podium.catalogue import rank_all, rank_blocks, target_ranks, top_k
+from podium.catalogue import rank_blocks, target_ranks, top_k
 from podium.catalogue.source import Source
 from podium.metrics import parse
 from podium.ranking import Ranking

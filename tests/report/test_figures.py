@@ -64,7 +64,7 @@ FULL: dict[str, dict[str, Any]] = {
     "grouped_intervals": {
         "kind": "grouped_intervals",
         "panels": [
-            {"title": f"segment of {NASTY}", "note": "n = 1", "rows": rows()},
+            {"title": f"segment of {NASTY}", "rows": rows()},
             {"title": "one", "rows": rows(0.1)[:2]},
             {"title": "none", "rows": []},
         ],
@@ -99,23 +99,6 @@ FULL: dict[str, dict[str, Any]] = {
         "log_x": True,
         "log_y": True,
     },
-    "trade_off_plot": {
-        "kind": "trade_off_plot",
-        "points": [
-            {"label": f"{name} {i}", "x": i**0.5, "y": i, "low": i - 1, "high": i + 1}
-            for i, name in enumerate(METHODS)
-        ],
-        "x_label": f"coverage of {NASTY}",
-        "y_label": "ndcg@10",
-    },
-    "user_scatter": {
-        "kind": "user_scatter",
-        "x": np.random.default_rng(1).random(500) ** 3,
-        "y": np.random.default_rng(2).integers(0, 5, 500) / 4,
-        "x_label": f"ndcg@10 of {NASTY}",
-        "y_label": "ndcg@10 of $als$",
-        "count_label": "customers",
-    },
 }
 
 
@@ -138,7 +121,7 @@ def test_figure_has_every_label(name: str) -> None:
     said = words(parse(figure, width=360))
     parts = [figure, *figure.get("panels", [])]
     labels = [row["label"] for part in parts for row in part.get("rows", [])]
-    labels += [line["label"] for key in ("series", "points") for line in figure.get(key, [])]
+    labels += [line["label"] for line in figure.get("series", [])]
     labels += [panel["title"] for panel in figure.get("panels", [])]
     labels += [figure[key] for key in figure if key.endswith("_label")]
     labels += figure.get("sides", ())

@@ -11,7 +11,6 @@ from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.report import cells, tables
-from podium.report.views import narrow
 
 NAN = float("nan")
 
@@ -81,16 +80,6 @@ def test_bad_tables_are_refused() -> None:
     for write in (tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv):
         with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
             write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})
-
-
-def test_long_names_are_cut_only_if_they_stay_different() -> None:
-    start = "a-name-that-begins-like-all-others-and-" * 2
-    for ends in (("seed=1", "seed=2"), ("same-end" * 5, "x" + "same-end" * 5)):
-        rows = [[start + end, *["0.1234567890"] * 4] for end in ends]
-        (first, *_) = narrow([{"columns": ["run", *"abcd"], "rows": rows}])
-        names = [row[0] for row in first["rows"]]
-        assert len(set(names)) == 2
-        assert all("…" in name for name in names) == (ends[0] == "seed=1")
 
 
 def test_numbers_of_cells() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
+from tests.ranked import rank_all
 
-from podium.catalogue import ScoreFunction, rank_all, rank_blocks, target_ranks, top_k
+from podium.catalogue import ScoreFunction, rank_blocks, target_ranks, top_k
 from podium.catalogue.source import Source, read_matrix
 from podium.errors import ArgumentError
 from podium.ranking import Ranking

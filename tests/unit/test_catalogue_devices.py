@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.raised import raises
+from tests.ranked import rank_all
 
-from podium.catalogue import ScoreFunction, devices, rank_all, target_ranks, top_k
+from podium.catalogue import ScoreFunction, devices, target_ranks, top_k
 from podium.catalogue.counting import Products
 from podium.errors import ArgumentError
 

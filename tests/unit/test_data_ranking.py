@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 from scipy import sparse
 from tests.raised import raises
+from tests.ranked import rank_all
 
 import podium
-from podium import catalogue, data
+from podium import data
 from podium.data import buckets, spelling
 from podium.data.lists import top_rows
 from podium.data.storage import Storage
@@ -64,7 +65,7 @@ def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
     rng = np.random.default_rng(1)
     truth = sparse.csr_array(rng.integers(0, 4, (9, 12)))
     levels = rng.integers(0, 3, (9, 12)).astype(float)
-    expected = catalogue.rank_all(levels, truth, ties="random", seed=5)
+    expected = rank_all(levels, truth, ties="random", seed=5)
     user, item = np.divmod(rng.permutation(108), 12)
     run = user.astype(kind), item.astype(kind), levels[user, item]
     got = data.ranking(truth, run, ties="random", ties_seed=5)

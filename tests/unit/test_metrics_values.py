@@ -18,10 +18,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from tests.raised import raises
+from tests.ranked import rank_all
 
 import podium
 from podium import data, metrics
-from podium.catalogue import rank_all
 from podium.errors import ArgumentError, PodiumWarning, UnsettledError
 from podium.evaluation import evaluate, judgement_bounds, make_scorer, stats
 from podium.groups import Groups

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -244,11 +243,11 @@ def test_user_column_named_like_another_one_keeps_a_name_of_its_own() -> None:
     assert frame.columns == ["user", "n_pos", "rr"]
 
 
-WITHOUT = ("number", "tables")  # explanations without values of packages
+WITHOUT = ("number", "tables", "packages")  # explanations have no pictures
 PICTURES = {
     "evaluation": ["means", "distribution", "by n_pos"],
-    "comparison": ["differences", "means", "users", "gains", "trade-off"],
-    "all pairs": ["differences", "means", "users", "gains", "by n_pos", "trade-off"],
+    "comparison": ["differences", "means", "gains"],
+    "all pairs": ["differences", "means", "gains", "by n_pos"],
     "estimate": ["estimates"],
     "naive": ["estimates"],
     "estimates": ["differences", "estimates"],
@@ -279,10 +278,10 @@ def test_every_class_of_results_is_drawn() -> None:
             __import__(f"podium.{module.name}")
     of_podium = {kind for kind in subclasses(Result) if kind.__module__.startswith("podium.")}
     assert of_podium - {Result} == {type(result(name)) for name in RESULTS}
-    assert {*PICTURES, *WITHOUT, "packages"} == {*RESULTS}
+    assert {*PICTURES, *WITHOUT} == {*RESULTS}
 
 
-@pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])
+@pytest.mark.parametrize("name", PICTURES)
 def test_natural_picture_is_the_first_and_in_the_report(name: str) -> None:
     one = result(name)
     natural = renderer_of(one).picture()
@@ -344,14 +343,6 @@ def test_lists_that_are_kept_give_a_curve_of_one_measure() -> None:
     assert "run 0" in words(compared.plot("cutoffs"))  # the baseline is always there
 
 
-def test_training_of_the_best_model_is_drawn() -> None:
-    history = {"objective": np.array([3.0, 2.0, 1.5]), "validation": np.array([0.1])}
-    trial = Trial(0, {"l2": 1, "scale": True}, (0.3,), 0.3, 0.1, 20, 1.0)
-    search = Search("rr", (trial,), trial, SimpleNamespace(history_=history))
-    assert [*renderer_of(search).pictures(None)] == ["trials", "training objective"]
-    assert curves(search.plot("training objective")) == [([1, 2, 3], [3.0, 2.0, 1.5])]
-
-
 def test_trials_are_sorted_from_the_best_to_the_worst() -> None:
     trials = tuple(
         Trial(i, {"l2": i}, (mean,), mean, 0.1, 20, 1.0)
@@ -408,17 +399,17 @@ def test_page_lists_the_pictures_of_each_result(name: str) -> None:
     text = section("results.md", "Plots")
     (cells,) = re.findall(rf"^\| {re.escape(row)} \| (.*) \|$", text, re.M)
     for listed in PICTURES[name]:
-        group, _, part = listed.rpartition(" ")  # by n_pos, steps to ranx
+        group, _, part = listed.rpartition(" ")  # by n_pos
         assert f'`"{group} ' in cells if part and group else f'`"{listed}"`' in cells
 
 
-@pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])
+@pytest.mark.parametrize("name", PICTURES)
 def test_picture_is_drawn_on_given_axes(name: str) -> None:
     """It leaves the other axes, the size of the figure and the windows as they are."""
     figure = Figure(figsize=(10, 4))
     left, right = figure.subplots(1, 2)
     box, windows = right.get_position().bounds, plt.get_fignums()
-    for kind in PICTURES.get(name, ("packages", "steps to trec_eval")):
+    for kind in PICTURES[name]:
         right.clear()
         assert result(name).plot(kind, ax=right) is right
         assert right.get_position().bounds == box

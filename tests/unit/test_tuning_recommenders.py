@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from tests.raised import raises
+from tests.ranked import rank_all
 
 from podium import tuning
-from podium.catalogue import rank_all
 from podium.errors import (
     ArgumentError,
     ConvergenceWarning,

@@ -5,7 +5,7 @@ one block of users at a time. Items that a user has already seen can be excluded
 returns input for ``podium.evaluation``.
 """
 
-from podium.catalogue.lists import rank_all, rank_blocks, target_ranks, top_k
+from podium.catalogue.lists import rank_blocks, target_ranks, top_k
 from podium.catalogue.source import ScoreFunction
 
-__all__ = ["ScoreFunction", "rank_all", "rank_blocks", "target_ranks", "top_k"]
+__all__ = ["ScoreFunction", "rank_blocks", "target_ranks", "top_k"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -284,52 +283,6 @@ def rank_blocks(
             yield ranked.ranking(start, n_items, depth, (threshold, rule, low))
 
     return rankings()
-
-
-def rank_all(
-    scores: Scores,
-    truth: Any,
-    *,
-    exclude: Any = None,
-    overlap: Overlap = "error",
-    depth: int | None = None,
-    ties: Ties = "worst",
-    min_relevance: float | None = None,
-    low_grades: LowGrades | None = None,
-    seed: int = 0,
-    device: str | None = None,
-) -> Ranking:
-    """Rank every item of a catalogue for every user, as one Ranking.
-
-    The result contains the lists of all users. If it does not fit in memory, pass a depth or use
-    `rank_blocks`.
-
-    Parameters
-    ----------
-    scores, truth, exclude, overlap, depth, ties, min_relevance, low_grades, seed, device
-        The arguments of `rank_blocks`.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> r = rank_all([[3.0, 2.0, 1.0]], csr_array([[0, 1, 0]]), exclude=csr_array([[1, 0, 0]]))
-    >>> r.relevance.tolist(), r.n_items.tolist()
-    ([1.0, 0.0], [2])
-    """
-    (ranking,) = rank_blocks(
-        scores,
-        truth,
-        exclude=exclude,
-        overlap=overlap,
-        depth=depth,
-        ties=ties,
-        min_relevance=min_relevance,
-        low_grades=low_grades,
-        block_size=sys.maxsize,
-        seed=seed,
-        device=device,
-    )
-    return ranking
 
 
 def measured(scores: Scores, truth: Any, exclude: Any, measure: Measure) -> PerGroup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 from podium.data.retail import OnlineRetail
 from podium.demo.study import (
-    FEATURES,
     N_PROPOSED,
     TARGET,
     WINDOW_DAYS,
@@ -18,8 +16,7 @@ from podium.demo.study import (
     Results,
     Window,
 )
-from podium.rankers.estimator import LinearScores
-from podium.report import Figure, Report, Section, provenance
+from podium.report import Report, Section, provenance
 
 _SOURCE = (
     "Data: Online Retail, D. Chen, S. L. Sain and K. Guo, Journal of Database Marketing & Customer "
@@ -74,7 +71,6 @@ def report(results: Results) -> Report:
         means,
         {**claims, "title": f"May the {results.choice} replace {results.base}?"},
         _job(results),
-        *_weights(results),
         *others,
         _audit(results),
     ]
@@ -146,33 +142,6 @@ def _job(results: Results) -> Section:
                 "validation chose",
             },
         ],
-    }
-
-
-def _weights(results: Results) -> Iterator[Section]:
-    """Yield the weights of the features in the chosen ranker, unless it grows trees."""
-    ranker = results.rankers[results.choice]
-    if not isinstance(ranker, LinearScores):
-        return
-    weights: Mapping[str, float] = dict(zip(FEATURES, ranker.coef_.tolist(), strict=True))
-    figure: Figure = {
-        "kind": "interval_plot",
-        "rows": [
-            {"label": name, "value": weights[name], "low": None, "high": None}
-            for name in sorted(weights, key=lambda name: -abs(weights[name]))
-        ],
-        "title": f"Weights of the features in the {results.choice}",
-        "axis_label": "weight per standard deviation among the candidates of a customer",
-        "reference": {"value": 0.0, "label": "no influence"},
-        "digits": 2,
-        "caption": "Correlated features share their weight. A small or negative weight therefore "
-        "does not mean that a feature is useless by itself.",
-    }
-    rows = [[name, meaning, weights[name]] for name, meaning in FEATURES.items()]
-    yield {
-        "title": "What the ranker learned",
-        "figures": [figure],
-        "tables": [{"columns": ["feature", "meaning", "weight"], "rows": rows, "digits": 2}],
     }
 
 

@@ -51,15 +51,6 @@ RANKERS = {
 }
 """The names of the rankers that a search tries, by the beginning of their text."""
 
-FEATURES = {
-    **dict.fromkeys(RECOMMENDERS, "score of this recommender (square root)"),
-    "customers": "number of customers so far (logarithm)",
-    "recent customers": f"number of customers in the last {RECENT_DAYS} days (logarithm)",
-    "age": "days since the first sale (logarithm)",
-    "idle": "days since the last sale (logarithm)",
-}
-"""The features of a proposed product, with their meaning."""
-
 Sparse = Any  # scipy.sparse.csr_array, for which SciPy has no types
 Table = dict[str, NDArray[Any]]
 
@@ -282,7 +273,11 @@ def last(shop: OnlineRetail, part: Window, days: float) -> RowIndex:
 
 
 def of_products(shop: OnlineRetail, part: Window) -> list[PerRow]:
-    """Return the features of products, in the order of `FEATURES`; each is (n_products,)."""
+    """Return the features of products, each (n_products,), as logarithms.
+
+    They are the numbers of customers so far and in the last days, and the days since the first and
+    the last sale.
+    """
     first, latest = np.full(shop.n_items, part.start), np.zeros(shop.n_items, np.int64)
     np.minimum.at(first, shop.item[part.past], shop.minute[part.past])
     np.maximum.at(latest, shop.item[part.past], shop.minute[part.past])

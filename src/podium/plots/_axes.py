@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter
 
-from podium import _numbers
 from podium.plots import colours
 
 
@@ -22,25 +20,6 @@ class PlotAxes(Axes):
         from podium.plots.svg import to_svg
 
         return to_svg(self, background=colours.LIGHT["paper"])
-
-
-class TickLabels(Formatter):
-    """Labels of all ticks of an axis with the same decimals."""
-
-    def __init__(self, *, signed: bool) -> None:
-        self._signed = signed
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        return _numbers.fixed(x, _numbers.decimals([x]), signed=self._signed)
-
-    def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Return the labels of ticks; those outside the axis have none."""
-        axis: Any = self.axis
-        low, high = sorted(axis.get_view_interval())
-        ticks = [tick for tick in values if low <= tick <= high]
-        labels = _numbers.tick_labels(ticks, signed=self._signed) if ticks else []
-        by_tick = dict(zip(ticks, labels, strict=True))
-        return [by_tick.get(tick, "") for tick in values]
 
 
 @contextmanager

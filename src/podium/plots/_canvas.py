@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PHONE = 480  # in narrower figures, labels are above the marks and not beside them
 SIZE = 13
 SMALL = 12
 MOST_ROWS = 40
@@ -96,10 +95,6 @@ class Canvas:
         self._notes: list[str] = []
         self._lines_above = 0
 
-    @property
-    def is_phone(self) -> bool:
-        return self.is_own and self.width < PHONE
-
     def note(self, text: str) -> None:
         """Add a note below the plot."""
         self._notes.append(text)
@@ -163,10 +158,8 @@ class Canvas:
         self.write(self.ax, content, (x, 1), coords=coords, offset=offset, **style)
         self._lines_above += 1
 
-    def style_axis(self, axis: Any, label: str = "", *, signed: bool = False) -> None:
+    def style_axis(self, axis: Any, label: str = "") -> None:
         """Leave a thin line below the data and a light grid; label the axis and its ticks."""
-        from podium.plots import _axes
-
         ax = axis.axes
         ax.patch.set_visible(False)
         ax.spines[["left", "right", "top"]].set_visible(False)
@@ -176,7 +169,7 @@ class Canvas:
         ax.grid(visible=True, axis=which, color=self.paints["grid"], linewidth=1)
         ax.tick_params(which, which="both", length=0, pad=7, labelsize=SMALL)
         ax.tick_params(which, which="both", labelcolor=self.paints["muted"])
-        axis.set_major_formatter(_axes.TickLabels(signed=signed))
+        axis.set_major_formatter("{x:,.10g}")
         if label and self.is_own and not is_across:
             self.above(label, 0)
         elif label:
@@ -205,26 +198,19 @@ class Canvas:
         axis.set_major_locator(LogLocator(subs=steps) if n_decades > 0.5 else short)
         axis.set_minor_locator(NullLocator())
 
-    def legend(self, labels: Sequence[str]) -> None:
-        """List the labels beside the plot, or above it if there is no room beside it."""
+    def legend(self) -> None:
+        """List the labels beside the plot, or inside the axes of the caller."""
         style: dict[str, Any] = {"frameon": False, "labelcolor": self.paints["ink"]}
-        widest = max(_text.width(label, SMALL) for label in labels)
-        if not self.is_own:
-            made = self.ax.legend(**style)
-        elif not self.is_phone and widest < 0.3 * self.width:
+        if self.is_own:
             handles = self.ax.get_legend_handles_labels()
-            style |= {"loc": "outside right upper", "fontsize": SMALL, "borderaxespad": 0}
+            style |= {"loc": "outside right center", "fontsize": SMALL, "borderaxespad": 0}
             made = self.ax.get_figure().legend(*handles, **style)
         else:
-            columns = max(1, int((self.width - 60) / (widest + 48)))
-            place = 0, 1 + (6 + 17 * self._lines_above) / self.height
-            style |= {"loc": "lower left", "ncols": columns, "bbox_to_anchor": place}
-            made = self.ax.legend(fontsize=SMALL, borderaxespad=0, handlelength=1.2, **style)
-            self._lines_above += -(-len(labels) // columns)
+            made = self.ax.legend(**style)
         for text in made.get_texts():
             content = text.get_text()
             text.set_parse_math(False)
-            text.set_text(_text.shorten(content, SMALL, self.width - 96))
+            text.set_text(_text.shorten(content, SMALL, 0.3 * self.width))
             hint(text, content, if_shortened=True)
 
     def dot(

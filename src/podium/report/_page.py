@@ -9,7 +9,7 @@ import platform
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from podium.report import figures, tables
 from podium.report._types import File, Provenance
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
-_WIDE, _NARROW = 720, 360
+_WIDTH = 480  # of figures, which a phone can still show at three quarters of their size
 _SHORT = 16  # characters of a cell that takes one line
 STATUS = ("", "good", "bad", "open")
 _SCHEMES = f""":root {{ color-scheme: light dark; {palette.variables(palette.LIGHT)} }}
@@ -41,8 +41,7 @@ def render(report: Mapping[str, Any]) -> str:
     -------
     str
         The page. It makes no requests, and it is light or dark according to the reader's system.
-        A short script sorts and filters tables; the page is complete without it. Figures are drawn
-        twice, for a desktop and for a phone.
+        A short script sorts and filters tables; the page is complete without it.
 
     Raises
     ------
@@ -61,16 +60,12 @@ def render(report: Mapping[str, Any]) -> str:
     drawn = (figure for section in sections for figure in section.get("figures", ()))
     colours = figures.colour_numbers(drawn)
 
-    def draw(figure: Mapping[str, Any]) -> list[str]:
-        widths = _WIDE, _NARROW
-        return [figures.draw(figure, width=width, colours=colours) for width in widths]
-
     return template.render(
         report=report,
         sections=sections,
         status=_check.choice(report.get("status", ""), "status", STATUS),
         conventions=dict(report.get("conventions", ())),
-        draw=draw,
+        draw=partial(figures.draw, width=_WIDTH, colours=colours),
         **_assets(),
     )
 
@@ -152,7 +147,6 @@ def _template() -> Any:
 
     environment = jinja2.Environment(autoescape=True, finalize=written)
     environment.filters |= {"paragraphs": _paragraphs, "cells": _table}
-    environment.tests["drawable"] = figures.can_be_drawn
     return environment.from_string(resource("page.html.jinja"))
 
 

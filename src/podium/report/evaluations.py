@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from podium._text import counted
 from podium.evaluation import Comparison, Evaluation
 from podium.metrics import parse
@@ -26,7 +24,6 @@ from podium.report.tables import flat
 from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_FACTS = 6
-_MOST_DISTRIBUTIONS = 4
 _MOST_RUNS = 6  # in curves
 _ENDS = ("std_error", "low", "high", "level")
 _SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
@@ -78,12 +75,9 @@ class EvaluationRenderer(Renderer[Evaluation]):
         return {**shown, **_cutoffs(summaries, names, lambda _: {"": evaluation})}
 
     def page(self, titles: Any) -> Report:
-        """Return the page: means, segments, distributions, curves and the worst-served users."""
+        """Return the page: means, segments, curves and the worst-served users."""
         evaluation, everyone = self.result, {"": self.result}
         result, empty = without_empty_segments(self.json)
-        first = [*evaluation.per_group().items()][:_MOST_DISTRIBUTIONS]
-        known = [name for name, values in first if not np.isnan(values).all()]
-        distributions = [_distribution(evaluation, name) for name in known]
         measures = [*result["measures"].items()][:_MOST_FACTS]
         return {
             "title": "Quality at the top of the list",
@@ -92,7 +86,6 @@ class EvaluationRenderer(Renderer[Evaluation]):
             "sections": [
                 _evaluation_means(result, empty),
                 *({"title": f"By {by}", "figures": [f]} for by, f in pictures.segments(result)),
-                *([{"title": "Distributions", "figures": distributions}] if distributions else []),
                 *_curves(everyone, evaluation.measures),
                 *_users(everyone, "", titles),
             ],
@@ -138,7 +131,7 @@ class ComparisonRenderer(Renderer[Comparison]):
         return measured.comparison_numbers(self.json)
 
     def pictures(self, measure: Any) -> Pictures:
-        """Return the differences, means, users, gains, segments, trade-offs and curves over k."""
+        """Return the differences, means, gains, segments and curves over k."""
         comparison, result = self.result, self.json
         name, only, names = chosen_measures(result["measures"], measure)
         shown: dict[str, Any] = {
@@ -146,14 +139,10 @@ class ComparisonRenderer(Renderer[Comparison]):
             "means": pictures.run_means(result, measure=only),
         }
         if parse(name).metric.is_mean:
-            shown["users"] = partial(self._users, name)
             shown["gains"] = lambda: pictures.gains(
                 details.gains(comparison, name, self._best_other(name))
             )
             shown |= {f"by {by}": figure for by, figure in pictures.run_segments(result, name)}
-        trade_off = pictures.trade_off(result, name)
-        if trade_off is not None:
-            shown["trade-off"] = trade_off
         means = {name: tested["means"] for name, tested in result["measures"].items()}
         return {**shown, **_cutoffs(means, names, self._leaders)}
 
@@ -198,11 +187,6 @@ class ComparisonRenderer(Renderer[Comparison]):
         best = [*best_first(self.json["measures"][measure])][: _MOST_RUNS - 1]
         runs = self.result.evaluations.items()
         return {run: e for run, e in runs if run in (self.result.baseline, *best)}
-
-    def _users(self, measure: str) -> Figure:
-        runs = self.result.baseline, self._best_other(measure)
-        values = [self.result.evaluations[run].filled(measure) for run in runs]
-        return pictures.users(values, runs, measure)
 
     def _best_other(self, measure: str) -> str:
         """Return the best run that is not the baseline; the first one if all are undefined."""

@@ -10,11 +10,10 @@ from typing import Any
 from podium._fields import FIELDS
 from podium._grammar import word
 from podium.decide import Explanation
-from podium.report._types import Figure, Table
+from podium.report._types import Table
 from podium.report.cells import number, p_value
 from podium.report.conventions import as_option
-from podium.report.figures import intervals, value_row
-from podium.report.renderer import Pictures, Renderer, chosen_measure
+from podium.report.renderer import Renderer
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -86,15 +85,6 @@ class ExplanationRenderer(Renderer[Explanation]):
         for table, line in _lines(result):
             counts = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
             yield f"{table}/{line['label']}", counts
-
-    def pictures(self, measure: Any) -> Pictures:
-        """Return the values of several packages, and the steps to each of them."""
-        chosen_measure([self.result.measure], measure)
-        packages = self.json["packages"]
-        pictures = {f"steps to {p['like']}": _steps_figure(p) for p in packages}
-        if len(packages) > 1:
-            pictures = {"packages": _packages_figure(self.json), **pictures}
-        return {name: figure for name, figure in pictures.items() if figure["rows"]}
 
 
 def _of_tables(result: Mapping[str, Any]) -> Iterator[Text | Tables]:
@@ -335,41 +325,3 @@ def differences_note(compared: Mapping[str, Any]) -> str:
         whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
         text += f" {whose} common items in another order."
     return text
-
-
-def _packages_figure(result: Mapping[str, Any]) -> Figure:
-    """Return the values of packages in an Explanation's JSON form, beside podium's.
-
-    This figure and that of `steps` have no rows without a value.
-    """
-    steps = result["packages"]
-    title = f"{result['measure']} by the conventions of other packages"
-    return _beside_podium(title, map(_package_row, steps), steps[0]["start"])
-
-
-def _steps_figure(package: Mapping[str, Any]) -> Figure:
-    """Return the value after each step from podium's value to that of a package."""
-    title = f"{package['measure']} from podium to {package['like']}"
-    return _beside_podium(title, _steps(package), package["start"])
-
-
-def _beside_podium(title: str, rows: Iterable[dict[str, Any]], value: float | None) -> Figure:
-    """Return the rows that have a value, with a line at podium's value if it has one."""
-    open_order = "all values over the orders of equal scores, which the package leaves open"
-    drawn = (row for row in rows if row["value"] is not None)
-    figure = intervals(title, drawn, bounds_label=open_order)
-    if value is not None:
-        figure["reference"] = {"value": value, "label": "podium"}
-    return figure
-
-
-def _steps(package: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield value_row("podium", package["start"])
-    for step, value in zip(package["steps"], step_values(package), strict=True):
-        yield value_row(f"{step['convention']}={word(step['value'])}", value)
-    yield _package_row(package)
-
-
-def _package_row(package: Mapping[str, Any]) -> dict[str, Any]:
-    lowest, highest = package["open_ties"] or (None, None)
-    return {**value_row(package["like"], package["end"]), "lowest": lowest, "highest": highest}

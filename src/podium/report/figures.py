@@ -1,15 +1,14 @@
 """Figures as dictionaries: "kind" selects a function of `podium.plots`, other keys are arguments.
 
-A page contains a figure as SVG. `width` is in pixels; below 480 the layout is for a phone.
+A page contains a figure as SVG. `width` is in pixels.
 `colours` is the number of each method's colour, the same in all figures of a report. `background`
 is a colour, such as ``"white"`` for a file that is shown elsewhere, or None for transparent.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,12 +20,11 @@ from podium.errors import ArgumentError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LARGEST = 1e300  # axes with room around larger values would exceed the largest float
 _ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
-_PLOTS = "grouped_intervals histogram interval_plot line_plot trade_off_plot user_scatter"
+_PLOTS = "grouped_intervals histogram interval_plot line_plot"
 FIGURES: dict[str, Callable[..., Axes]] = {name: vars(plots)[name] for name in _PLOTS.split()}
 """The figures by the "kind" in a figure's dictionary."""
 
@@ -55,8 +53,7 @@ def draw(
     Raises
     ------
     ArgumentError
-        If the kind is unknown, the arguments do not match those of the function, or a number is
-        beyond 1e300.
+        If the kind is unknown, or the arguments do not match those of the function.
     MissingExtraError
         If matplotlib, the extra ``plots``, is not installed.
 
@@ -67,28 +64,6 @@ def draw(
     '<svg'
     """
     return plots.to_svg(plot(figure, width=width, colours=colours), background=background)
-
-
-def can_be_drawn(figure: Mapping[str, Any]) -> bool:
-    """Return whether all numbers of a figure are so small that axes of floats can contain them.
-
-    Examples
-    --------
-    >>> can_be_drawn({"rows": [{"value": 0.3}]}), can_be_drawn({"rows": [{"value": 1e308}]})
-    (True, False)
-    """
-    return all(not _LARGEST < abs(number) < math.inf for number in _numbers(figure))
-
-
-def _numbers(part: Any) -> Iterator[float]:
-    """Yield all numbers of a figure's dictionary."""
-    if isinstance(part, int | float):
-        yield float(part)
-    elif isinstance(part, Mapping):
-        yield from _numbers(list(cast("Mapping[str, Any]", part).values()))
-    elif isinstance(part, list | tuple | np.ndarray):
-        for element in cast("Sequence[Any]", part):
-            yield from _numbers(element)
 
 
 def plot(figure: Mapping[str, Any], **options: Any) -> Axes:
@@ -109,16 +84,11 @@ def plot(figure: Mapping[str, Any], **options: Any) -> Axes:
     Raises
     ------
     ArgumentError
-        If the kind is unknown, the arguments do not match those of the function, or a number is
-        beyond 1e300.
+        If the kind is unknown, or the arguments do not match those of the function.
     MissingExtraError
         If matplotlib, the extra ``plots``, is not installed.
     """
     kind = _check.choice(figure.get("kind"), "kind", list(FIGURES))
-    if not can_be_drawn(figure):
-        raise ArgumentError(
-            f"A figure of kind {kind!r} can't show values beyond {_LARGEST:g}. Divide them."
-        )
     arguments = {key: value for key, value in figure.items() if key not in ("kind", "caption")}
     try:
         return FIGURES[kind](**{**arguments, **options})
@@ -210,9 +180,9 @@ def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) 
 def panel(
     title: str, means: Mapping[str, Any], runs: Iterable[str], n_users: int | None = None
 ) -> dict[str, Any]:
-    """Return the panel of the means of some runs, each with its colour; a note has the users."""
-    note = {} if n_users is None else {"note": counted(n_users, "users")}
-    return {"title": title, **note, "rows": [interval_row(run, means[run], run) for run in runs]}
+    """Return the panel of the means of some runs, each with its colour, and the number of users."""
+    head = title if n_users is None else f"{title} ({counted(n_users, 'users')})"
+    return {"title": head, "rows": [interval_row(run, means[run], run) for run in runs]}
 
 
 def differences(
@@ -231,6 +201,6 @@ def differences(
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
-    yield from (line["label"] for key in ("series", "points") for line in figure.get(key, ()))
+    yield from (line["label"] for line in figure.get("series", ()))
     for part in (figure, *figure.get("panels", ())):
         yield from (row["series"] for row in part.get("rows", ()) if row.get("series"))

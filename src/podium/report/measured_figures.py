@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
-from podium.metrics import SHOWN
 from podium.report import figures
 from podium.report._types import Figure
 from podium.report.cells import percentage
@@ -115,9 +114,6 @@ def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
         baseline = "the baseline and " if n_best < len(runs) else ""
         title = f"{baseline}the best {n_best} of {len(result['runs'])} runs, {title}"
     panels = [figures.panel(name, m["means"], runs) for name, m in measures.items()]
-    if len(panels) == 1:
-        rows, name = panels[0]["rows"], panels[0]["title"]
-        return figures.intervals(f"{name}: {title}", rows, bounds_label=UNJUDGED)
     return figures.grouped(f"{title[0].upper()}{title[1:]}", panels, UNJUDGED)
 
 
@@ -163,35 +159,6 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
         if panels:
             title = f"{measure} by {by}{_of_many(len(parts))}"
             yield by, {**figures.grouped(title, panels, UNJUDGED), "share_axis": True}
-
-
-def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
-    """Return one measure against another: that of the items shown, or else the next one.
-
-    None if there is only one measure.
-    """
-    others = [name for name in result["measures"] if name != measure]
-    if not others:
-        return None
-    other = next((n for n in others if _metric(n)[0].partition("(")[0] in SHOWN), others[0])
-    x, y = (result["measures"][name]["means"] for name in (other, measure))
-    points = [_point(run, x[run], y[run]) for run in runs_in_figures(result, measure)]
-    axes = {"title": f"{measure} and {other}", "x_label": other, "y_label": measure}
-    return {"kind": "trade_off_plot", **axes, "points": points}
-
-
-def _point(run: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
-    ends = dict(zip(("x_low", "x_high"), x["interval"], strict=True))
-    low, high = y["interval"]
-    return {"label": run, "x": x["mean"], "y": y["mean"], "low": low, "high": high, **ends}
-
-
-def users(values: Sequence[Any], runs: tuple[str, str], measure: str) -> Figure:
-    """Return the values of all users in two runs, the baseline across."""
-    x, y = values
-    labels = {"x_label": runs[0], "y_label": runs[1], "count_label": "users"}
-    title = f"{measure} of each user in two runs"
-    return {"kind": "user_scatter", "title": title, "x": x, "y": y, **labels}
 
 
 def gains(gain: Mapping[str, Any]) -> Figure:

@@ -39,8 +39,8 @@ _NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
 class Renderer(ABC, Generic[T]):
     """What `podium.results.Result` and the command line ask to show a result.
 
-    A subclass defines the parts, the flat table, the named numbers and the pictures of a result,
-    and its page if it is more than the parts.
+    A subclass defines the parts, the flat table and the named numbers of a result, its pictures if
+    there are any, and its page if it is more than the parts.
 
     Parameters
     ----------
@@ -65,9 +65,10 @@ class Renderer(ABC, Generic[T]):
     def numbers(self) -> Numbers:
         """Yield the names of numbers, and their values by field."""
 
-    @abstractmethod
     def pictures(self, measure: Any) -> Pictures:
         """Return the pictures by name, the natural one first; of all measures if it is None."""
+        del measure
+        return {}
 
     def page(self, titles: Any) -> Report:
         """Return the report without its origin: the view and the natural picture.

@@ -1,9 +1,9 @@
-"""What shows the Search of `podium.tuning`: its trials, the best one, and its training."""
+"""What shows the Search of `podium.tuning`: its trials and the best one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium._text import counted, tally
@@ -15,7 +15,6 @@ from podium.report.figures import intervals, lines
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 from podium.tuning import Search, Trial
-from podium.tuning.fitting import last_step
 
 _HIDDEN = ("chosen", "stop_reason", "warning", "error")
 _LEVEL = 0.95
@@ -63,13 +62,11 @@ class SearchRenderer(Renderer[Search]):
         yield "seconds", {"": sum(trial.seconds for trial in trials)}
 
     def pictures(self, measure: Any) -> Pictures:
-        """Return the trials, the best mean by parameter, and the training of the best model."""
+        """Return the trials, and the best mean by parameter."""
         name, trials = chosen_measure([self.result.measure], measure), self._from_best()
         pictures = {"trials": _trials(name, [*map(_row, trials)])}
         for parameter, best in _best_by_parameter(trials).items():
             pictures[f"by {parameter}"] = _parameter(name, parameter, best)
-        for value, history in _history(self.result.estimator):
-            pictures[f"training {value}"] = _training(value, history)
         return pictures
 
     def _from_best(self) -> list[Trial]:
@@ -111,12 +108,6 @@ def _best_by_parameter(trials: Sequence[Trial]) -> dict[str, dict[float, float]]
     return {name: means for name, means in best.items() if len(means) > 1}
 
 
-def _history(estimator: Any) -> Iterator[tuple[str, Sequence[float]]]:
-    """Yield the values of a fitted model after each iteration, if it has several."""
-    history: Mapping[str, Sequence[float]] = getattr(last_step(estimator), "history_", {})
-    yield from ((name, values) for name, values in history.items() if len(values) > 1)
-
-
 def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the mean of each trial with its interval, the best first."""
     drawn = rows[:_MOST_TRIALS]
@@ -133,9 +124,3 @@ def _parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
     line = {"label": measure, "x": values, "y": [best[value] for value in values]}
     title = f"Best {measure} at each value of {name}"
     return lines(title, (name, f"mean {measure}"), [line], log_x=is_log)
-
-
-def _training(name: str, values: Sequence[float]) -> Figure:
-    """Return one value of a model after each iteration of its fit, such as the objective."""
-    line = {"label": name, "x": [*range(1, len(values) + 1)], "y": [*values]}
-    return lines(f"Training: {name}", ("iteration", name), [line])

@@ -23,12 +23,8 @@ from podium.report.tables import to_text as table_text
 
 WIDTH = 80
 _RARE = "undefined"
-_LONGEST_NAME = 58  # characters of the name of a row, such as a run or "run - baseline"
 _NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 MOST_ROWS = 20
-MOST_TITLED = 12
-_LONGEST = 200  # characters of a cell or a title
-_LONGEST_LINE = 2000
 
 Numbers: TypeAlias = Iterable[tuple[str, Mapping[str, Any]]]
 """Numbers of a result: (name, values by field); the field "" has the name alone."""
@@ -130,45 +126,28 @@ def _texts(part: Text | Tables) -> Iterator[str]:
 
 
 def _short_parts(view: View) -> Iterator[Text | Tables]:
-    n_titled = n_hidden = 0
     for part in view.parts:
-        if isinstance(part, Tables):
-            tables = tuple(map(_short_table, part.tables))
-            yield Tables(tables)
-            lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
-            if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
-                yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
+        if isinstance(part, Text):
+            yield part
             continue
-        n_titled += bool(part.title)
-        if part.title and n_titled > MOST_TITLED:
-            n_hidden += 1
-            continue
-        lines = tuple(_cut(line, _LONGEST_LINE) for line in part.lines)
-        yield Text(lines, _cut(part.title, _LONGEST))
-    if n_hidden:
-        yield Text((f"{n_hidden:,} more paragraphs are not shown. to_frame() has all rows.",))
+        yield Tables(tuple(map(_short_table, part.tables)))
+        lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
+        if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
+            yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
 
 
 def _short_table(table: Table) -> Table:
-    rows = [[_cut(cell, _LONGEST) for cell in row] for row in table["rows"][:MOST_ROWS]]
     bold = [cell for cell in table.get("highlight", ()) if cell[0] < MOST_ROWS]
-    return {**table, "rows": rows, "highlight": bold}
-
-
-def _cut(cell: Any, most: int) -> Any:
-    """Return a cell or a text, which is cut if it is a long text."""
-    is_long = isinstance(cell, str) and len(cell) > most
-    return f"{cell[: most - 1]}…" if is_long else cell
+    return {**table, "rows": table["rows"][:MOST_ROWS], "highlight": bold}
 
 
 def narrow(tables: list[Table]) -> list[Table]:
     """Return tables that fit the width.
 
-    If a table is too wide, all are nested, and long names are cut in the middle. Tables that are
-    still too wide are divided.
+    If a table is too wide, all are nested. Tables that are still too wide are divided.
     """
     if any(_width(content) > WIDTH for content in tables):
-        tables = _with_short_names([_nested(content) for content in tables])
+        tables = [_nested(content) for content in tables]
     return [part for content in tables for part in _parts(_without_zeros(content))]
 
 
@@ -183,26 +162,6 @@ def _nested(content: Table) -> Table:
             lines.append([name] + [""] * (len(row) - 1))
         lines.append([f"  {row[0]}", *row[1:]])
     return {"columns": columns, "rows": lines}
-
-
-def _with_short_names(tables: list[Table]) -> list[Table]:
-    """Cut long names of rows in the middle, unless two of them would become the same."""
-    named = [content for content in tables if content["columns"][0] in _NAMES]
-    names = {row[0] for content in named for row in content["rows"]}
-    short = {name: _short(name) for name in names}
-    if len(set(short.values())) < len(names):
-        return tables
-    tables_rows = ([[short.get(name, name), *row] for name, *row in t["rows"]] for t in tables)
-    return [{**t, "rows": rows} for t, rows in zip(tables, tables_rows, strict=True)]
-
-
-def _short(name: str) -> str:
-    """Cut a long name in the middle, and both runs of a difference."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    runs = name.split(" - ")
-    half = _LONGEST_NAME // (2 * len(runs)) - 1
-    return " - ".join(f"{r[:half]}…{r[-half:]}" if len(r) > 2 * half else r for r in runs)
 
 
 def _without_zeros(content: Table) -> Table:

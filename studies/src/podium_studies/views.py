@@ -183,7 +183,7 @@ def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figu
     if grid.plot == "intervals":
         panels = [{"title": title, "rows": [*rows(end)]} for title, end in columns.items()]
         words = {"title": grid.title, "axis_label": grid.axis, "caption": grid.note}
-        yield {"kind": "grouped_intervals", "panels": panels, "digits": grid.digits, **words}
+        yield {"kind": "grouped_intervals", "panels": panels, **words}
     elif grid.plot == "lines":
         x_label, _, y_label = grid.axis.partition(": ")
         whole = [series(t) for t in titles if all(cell(t, end)[0] for end in columns.values())]
