@@ -398,3 +398,11 @@ def test_measures_of_the_items_shown_have_no_range() -> None:
     options: dict[str, Any] = {"guards": {"coverage@1": -1.0}, "catalogue": PAST}
     result = gate(PARTLY_JUDGED, FIRST, SECOND, "rr", unjudged="bounds", **options)
     assert [claim.unjudged is None for claim in result.claims] == [False, True]
+
+
+def test_differences_of_rounding_are_no_gain() -> None:
+    noise = Interval(1.5e-16, 1.5e-16)
+    values = (True, 3.5, 3.5, 1.5e-16, 0.0, noise, 0.95)
+    claim = Claim("guard", "novelty@2", "", "", *values, limit=-0.1, n_users=3, n_undefined=0)
+    assert claim.verdict == "non-inferior"
+    assert replace(claim, limit=0.0).verdict == "cannot tell"

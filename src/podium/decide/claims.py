@@ -91,9 +91,9 @@ class Claim:
             return "cannot tell"
         if self.role == "floor" and low >= limit:
             return "superior"
-        if low > limit:
-            return "superior" if low > 0 else "non-inferior"
-        return "inferior" if high < limit else "cannot tell"
+        if low > limit + _ROUNDING:
+            return "superior" if low > _ROUNDING else "non-inferior"
+        return "inferior" if high < limit - _ROUNDING else "cannot tell"
 
     @property
     def holds(self) -> bool:

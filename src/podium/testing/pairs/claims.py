@@ -136,6 +136,7 @@ def verdict(low: float, high: float, limit: float, higher_is_better: bool) -> st
     """Return what an interval of the difference allows, given the limit."""
     if not higher_is_better:
         low, high, limit = -high, -low, -limit
-    if low > limit:
-        return "superior" if low > 0 else "non-inferior"
-    return "inferior" if high < limit else "cannot tell"
+    near = figures.ROUNDING
+    if low > limit + near:
+        return "superior" if low > near else "non-inferior"
+    return "inferior" if high < limit - near else "cannot tell"

@@ -89,7 +89,7 @@ def _features(case: Case, door: str, measure: Measure, rules: Mapping[str, Any])
         "no cutoff": all(parse(text).k is None for text in case.measures),
         "primary of items shown": is_shown and measure.text == case.measures[0],
         "by=engagement": "engagement" in (case["by"] or ()),
-        "users without a value": lacks_users(case),
+        "users without a value": lacks_users(case, skips=rules["missing"] == "skip"),
         **{name: door == "gate" and case[name] is not None for name in ("weight", "cluster")},
     }
     yield from (name for name, holds in facts.items() if holds)
@@ -101,10 +101,12 @@ def has_bounds(measure: Measure) -> bool:
     return measure.name in WITH_BOUNDS and not stated & {"list", "full"}
 
 
-def lacks_users(case: Case) -> bool:
-    """Return whether the table of users lacks a user of the truth."""
-    known = {str(user) for user in case.tables.users}
-    return not known.issuperset(case.tables.judged())
+def lacks_users(case: Case, *, skips: bool) -> bool:
+    """Return whether the table of users lacks one that counts: with `skips`, one of both runs."""
+    known, counted = {str(user) for user in case.tables.users}, {*case.tables.judged()}
+    if skips:
+        counted.intersection_update(*({str(u) for u, *_ in case.tables.runs[run]} for run in "ab"))
+    return not known.issuperset(counted)
 
 
 def refuse_undefined(values: Sequence[float], undefined: str) -> None:
