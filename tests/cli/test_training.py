@@ -83,3 +83,9 @@ def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[...,
     frame = pl.read_csv("test.csv").select("third", "user", "first", "item")
     frame.write_csv("shuffled.csv")
     assert podium("rank", "model", "shuffled.csv") == whole
+
+
+def test_option_that_train_lacks_is_shown_as_a_parameter(podium: Run) -> None:
+    done = podium("train", "train.csv", "--max-iter", "3", "-o", "model")
+    assert done.status == 2
+    assert "passed as --set max_iter=VALUE." in done.err

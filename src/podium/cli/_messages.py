@@ -54,6 +54,10 @@ def usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "podium"
     message = errors.one_line(error.format_message())
+    name = getattr(error, "option_name", "").lstrip("-").replace("-", "_")
+    options = () if context is None else context.command.params
+    if name and any("--model" in option.opts for option in options):
+        message += f". Parameters without an option are passed as --set {name}=VALUE"
     full_stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{full_stop} See '{command} --help'."
 

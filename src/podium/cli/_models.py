@@ -41,10 +41,12 @@ def make(model: Model, measure: str | None, seed: int) -> Any:
     set_parameters = assignments(model.set)
     _refuse_both(given_parameters(model), set_parameters)
     params = {**_loss_parameters(model, model_parameters), **set_parameters}
-    for name in _OF_FEATURES if issubclass(cls, LinearScores) else ("query_norm",):
+    about_features = [*_OF_FEATURES] if issubclass(cls, LinearScores) else ["query_norm"]
+    for name in about_features:
         of_features(model, name)
         params.pop(name, None)
-    estimator = _model_with(cls, model.model, params, list(model_parameters), seed)
+    names = [*model_parameters, *about_features]
+    estimator = _model_with(cls, model.model, params, names, seed)
     if model.model == "linear":
         refuse_idle_steps(estimator, {name: f"--set {name}" for name in set_parameters})
     if "eval_metric" in model_parameters:
