@@ -85,7 +85,7 @@ def test_features_are_chosen_by_name_and_kept_in_the_model(podium: Callable[...,
     assert podium("rank", "model", "shuffled.csv") == whole
 
 
-def test_option_that_train_lacks_is_shown_as_a_parameter(podium: Run) -> None:
+def test_option_that_train_lacks_is_shown_as_a_parameter(podium: Callable[..., Any]) -> None:
     done = podium("train", "train.csv", "--max-iter", "3", "-o", "model")
     assert done.status == 2
     assert "passed as --set max_iter=VALUE." in done.err
