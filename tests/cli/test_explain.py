@@ -97,7 +97,7 @@ REFUSED = """
 --other-run none.csv | none.csv
 --value 0.4033 --value 0.500 | MEASURE=X
 --value truth.csv | names no measure
---values theirs.json | list of --lists
+--values theirs.json | TRUTH 'no effect' --values
 """
 
 
@@ -147,3 +147,10 @@ def test_runs_that_measure_refuses_are_explained(podium: Callable[..., Any]) -> 
 
 def test_refusals(refuses: Callable[[str, str], None]) -> None:
     refuses("explain truth.csv run.csv", REFUSED)
+    refuses("explain", "--values theirs.json | list of --lists")
+
+
+def test_options_beside_lists_are_refused(podium: Any) -> None:
+    done = podium("explain", "--lists", "lists.json", "--like", "recbole")
+    assert (done.status, Path("lists.json").exists()) == (2, False)
+    assert "--like has no effect with --lists." in done.err

@@ -221,6 +221,8 @@ def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
         refuses("", f"{train.format('odd.txt')} | listmle 'two grades' --min-relevance")
     Path("below.txt").write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
     refuses("", f"{train.format('below.txt')} | 'below.txt, line 2' -1")
+    refuses("", f"{valid} --query-norm | --query-norm '--set query_norm=VALUE'")
+    refuses("", f"{valid} --set quer_norm=true | quer_norm 'Did you mean' 'query_norm'")
     refuses("", f"{train.format('train.txt test.txt')} | train.txt test.txt 'query 1'")
     refuses("", f"{train.format('train.txt truth.csv')} | files")
     Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")

@@ -23,6 +23,7 @@ _LEFT_OUT = {
 # Options that determine the amount of work, and so may take any time if large.
 _WORK = {"--set", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
+_OUTPUTS |= {"--lists"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")

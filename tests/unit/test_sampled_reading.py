@@ -125,7 +125,8 @@ def test_only_a_candidate_may_be_drawn_twice(table: dict[str, Any]) -> None:
         read(table, n_items=100)
     with raises(DataError, "replacement"):
         read(table, n_items=100, replacement=False)
-    found = read(twice(1), n_items=100)
+    with pytest.warns(PodiumWarning, match="users have 2 to 3 candidates"):
+        found = read(twice(1), n_items=100)
     assert found.n_negatives.tolist() == [3, 2]
     assert found.ranks.tolist() == [4, 1]
     with raises(DataError, "replacement"):
@@ -266,6 +267,24 @@ def test_samples_that_seem_to_have_grown_are_pointed_out() -> None:
             assert np.ptp(read(table, n_items=100).n_negatives) == 10
 
 
+@pytest.mark.filterwarnings("ignore:.*users have 10 to 20:podium.errors.PodiumWarning")
+def test_scores_of_samples_that_seem_to_have_grown_are_pointed_out() -> None:
+    """In all samples of 10, a candidate is above the target; in all of 20, the target is first."""
+    sizes = np.tile([10, 20], 100)
+    user = np.repeat(np.arange(200), sizes + 1)
+    item = (np.concatenate([np.arange(size + 1) for size in sizes]) + 31 * user) % 1000
+    starts = np.cumsum([0, *(sizes + 1)[:-1]])
+    is_target = np.isin(np.arange(user.size), starts)
+    is_best = np.isin(np.arange(user.size), starts[::2] + 1)
+    table = {"user": user, "item": item, "score": 1.0 * is_target + 2 * is_best}
+    with pytest.warns(PodiumWarning, match="no target ranks first in a sample of fewer"):
+        found = read({**table, "target": is_target}, n_items=1000)
+    assert sorted(set(found.ranks.tolist())) == [1, 2]
+    found = read({**table, "score": 1.0 * is_target, "target": is_target}, n_items=1000)
+    assert found.ranks.tolist() == [1] * 200
+
+
+@pytest.mark.filterwarnings("ignore:.*users have .* candidates:podium.errors.PodiumWarning")
 def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
     """Of 20 users' seen items, one is in the sample of one of the others, by accident."""
     user, item = (ids.ravel() for ids in np.indices((20, 40)))

@@ -68,6 +68,12 @@ def explain(
     from podium.report.explanation import ExplanationRenderer
 
     _check.choice(format, "--format", FORMATS)
+    others = {"--values": values, "TRUTH": truth, "--value": value, "--like": like}
+    others |= {"--other-truth": other_truth, "--other-run": other_run}
+    _refuse_others("--lists", lists, others)
+    _refuse_others(
+        "--values", values, {name: others[name] for name in others if name != "--values"}
+    )
     if lists is not None:
         language.write(lists)
         return _FOUND
@@ -89,6 +95,13 @@ def explain(
     given.say(protocol)
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND
+
+
+def _refuse_others(option: str, given: Any, others: dict[str, Any]) -> None:
+    """Refuse what has no effect beside an option that needs no tables."""
+    named = [name for name, other in others.items() if other]
+    if given is not None and named:
+        raise ArgumentError(f"{named[0]} has no effect with {option}. Leave one of them out.")
 
 
 def _write_checks(checks: list[Check], format: str) -> int:

@@ -320,6 +320,7 @@ class SampleReader:
             return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
         rows.warn_of_popular_draws()
         ranks = rows.ranks(self)
+        _warn_of_growth(ranks, rows.name)
         return SharedRanks.of(ranks) if self.shared else ranks
 
 

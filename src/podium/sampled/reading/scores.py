@@ -108,7 +108,7 @@ class ScoredRows:
             _refuse_without("target", rows._n_rows(is_target), rows)
         else:
             rows.refuse_repeats(replacement=reader.replacement)
-            rows.refuse_sizes(reader.n_negatives)
+            rows.check_sizes(reader.n_negatives)
         refuse_more_items(np.unique(rows.item_codes).size, reader.n_items, rows.name)
         return rows if reader.seen_items is None else rows._without_seen(pairs, reader)
 
@@ -234,8 +234,15 @@ class ScoredRows:
         columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
         return replace(self, **columns)
 
-    def refuse_sizes(self, n_negatives: int | None) -> None:
-        """Raise if users have no candidate, or another number of them than asked for."""
+    def check_sizes(self, n_negatives: int | None) -> None:
+        """Raise if users have another number of candidates than asked for; warn if they differ."""
+        smallest, largest = self.n_candidates.min(), self.n_candidates.max()
+        if n_negatives is None and smallest < largest:
+            warn(
+                f"{self.name}: users have {smallest} to {largest} candidates. If rows were left "
+                "out because of their scores, estimates are wrong. Pass the number of candidates "
+                f"that were drawn as {arg.n_negatives}, and users that lack some are refused."
+            )
         is_other = self.n_candidates != n_negatives
         if n_negatives is not None and is_other.any():
             first = int(np.argmax(is_other))
