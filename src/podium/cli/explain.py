@@ -68,12 +68,10 @@ def explain(
     from podium.report.explanation import ExplanationRenderer
 
     _check.choice(format, "--format", FORMATS)
-    others = {"--values": values, "TRUTH": truth, "--value": value, "--like": like}
+    others = {"TRUTH": truth, "-m": measure, "--value": value, "--like": like}
     others |= {"--other-truth": other_truth, "--other-run": other_run}
-    _refuse_others("--lists", lists, others)
-    _refuse_others(
-        "--values", values, {name: others[name] for name in others if name != "--values"}
-    )
+    _refuse_others("--lists", lists, {"--values": values, **others})
+    _refuse_others("--values", values, others)
     if lists is not None:
         language.write(lists)
         return _FOUND

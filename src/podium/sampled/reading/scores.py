@@ -236,20 +236,21 @@ class ScoredRows:
 
     def check_sizes(self, n_negatives: int | None) -> None:
         """Raise if users have another number of candidates than asked for; warn if they differ."""
-        smallest, largest = self.n_candidates.min(), self.n_candidates.max()
-        if n_negatives is None and smallest < largest:
-            warn(
-                f"{self.name}: users have {smallest} to {largest} candidates. If rows were left "
-                "out because of their scores, estimates are wrong. Pass the number of candidates "
-                f"that were drawn as {arg.n_negatives}, and users that lack some are refused."
-            )
-        is_other = self.n_candidates != n_negatives
-        if n_negatives is not None and is_other.any():
-            first = int(np.argmax(is_other))
+        sizes = self.n_candidates
+        if n_negatives is None:
+            if sizes.min() < sizes.max():
+                warn(
+                    f"{self.name}: users have {sizes.min()} to {sizes.max()} candidates. If rows "
+                    "were left out because of their scores, estimates are wrong. Pass the number "
+                    f"of candidates that were drawn as {arg.n_negatives}, and users that lack some "
+                    "are refused."
+                )
+        elif (sizes != n_negatives).any():
+            first = int(np.argmax(sizes != n_negatives))
             raise DataError(
-                f"{self.name}: user {_check.label(self.users[first])} has "
-                f"{self.n_candidates[first]} candidates, but {arg.n_negatives} is {n_negatives}. "
-                "Leave it out, or check that no rows were lost."
+                f"{self.name}: user {_check.label(self.users[first])} has {sizes[first]} "
+                f"candidates, but {arg.n_negatives} is {n_negatives}. Leave it out, or check that "
+                "no rows were lost."
             )
 
     def refuse_repeats(self, *, replacement: bool) -> None:
