@@ -1,29 +1,24 @@
 """Files that are written completely or not at all, and checks against overwriting input files.
 
-A file is written in a temporary folder beside its path, `.podium-<digest of its name>-<random>`,
-and moved to its path when it is complete. The folder contains a lock file that stays locked as
-long as the process lives. The next write of the same name uses the lock to find and remove the
-folders of killed processes. If files cannot be locked, nothing is removed.
+A file is written in a temporary folder beside its path, `.podium-<random>`, and moved to its path
+when it is complete. Only a killed process leaves such a folder.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 import sys
 import tempfile
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from podium.errors import ArgumentError
 
-_LOCK = "lock"
 _MOST_LINKS = 40  # the limit of Linux
 
 
@@ -174,13 +169,14 @@ def _beside(path: Path) -> Generator[Path]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     target = _target(path)
-    old = target.stat() if target.exists() else None
-    with _temporary_folder(target) as (folder, mode):
+    with scratch_folder(target.parent) as folder:
         temporary = folder / path.name  # keep the suffix: writers derive the format from it
+        temporary.touch()  # with the mode of new files, which some writers don't give
+        old = target.stat() if target.exists() else temporary.stat()
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        _copy_mode_and_owner(temporary, old, mode)
+        _copy_mode_and_owner(temporary, old)
         temporary.replace(target)
 
 
@@ -222,110 +218,23 @@ def _descriptor(path: Path) -> int | None:
     return None
 
 
-def _copy_mode_and_owner(place: Path, old: os.stat_result | None, mode: int) -> None:
-    """Set the mode and the owner of the old file, or else the given mode."""
+def _copy_mode_and_owner(place: Path, old: os.stat_result) -> None:
+    """Give a file the mode of another one, and its owner if permitted."""
     new = place.stat()
-    if old is not None:
-        mode = stat.S_IMODE(old.st_mode)
-        if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-            with suppress(PermissionError):
-                os.chown(place, old.st_uid, old.st_gid)
-    if stat.S_IMODE(new.st_mode) != mode:
-        with suppress(PermissionError):  # the file system may have no modes
-            place.chmod(mode)
+    if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.chown(place, old.st_uid, old.st_gid)
+    with suppress(PermissionError):  # the file system may have no modes
+        place.chmod(stat.S_IMODE(old.st_mode))
 
 
 @contextmanager
 def scratch_folder(parent: Path) -> Generator[Path]:
-    """Yield a new folder in `parent`, which is removed with its files when the block ends.
-
-    Folders that killed processes left in `parent` are removed first.
-    """
-    with _temporary_folder(parent / "scratch") as (folder, _):
-        yield folder
-
-
-@contextmanager
-def _temporary_folder(target: Path) -> Generator[tuple[Path, int]]:
-    """Yield a new folder beside `target`, and the mode of new files in the parent folder."""
-    start = f".podium-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
-    _remove_dead(target.parent, start)
-    folder, lock = _locked_folder(target.parent, start)
-    try:
-        yield folder, stat.S_IMODE(os.fstat(lock).st_mode)
-    finally:
-        os.close(lock)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _locked_folder(parent: Path, start: str) -> tuple[Path, int]:
-    """Create a folder and lock the file that marks it as used."""
-    while True:
-        folder = parent / f"{start}{secrets.token_hex(4)}"
-        folder.mkdir(mode=0o700)
-        lock = folder / _LOCK
-        try:
-            number = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-        except (FileExistsError, FileNotFoundError):
-            continue  # another process removed the folder before the lock file existed
-        except OSError:
-            folder.rmdir()
-            raise
-        lock_file(number, wait=True)
-        if lock.exists():
-            return folder, number
-        os.close(number)
-
-
-def _remove_dead(parent: Path, start: str) -> None:
-    """Remove the folders of processes that have ended."""
-    try:
-        folders = [path for path in parent.iterdir() if path.name.startswith(start)]
-    except OSError:  # the folder may be writable but not readable
-        return
-    for folder in folders:
-        if not folder.is_symlink():
-            _remove_if_dead(folder)
-
-
-def _remove_if_dead(folder: Path) -> None:
-    try:
-        flags = os.O_CREAT | os.O_RDWR | (0 if sys.platform == "win32" else os.O_NOFOLLOW)
-        number = os.open(folder / _LOCK, flags, 0o666)
-    except OSError:
-        return
-    try:
-        is_dead = lock_file(number, wait=False)
-        if is_dead:
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(number)
-    if is_dead:  # again, because Windows does not remove open files, and the lock was open
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def lock_file(number: int, *, wait: bool) -> bool:
-        """Lock an open file; return whether that was possible."""
-        del wait  # open files cannot be removed on Windows, so waiting is unnecessary
-        try:
-            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def lock_file(number: int, *, wait: bool) -> bool:
-        """Lock an open file; return whether that was possible."""
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:  # another process holds it, or the file system has no locks
-            return False
-        return True
+    """Yield a new folder in `parent`, which is removed with its files when the block ends."""
+    with tempfile.TemporaryDirectory(
+        prefix=".podium-", dir=parent, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
 
 
 def _is_temporary(name: object) -> bool:

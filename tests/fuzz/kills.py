@@ -122,8 +122,7 @@ def _different(
 ) -> Iterator[tuple[str, str]]:
     for name in sorted(wanted.keys() | found.keys()):
         if name not in wanted:
-            description = "a hidden file" if name.startswith(".") else name
-            yield f"run again, {description} is left", f"{name} after {moment}"
+            yield f"run again, {name} is left", f"after {moment}"
         elif wanted[name] != found.get(name):
             yield f"run again, {name} is another", f"after {moment}"
 

@@ -17,7 +17,7 @@ import pytest
 from safetensors.numpy import save_file
 from tests.raised import raises
 
-from podium import _files, data, rankers, report
+from podium import data, rankers, report
 from podium._arrays import read_arrays, with_digest, write_arrays
 from podium._files import Named, refuse_same, replacing
 from podium.data.appending import append_table
@@ -286,18 +286,6 @@ def _other_process(path: Path) -> Generator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_what_a_killed_process_left_goes_with_the_next_write(tmp_path: Path) -> None:
-    with _other_process(tmp_path / "a.txt") as process:
-        process.kill()
-        process.wait()
-    (left,) = _left(tmp_path)
-    assert left.startswith(".podium-")
-    _text(tmp_path / "b.txt")  # another file's are left alone
-    assert _left(tmp_path) == [left, "b.txt"]
-    _text(tmp_path / "a.txt")
-    assert _left(tmp_path) == ["a.txt", "b.txt"]
-
-
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
     with _other_process(tmp_path / "a.txt") as process:
         _text(tmp_path / "a.txt")
@@ -307,37 +295,6 @@ def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
         assert process.returncode == 0
     assert _left(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "of the other process"
-
-
-def test_nothing_is_removed_where_files_cannot_be_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_files, "lock_file", lambda number, wait: False)
-    with replacing(tmp_path / "a.txt") as beside:
-        beside.write_text("slow")
-        _text(tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == "slow"
-    assert _left(tmp_path) == ["a.txt"]
-
-
-def test_folder_that_was_taken_for_a_dead_ones_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock, n_calls = _files.lock_file, 0
-
-    def late(number: int, *, wait: bool) -> bool:
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls == 1:  # another process removes the folder before it is locked
-            (folder,) = tmp_path.iterdir()
-            (folder / "lock").unlink()
-            folder.rmdir()
-        return lock(number, wait=wait)
-
-    monkeypatch.setattr(_files, "lock_file", late)
-    _text(tmp_path / "a.txt")
-    assert _left(tmp_path) == ["a.txt"]
-    assert n_calls > 1
 
 
 def test_long_name_finds_room_beside_it(tmp_path: Path) -> None:
