@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import pkgutil
 import re
 import sys
@@ -24,7 +25,6 @@ from podium.cli import COMMANDS, app
 from podium.errors import ArgumentError
 from podium.plots import line_plot, to_svg
 from podium.protocol import EXCLUSIONS, NO_EFFECT
-from podium.testing.robust_oracles import RHO
 
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"https?:[^>]*>")
 _COMMANDS = """\
@@ -377,14 +377,18 @@ def _declared(name: str) -> list[str]:
 def robust_plot() -> str:
     """Return the curves of RoBiRank's functions rho of the sum of a row's costs."""
     total = [0.1 * step for step in range(101)]
-    labels = {"identity": "identity: t", 1: "type 1: log2(t + 1)", 2: "type 2: 1 - 1 / log2(t + 2)"}
+    functions = {
+        "identity: t": lambda t: t,
+        "type 1: log2(t + 1)": lambda t: math.log2(t + 1),
+        "type 2: 1 - 1 / log2(t + 2)": lambda t: 1 - 1 / math.log2(t + 2),
+    }
     curves = [
         {
             "label": label,
             "x": total,
-            "y": [value if (value := RHO[kind](t)) < 5 else None for t in total],
+            "y": [value if (value := rho(t)) < 5 else None for t in total],
         }
-        for kind, label in labels.items()
+        for label, rho in functions.items()
     ]
     text = {"x_label": "t, the sum of the costs of a row's pairs", "y_label": "rho(t)"}
     return to_svg(line_plot(curves, title="The cost of a relevant row", **text), background="white")

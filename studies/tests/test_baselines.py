@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.oracles.loss_oracles import orderings
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
@@ -21,7 +22,6 @@ from podium.metrics import parse
 from podium.rankers.validation import validator
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract
-from podium.testing.loss_oracles import orderings
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.surrogates import PrecisionAverage
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles import listwise_oracles, loss_oracles
 
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.testing import listwise_oracles, loss_oracles
 from podium_studies.hiranandani2020.surrogates import PApStruct
 from podium_studies.xia2009.luce import ListNetLuce
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles import robust_oracles as oracle
 
 from podium.groups import Groups
-from podium.testing import robust_oracles as oracle
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.yun2014.robust_binary import RobustBinary
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles.loss_oracles import pap_risk
+from tests.oracles.robust_oracles import dcg_loss, ideal
 
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses.pointwise import Squared
 from podium.testing.contracts import LossCase, LossContract, loss_cases
-from podium.testing.loss_oracles import pap_risk
-from podium.testing.robust_oracles import dcg_loss, ideal
 
 
 def usual(name: str) -> Any:

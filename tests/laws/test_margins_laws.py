@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles.loss_oracles import pap_risk
 
 from podium import losses
 from podium.groups import Groups
 from podium.losses import _margins as theory
-from podium.testing.loss_oracles import pap_risk
 
 SURROGATES = theory.margins([1.0, 0.0], [1, 0], k=1).guarantees()
 # A plugin registers some surrogates.

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles import loss_oracles as oracles
 
 from podium import losses
 from podium.groups import Groups
-from podium.testing import loss_oracles as oracles
+from podium.testing.contracts import RISKS
 from podium.testing.oracles import brute_force, listing
 
 Case = tuple[tuple[float, ...], tuple[float, ...], int]
@@ -52,14 +53,14 @@ def risk(name: str, positives: tuple[float, ...], negatives: tuple[float, ...], 
     scores = (*positives, *negatives)
     relevance = [1.0] * len(positives) + [0.0] * len(negatives)
     one = listing(scores, relevance, n_items=len(scores))
-    return 1.0 - brute_force(oracles.RISKS[name].format(k=k), one)
+    return 1.0 - brute_force(RISKS[name].format(k=k), one)
 
 
 def below(lower: str, upper: str) -> list[Case]:
     """Return the cases of the grid with `lower` < `upper`, each of them a loss or a risk."""
 
     def at(name: str, case: Case) -> float:
-        return risk(name, *case) if name in oracles.RISKS else value(name, *case)
+        return risk(name, *case) if name in RISKS else value(name, *case)
 
     return [case for case in GRID if at(lower, case) < at(upper, case) - SLACK]
 

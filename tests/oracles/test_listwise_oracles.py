@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.oracles import listwise_oracles as oracles
+from tests.oracles.listwise_oracles import ORACLES
 
 from podium import losses
 from podium.groups import Groups
-from podium.testing import listwise_oracles as oracles
-from podium.testing.listwise_oracles import ORACLES
 
 
 class Case(NamedTuple):

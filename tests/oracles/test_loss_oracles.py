@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.oracles import loss_oracles
 
 from podium import losses
 from podium.groups import Groups
-from podium.testing import loss_oracles
 
 # A plugin registers some of the surrogates.
 ORACLES = {name: f for name, f in loss_oracles.ORACLES.items() if name in losses.REGISTRY}

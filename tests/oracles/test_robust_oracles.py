@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles import robust_oracles as oracle
 
 from podium import losses
 from podium.groups import Groups
-from podium.testing import robust_oracles as oracle
 
 TYPES, SIGMAS = (1, 2, "identity"), ("logistic", "hinge")
 FORMS = list(itertools.product(TYPES, SIGMAS))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles import loss_oracles
 
 from podium import losses
 from podium.errors import ArgumentError, CostWarning
@@ -14,7 +15,6 @@ from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.losses.pointwise import Squared
-from podium.testing import loss_oracles
 
 PAP = [losses.PApRamp, losses.PApAverage, losses.PApMax, losses.PApTightStruct]
 

@@ -18,13 +18,15 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.testing.loss_oracles import RISKS
 from podium.testing.oracles import brute_force, listing
 from podium.types import PerGroup, PerRow
 
 _STEP = 1e-6  # the step of the central differences
 _CLOSE = 1e-6  # their error: curvature times the step, plus rounding error over the step
 _N_CASES = 25
+
+RISKS = {"pap": "pap(clip=true)@{k}", "pauc": "pauc(clip=true)@{k}", "auc": "auc", "ndcg": "ndcg"}
+"""The measures whose loss, 1 minus the value, a loss may declare in `upper_bounds`, by name."""
 
 Evaluate: TypeAlias = Callable[[PerRow], tuple[PerGroup, PerRow]]
 
@@ -58,10 +60,10 @@ class LossContract:
     The tests check the properties that the loss declares (`convex`, `smooth`, `bounds`,
     `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at scores at which its
     set of selected rows changes. These are equal scores, which the cases do not contain.
-    `upper_bounds` is the name of a risk in `podium.testing.loss_oracles.RISKS`, and is tested on
-    labels 0 and 1. The derivatives of a loss that `reweights` are those of the target from its
-    `hold`. A loss that declares `draws` orders rows of equal grade by keys from its
-    `draw`. If a test needs the same order for different rows, it first makes the labels distinct.
+    `upper_bounds` is the name of a risk in `RISKS`, and is tested on labels 0 and 1. The
+    derivatives of a loss that `reweights` are those of the target from its `hold`. A loss that
+    declares `draws` orders rows of equal grade by keys from its `draw`. If a test needs the same
+    order for different rows, it first makes the labels distinct.
     """
 
     def make(self) -> Loss:

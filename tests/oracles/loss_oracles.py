@@ -39,10 +39,6 @@ def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> floa
     return n_errors(top, worst) / (len(top) * len(worst))
 
 
-RISKS = {"pap": "pap(clip=true)@{k}", "pauc": "pauc(clip=true)@{k}", "auc": "auc", "ndcg": "ndcg"}
-"""The measures whose loss, 1 minus the value, a loss may declare in `upper_bounds`, by name."""
-
-
 def ramp(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
     """Return eq. (6): max over negatives, min over positives, max over orderings."""
     return _over_subsets(min, positives, negatives, k)
