@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from podium.data.retail import OnlineRetail
@@ -89,7 +87,7 @@ def report(results: Results) -> Report:
         },
         "sections": sections,
         "conventions": compared["conventions"],
-        "provenance": _origin(),
+        "provenance": provenance(command="podium demo"),
         "footer": _SOURCE,
     }
 
@@ -97,14 +95,6 @@ def report(results: Results) -> Report:
 def items(shop: OnlineRetail) -> dict[str, Any]:
     """Return the titles of products."""
     return {"item": shop.stock_code, "title": shop.description}
-
-
-def _origin() -> Any:
-    """Return the origin of the page, with the bundled files by their names."""
-    with resources.as_file(resources.files("podium.data") / "onlineretail") as folder:
-        origin = provenance(sorted(Path(folder).glob("*.*z")), command="podium demo")
-    files = [{**file, "name": Path(file["name"]).name} for file in origin.get("files", ())]
-    return {**origin, "files": files}
 
 
 def _job(results: Results) -> Section:

@@ -22,9 +22,8 @@ T = TypeVar("T")
 
 SIZE = 13
 SMALL = 12
-MOST_ROWS = 40
+MOST_ROWS = 80
 MOST_LINES = 24
-HINT = "podium-hint:"  # starts the id of an artist with a tooltip, which follows
 DASHED: dict[str, Any] = {"linewidth": 1.5, "linestyle": (0, (3.3, 2.7))}
 """The style of lines that mark a mean or a reference."""
 _TITLE_SIZE = 15
@@ -108,13 +107,12 @@ class Canvas:
     def empty(self, text: str = "No values.") -> Axes:
         """Write a sentence in place of a plot without values."""
         self.ax.set_axis_off()
-        self.write(self.ax, text, (0, 0.5), tone="muted")
+        self.write(text, (0, 0.5), tone="muted")
         self.description = text
         return self.ax
 
     def write(
         self,
-        ax: Any,
         content: str,
         place: tuple[float, float],
         *,
@@ -125,10 +123,9 @@ class Canvas:
         size: float = SIZE,
         **style: Any,
     ) -> None:
-        """Write a line beside a place; shortened text has a tooltip of the full text."""
-        content = _text.printable(content)
-        written = ax.annotate(
-            _text.shorten(content, size, room),
+        """Write a line beside a place, shortened to the room for it."""
+        self.ax.annotate(
+            _text.shorten(_text.printable(content), size, room),
             place,
             offset,
             coords,
@@ -139,7 +136,6 @@ class Canvas:
             parse_math=False,
             **style,
         )
-        hint(written, content, if_shortened=True)
 
     def above(
         self,
@@ -155,7 +151,7 @@ class Canvas:
         coords = "data" if at_value else "axes fraction", "axes fraction"
         offset = (0, 6 + 17 * self._lines_above)
         style = {"tone": "muted", "size": SMALL, "room": self.width - 16, **style}
-        self.write(self.ax, content, (x, 1), coords=coords, offset=offset, **style)
+        self.write(content, (x, 1), coords=coords, offset=offset, **style)
         self._lines_above += 1
 
     def style_axis(self, axis: Any, label: str = "") -> None:
@@ -182,9 +178,9 @@ class Canvas:
         self.style_axis(self.ax.xaxis, x_label)
         self.style_axis(self.ax.yaxis, y_label)
 
-    def space_ticks(self, ax: Any, width: float) -> None:
+    def space_ticks(self, width: float) -> None:
         """Leave out ticks whose labels would touch, on a linear horizontal axis of this width."""
-        ax.xaxis.get_major_locator().set_params(nbins=int(min(8, max(2, width / _TICK))))
+        self.ax.xaxis.get_major_locator().set_params(nbins=int(min(8, max(2, width / _TICK))))
 
     def log_axis(self, name: str, ends: tuple[float, float], length: float) -> None:
         """Make an axis logarithmic, with ticks at multiples of powers of ten if several fit."""
@@ -208,21 +204,8 @@ class Canvas:
         else:
             made = self.ax.legend(**style)
         for text in made.get_texts():
-            content = text.get_text()
             text.set_parse_math(False)
-            text.set_text(_text.shorten(content, SMALL, 0.3 * self.width))
-            hint(text, content, if_shortened=True)
-
-    def dot(
-        self, ax: Any, place: tuple[float, float], paint: str, text: str, *, is_hollow: bool
-    ) -> Any:
-        """Draw a dot with a tooltip, and return it."""
-        face = self.paints["paper"] if is_hollow else paint
-        style = {"markeredgecolor": paint, "markerfacecolor": face, "marker": "o", "markersize": 9}
-        width = 2 if is_hollow else 0
-        (drawn,) = ax.plot(*([v] for v in place), linestyle="none", markeredgewidth=width, **style)
-        hint(drawn, text)
-        return drawn
+            text.set_text(_text.shorten(text.get_text(), SMALL, 0.3 * self.width))
 
     def finish(self) -> None:
         """Write title and notes, and set the size of a new figure."""
@@ -252,12 +235,6 @@ class Canvas:
         figure.set_size_inches(self.width / _POINTS, height / _POINTS)
         figure.set_gid(self._title)  # to_svg reads the title and the description there
         figure.set_label(_text.printable(self.description))
-
-
-def hint(artist: Any, content: str, *, if_shortened: bool = False) -> None:
-    """Note for `to_svg` that an artist has a tooltip."""
-    if not (if_shortened and artist.get_text() == content):
-        artist.set_gid(HINT + _text.printable(content))
 
 
 def _paints(ax: Any) -> Mapping[str, str]:

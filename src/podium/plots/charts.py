@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, Style, canvas, hint
+from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, Style, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,36 +73,34 @@ def histogram(
             sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
         if not len(counts):
             return sheet.empty()
-        heights = _check.column(counts, "counts").tolist()
-        bounds = _check.column(edges, "edges").tolist()
-        hints = _hints(bounds, heights, count_label)
+        heights, bounds = _check.column(counts, "counts"), _check.column(edges, "edges")
         gap = (bounds[-1] - bounds[0]) / sheet.width  # about a point
-        for low, high, height, text in zip(bounds, bounds[1:], heights, hints, strict=False):
-            space = min(gap, 0.1 * (high - low))
-            place, color = (low + space, height, high - low - 2 * space), sheet.paints["c0"]
-            (bar,) = sheet.ax.bar(*place, align="edge", color=color)
-            hint(bar, text)
+        widths = np.diff(bounds)
+        space = np.minimum(gap, 0.1 * widths)
+        place = (bounds[:-1] + space, heights, widths - 2 * space)
+        sheet.ax.bar(*place, align="edge", color=sheet.paints["c0"])
         sheet.height = _BARS
         sheet.ax.set_xlim(bounds[0], bounds[-1])
         sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
         sheet.style_axes(axis_label, count_label)
-        sheet.space_ticks(sheet.ax, sheet.width - 70)
+        sheet.space_ticks(sheet.width - 70)
         sheet.ax.yaxis.get_major_locator().set_params(integer=True)
         sheet.ax.grid(visible=False, axis="x")
         if mean is not None:
             sheet.ax.axvline(mean, color=sheet.paints["ink"], zorder=3, **DASHED)
             text = f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
             sheet.above(text, mean, at_value=True, ha="center", tone="ink", is_beside=True)
-        sheet.description = "; ".join(hints) + "."
+        sheet.description = _described_bins(bounds.tolist(), heights.tolist(), count_label)
         return sheet.ax
 
 
-def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:
+def _described_bins(edges: Sequence[float], counts: Sequence[float], count_label: str) -> str:
     """Return the bounds and the count of each bin as text."""
     digits = max(0, _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1)
     ends = [_numbers.fixed(edge, digits) for edge in edges]
     bins = zip(ends, ends[1:], counts, strict=False)
-    return [f"{low} to {high}: {_text.counted(n, count_label)}" for low, high, n in bins]
+    texts = (f"{low} to {high}: {_text.counted(n, count_label)}" for low, high, n in bins)
+    return "; ".join(texts) + "."
 
 
 _PLOT = 250
@@ -194,7 +192,7 @@ def line_plot(
         if not logs["x"]:
             are_integers = all((curve.x == np.round(curve.x)).all() for curve in drawn)
             sheet.ax.xaxis.get_major_locator().set_params(integer=are_integers)
-            sheet.space_ticks(sheet.ax, 0.7 * sheet.width)
+            sheet.space_ticks(0.7 * sheet.width)
         if reference is not None:
             _reference(sheet, levels[0], str(reference.get("label", "")))
         sheet.legend()
@@ -267,7 +265,7 @@ def _reference(sheet: Canvas, value: float, label: str) -> None:
     sheet.ax.axhline(value, color=sheet.paints["muted"], **DASHED)
     coords = "axes fraction", "data"
     style: dict[str, Any] = {"tone": "muted", "size": SMALL, "room": sheet.width / 2}
-    sheet.write(sheet.ax, label, (0, value), coords=coords, offset=(6, 5), **style)
+    sheet.write(label, (0, value), coords=coords, offset=(6, 5), **style)
 
 
 def _described(curve: _Curve) -> str:

@@ -13,9 +13,9 @@ name, and optionally "caption", a sentence below the figure."""
 class Table(TypedDict):
     """A table, whose cells are text, numbers, or None for undefined.
 
-    `highlight` contains (row, column) of cells in bold, and `repeated` those of cells that repeat
-    the cell above. `align` is "left" or "right" for each column; by default columns of numbers are
-    right-aligned. `digits` is the number of decimals of floats, 3 by default.
+    `highlight` contains (row, column) of cells in bold. `align` is "left" or "right" for each
+    column; by default columns of numbers are right-aligned. `digits` is the number of decimals of
+    floats, 3 by default.
     """
 
     columns: Sequence[str]
@@ -23,7 +23,6 @@ class Table(TypedDict):
     caption: NotRequired[str]
     align: NotRequired[Sequence[str]]
     highlight: NotRequired[Sequence[tuple[int, int]]]
-    repeated: NotRequired[Sequence[tuple[int, int]]]
     digits: NotRequired[int]
 
 

@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from podium.data.users import user_positions
 from podium.errors import PodiumError
 from podium.evaluation import Comparison, Evaluation, stats
 from podium.evaluation.evaluation import fill
-from podium.evaluation.segments import BUILT_IN, by_quantile
 from podium.metrics import Measure, parse
 from podium.report.figures import bin_values
 from podium.types import Labels, PerGroup, Undefined
@@ -49,34 +49,17 @@ def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
 
 
 def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
-    """Return the differences of a run from the baseline: counts, distribution, segments."""
+    """Return the differences of users between a run and the baseline: counts and distribution."""
     runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
-    first, metric = runs[0], parse(measure).metric
     difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
     test = comparison.difference(measure, run).test
-    segments: list[dict[str, Any]] = [
-        {
-            "name": segment.name if segment.by in BUILT_IN else f"{segment.by} {segment.name}",
-            "n_groups": int(segment.mask.sum()),
-            **_mean(first, difference, segment.mask),
-        }
-        for segment in first.segments or by_quantile(first.n_positives)
-    ]
-    known = [segment for segment in segments if segment["mean"] is not None]
     return {
         "measure": measure,
         "run": run,
         "baseline": comparison.baseline,
-        "higher_is_better": metric.higher_is_better,
         **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
         "histogram": _bins(difference, test.difference),
-        "segments": sorted(known, key=lambda segment: -metric.sign * segment["mean"]),
     }
-
-
-def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
-    summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
-    return plain({"mean": summary.mean, "interval": summary.interval})
 
 
 def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
@@ -171,7 +154,8 @@ def worst_served(
     Returns
     -------
     dict or None
-        The users, the worst first; None if an evaluation has no tables.
+        The users, the worst first, without those who have no list; None if an evaluation has no
+        tables.
     """
     evaluation = evaluations[run]
     measure = next(iter(evaluation.per_group()), None)
@@ -179,70 +163,51 @@ def worst_served(
         return None
     metric, values = parse(measure).metric, evaluation.values[measure]
     order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
-    worst = [int(row) for row in order if not np.isnan(values[row])]
-    searched = _users(evaluations, measure, worst[:_MOST_SEARCHED], evaluation.labels)
-    with_list = [user for user in searched if any(user.shown.values())]
-    end = searched.index(with_list[_N_USERS]) if len(with_list) > _N_USERS else len(searched)
-    worst_lists = with_list[:_N_USERS]
-    every = {item for lists in worst_lists for item in lists.every()}
+    worst = order[~np.isnan(values[order])][:_MOST_SEARCHED]
+    found = _lists(evaluations, measure, evaluation.labels[worst])
+    chosen = [(row, *of) for row, of in zip(worst, found, strict=True) if any(of[0].values())]
+    chosen = chosen[:_N_USERS]
+    every = {i for _, lists, positives in chosen for i in (*chain(*lists.values()), *positives)}
     title_of = _titles(titles, every, evaluation)
-    users = [
-        {
-            "user": str(evaluation.labels[lists.row]),
-            "n_pos": int(evaluation.n_pos[lists.row]),
-            "values": [
-                (name, plain(e.values[measure][lists.row])) for name, e in evaluations.items()
-            ],
-            **lists.as_dict(title_of),
-        }
-        for lists in worst_lists
-    ]
-    start = {"measure": measure, "run": run, "higher_is_better": metric.higher_is_better}
-    return {**start, "users": users, "n_without_list": end - len(worst_lists)}
+    users: list[dict[str, Any]] = []
+    for row, lists, positives in chosen:
+        missed = [item for item in positives if item not in {*chain(*lists.values())}]
+        users.append(
+            {
+                "user": str(evaluation.labels[row]),
+                "n_pos": int(evaluation.n_pos[row]),
+                "values": [
+                    (name, plain(e.values[measure][row])) for name, e in evaluations.items()
+                ],
+                "lists": [
+                    (
+                        name,
+                        [{"text": title_of.get(i, i), "relevant": i in positives} for i in items],
+                    )
+                    for name, items in lists.items()
+                ],
+                "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
+                "n_missed": len(missed),
+            }
+        )
+    return {"measure": measure, "higher_is_better": metric.higher_is_better, "users": users}
 
 
-class _User(NamedTuple):
-    """The best items of a user in each run, and the positives that count in some run, as text."""
-
-    row: int
-    shown: dict[str, list[str]]
-    relevant: list[str]
-
-    def every(self) -> set[str]:
-        """Return all items that may be shown."""
-        return {item for items in (*self.shown.values(), self.relevant) for item in items}
-
-    def as_dict(self, title_of: Mapping[str, str]) -> dict[str, Any]:
-        """Return the lists, and the relevant items that no list shows."""
-        listed = {item for items in self.shown.values() for item in items}
-        missed = [item for item in self.relevant if item not in listed]
-
-        def shown(item: str) -> dict[str, Any]:
-            return {"text": title_of.get(item, item), "relevant": item in self.relevant}
-
-        return {
-            "lists": [(run, [*map(shown, items)]) for run, items in self.shown.items()],
-            "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
-            "n_missed": len(missed),
-        }
-
-
-def _users(
-    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
-) -> list[_User]:
-    """Return the lists of some users, as they were measured."""
-    labels = labels[rows]
-    users = [_User(row, {run: [] for run in evaluations}, []) for row in rows]
+def _lists(
+    evaluations: Mapping[str, Evaluation], measure: str, labels: Labels
+) -> list[tuple[dict[str, list[str]], dict[str, None]]]:
+    """Return the best items of each user by run, and all positives, as they were measured."""
+    users = [({run: list[str]() for run in evaluations}, dict[str, None]()) for _ in labels]
     n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
     for run, evaluation in evaluations.items():
         tables: Any = evaluation.tables
         lists_of = tables.lists(tables.truth_of(labels), labels)
         lists = lists_of(tables.conventions_of(measure), with_items=True)
-        for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
+        groups = user_positions(labels, lists.labels).tolist()
+        for (shown, positives), group in zip(users, groups, strict=True):
             if group >= 0:
-                user.shown[run] = [*map(str, lists.items(group)[:n_items])]
-                positives = map(str, lists.positives(group))
-                user.relevant.extend(item for item in positives if item not in user.relevant)
+                shown[run] = [*map(str, lists.items(group)[:n_items])]
+                positives |= dict.fromkeys(map(str, lists.positives(group)))
     return users
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check, plots
-from podium._text import counted
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _ROUNDING = 1e-12  # relative difference of values that are equal but for the ro
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
-_PLOTS = "grouped_intervals histogram interval_plot line_plot"
+_PLOTS = "histogram interval_plot line_plot"
 FIGURES: dict[str, Callable[..., Axes]] = {name: vars(plots)[name] for name in _PLOTS.split()}
 """The figures by the "kind" in a figure's dictionary."""
 
@@ -171,20 +170,6 @@ def lines(
     return {"kind": "line_plot", **named, **more, "series": list(series)}
 
 
-def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) -> dict[str, Any]:
-    """Return the figure of panels of intervals, each with an axis of its own."""
-    rest = {"share_axis": False, "bounds_label": bounds_label}
-    return {"kind": "grouped_intervals", "title": title, "panels": list(panels), **rest}
-
-
-def panel(
-    title: str, means: Mapping[str, Any], runs: Iterable[str], n_users: int | None = None
-) -> dict[str, Any]:
-    """Return the panel of the means of some runs, each with its colour, and the number of users."""
-    head = title if n_users is None else f"{title} ({counted(n_users, 'users')})"
-    return {"title": head, "rows": [interval_row(run, means[run], run) for run in runs]}
-
-
 def differences(
     title: str,
     sides: tuple[str, str],
@@ -202,5 +187,4 @@ def differences(
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
     yield from (line["label"] for line in figure.get("series", ()))
-    for part in (figure, *figure.get("panels", ())):
-        yield from (row["series"] for row in part.get("rows", ()) if row.get("series"))
+    yield from (row["series"] for row in figure.get("rows", ()) if row.get("series"))

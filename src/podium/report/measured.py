@@ -20,7 +20,7 @@ from podium.report.cells import (
 )
 from podium.report.conventions import GLUE
 from podium.report.headlines import lead
-from podium.report.tables import Columns, build, named, once, texts
+from podium.report.tables import Columns, build, named, texts
 from podium.report.views import Numbers
 
 _RULES = {
@@ -91,7 +91,7 @@ def means_table(result: Mapping[str, Any]) -> Table:
         {**summary, "segment": _segment(by, name), "measure": measure}
         for by, name, measure, summary in summaries(result)
     )
-    return once(build(columns, records), "segment")
+    return build(columns, records)
 
 
 def _mean_columns(level: float, is_bounded: bool = False) -> Columns:
@@ -117,18 +117,18 @@ def without_segments(result: Mapping[str, Any]) -> str:
     if not names:
         return ""
     is_or_are = "is not a mean" if len(names) == 1 else "are not means"
-    return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments.\n"
+    return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments."
 
 
 def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
     letters = ["letters"] if result["pairs"] == "all" else []
     columns = {**texts("measure", "run", *letters), **_mean_columns(_first_level(result))}
-    leads = ((lead(name, tested), tested["means"]) for _, _, name, tested in comparisons(result))
+    leads = ((lead(tested), tested["means"]) for _, _, _, tested in comparisons(result))
     bold = [best and best.is_proven and run == best.run for best, runs in leads for run in runs]
     places = (1, list(columns).index("mean"))
     cells = [(i, j) for i, is_bold in enumerate(bold) if is_bold for j in places]
-    return {**once(build(columns, means(result)), "measure"), "highlight": cells}
+    return {**build(columns, means(result)), "highlight": cells}
 
 
 def means(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -154,7 +154,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
             "unjudged": ("unjudged", lambda unjudged: judgements(unjudged) or NOTHING),
             "labels": ("unjudged", lambda unjudged: count(unjudged and unjudged["n_labels"])),
         }
-    return once(build(columns, tests(result)), "measure")
+    return build(columns, tests(result))
 
 
 def _has_unjudged(result: Mapping[str, Any]) -> bool:
@@ -172,7 +172,7 @@ def wins_table(result: Mapping[str, Any]) -> Table:
     }
     if result["splits"] == 1:
         columns |= {"p t": ("t_p_value", p_value)}
-    return once(build(columns, tests(result)), "measure")
+    return build(columns, tests(result))
 
 
 def _effect(size: float | None) -> str:

@@ -11,7 +11,7 @@ from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import parse
 from podium.report._types import Figure, Table
 from podium.report.cells import NOTHING, number, percentage
-from podium.report.figures import intervals, lines
+from podium.report.figures import intervals
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 from podium.tuning import Search, Trial
@@ -19,7 +19,6 @@ from podium.tuning import Search, Trial
 _HIDDEN = ("chosen", "stop_reason", "warning", "error")
 _LEVEL = 0.95
 _MOST_TRIALS = 20
-_LOG_FACTOR = 20.0  # values that differ by this factor get a logarithmic axis
 
 
 class SearchRenderer(Renderer[Search]):
@@ -62,12 +61,9 @@ class SearchRenderer(Renderer[Search]):
         yield "seconds", {"": sum(trial.seconds for trial in trials)}
 
     def pictures(self, measure: Any) -> Pictures:
-        """Return the trials, and the best mean by parameter."""
-        name, trials = chosen_measure([self.result.measure], measure), self._from_best()
-        pictures = {"trials": _trials(name, [*map(_row, trials)])}
-        for parameter, best in _best_by_parameter(trials).items():
-            pictures[f"by {parameter}"] = _parameter(name, parameter, best)
-        return pictures
+        """Return the trials."""
+        name = chosen_measure([self.result.measure], measure)
+        return {"trials": _trials(name, [*map(_row, self._from_best())])}
 
     def _from_best(self) -> list[Trial]:
         """Return the trials that were measured, the best first."""
@@ -98,16 +94,6 @@ def _row(trial: Trial) -> dict[str, Any]:
     return {"label": label, "value": trial.mean, "low": low, "high": high}
 
 
-def _best_by_parameter(trials: Sequence[Trial]) -> dict[str, dict[float, float]]:
-    """Return the best mean at each value of each parameter with several numbers."""
-    best: dict[str, dict[float, float]] = {}
-    for trial in trials:
-        for name, value in trial.params.items():
-            if _is_number(value):
-                best.setdefault(name, {}).setdefault(float(value), trial.mean)
-    return {name: means for name, means in best.items() if len(means) > 1}
-
-
 def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the mean of each trial with its interval, the best first."""
     drawn = rows[:_MOST_TRIALS]
@@ -115,12 +101,3 @@ def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     if len(drawn) < len(rows):
         title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
     return intervals(title, drawn, axis_label=f"mean {measure}")
-
-
-def _parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
-    """Return the best mean at each value of a parameter."""
-    values = sorted(best)
-    is_log = values[0] > 0 and values[-1] / values[0] >= _LOG_FACTOR
-    line = {"label": measure, "x": values, "y": [best[value] for value in values]}
-    title = f"Best {measure} at each value of {name}"
-    return lines(title, (name, f"mean {measure}"), [line], log_x=is_log)

@@ -19,6 +19,7 @@ from podium.report._types import Table
 from podium.report.cells import dashes
 from podium.report.conventions import GLUE
 from podium.report.tables import alignment, chosen, formatted
+from podium.report.tables import to_markdown as table_markdown
 from podium.report.tables import to_text as table_text
 
 WIDTH = 80
@@ -45,9 +46,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables that are read together; their `highlight` has the cells in bold."""
+    """Tables that are read together under a heading, which only pages have."""
 
     tables: tuple[Table, ...]
+    title: str = "Results"
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,17 @@ class View:
     parts : tuple of Text or Tables
     legend : tuple of str
         The meaning of marks and numbers for readers who have no manual beside them. Only
-        notebooks show it.
+        notebooks and pages show it.
+    head : tuple of str
+        The verdict and its reasons, which are the summary of a page.
+    options : str
+        The conventions in one line. A page has a table of them.
     """
 
     parts: tuple[Text | Tables, ...]
     legend: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    options: str = ""
 
 
 def to_text(view: View) -> str:
@@ -79,7 +87,38 @@ def to_text(view: View) -> str:
     <BLANKLINE>
     t
     """
-    return "\n\n".join(part for parts in map(_texts, view.parts) for part in parts if part)
+    head = [Text(view.head)] if view.head else []
+    text = "\n\n".join(part for parts in map(_texts, [*head, *view.parts]) for part in parts)
+    if not view.options:
+        return text
+    space = "\n" if isinstance(view.parts[-1], Text) else "\n\n"
+    return f"{text}{space}{wrapped(view.options)}"
+
+
+def to_markdown(view: View) -> str:
+    r"""Return a view in GitHub's Markdown; the verdict is its heading.
+
+    Examples
+    --------
+    >>> print(to_markdown(View((), head=("Pass: b is superior.", "A reason."))))
+    ### Pass: b is superior.
+    <BLANKLINE>
+    - A reason.
+    """
+    parts = [f"### {printable(line)}" for line in view.head[:1]] + [_list(view.head[1:])]
+    for part in view.parts:
+        if isinstance(part, Tables):
+            parts += map(table_markdown, part.tables)
+        elif part.title:
+            parts += [f"**{printable(part.title)}**", _list(part.lines)]
+        else:
+            parts += map(printable, part.paragraphs)
+    options = [f"`{line}`" for line in view.options.replace(GLUE, " ").split("\n") if line]
+    return "\n\n".join(filter(None, [*parts, *options]))
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {printable(line)}" for line in lines)
 
 
 def wrapped(text: str, start: str = "") -> str:
@@ -110,7 +149,7 @@ def headed(view: View, noun: str) -> View:
         return {**table, "columns": [noun if n == "users" else n for n in table["columns"]]}
 
     parts = (
-        Tables(tuple(map(renamed, part.tables))) if isinstance(part, Tables) else part
+        replace(part, tables=tuple(map(renamed, part.tables))) if isinstance(part, Tables) else part
         for part in view.parts
     )
     return replace(view, parts=tuple(parts))
@@ -118,7 +157,7 @@ def headed(view: View, noun: str) -> View:
 
 def _texts(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
-        yield from (table_text(table).rstrip("\n") for table in narrow(list(part.tables)))
+        yield from map(table_text, narrow([*map(_brief, part.tables)]))
     elif part.title:
         yield "\n".join([printable(part.title), *(wrapped(line, "  ") for line in part.lines)])
     else:
@@ -130,7 +169,7 @@ def _short_parts(view: View) -> Iterator[Text | Tables]:
         if isinstance(part, Text):
             yield part
             continue
-        yield Tables(tuple(map(_short_table, part.tables)))
+        yield replace(part, tables=tuple(map(_short_table, part.tables)))
         lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
         if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
             yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
@@ -149,6 +188,16 @@ def narrow(tables: list[Table]) -> list[Table]:
     if any(_width(content) > WIDTH for content in tables):
         tables = [_nested(content) for content in tables]
     return [part for content in tables for part in _parts(_without_zeros(content))]
+
+
+def _brief(content: Table) -> Table:
+    """Return a table without the names in its first column that repeat the one above."""
+    if content["columns"][0] not in _NAMES[:2]:
+        return content
+    above = [None, *(row[0] for row in content["rows"])]
+    pairs = zip(above, content["rows"], strict=False)
+    rows = [["" if row[0] == before else row[0], *row[1:]] for before, row in pairs]
+    return {**content, "rows": rows}
 
 
 def _nested(content: Table) -> Table:
@@ -200,7 +249,8 @@ def to_html(view: View) -> str:
     >>> "<p>a &lt; b</p>" in to_html(View((Text(("a < b",)),)))
     True
     """
-    parts = [html for part in view.parts for html in _part(part)]
+    around = Text(view.head), Text((view.options,))
+    parts = [html for part in (around[0], *view.parts, around[1]) for html in _part(part)]
     tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
     legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
     body = "".join([*parts, *legend])
@@ -215,7 +265,7 @@ def _style() -> str:
 
 def _part(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
-        yield from map(_table, part.tables)
+        yield from map(_table, map(_brief, part.tables))
         return
     if part.title:
         yield _paragraph(part.title, ' class="title"')
