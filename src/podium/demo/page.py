@@ -98,15 +98,7 @@ def items(shop: OnlineRetail) -> dict[str, Any]:
 
 
 def _job(results: Results) -> Section:
-    """Return what was done, with the sizes of the windows and the choice on validation."""
-    windows = [
-        [
-            *(name, _dates(results.shop, part), part.customers.size, part.new.size),
-            results.candidates[name].row.size,
-            _share(results.candidates[name].bought.sum(), part.new.size),
-        ]
-        for name, part in results.windows.items()
-    ]
+    """Return what was done, and the choice on validation."""
     texts, valid = results.settings, results.validation
     methods = [
         [name, texts[name], valid[name], _mean(results, name), _gap(results, name)]
@@ -117,12 +109,6 @@ def _job(results: Results) -> Section:
         "title": "What was done",
         "text": [_JOB, _TRUTH],
         "tables": [
-            {
-                "columns": ["window", "days", "customers", "new", "proposed", "new and proposed"],
-                "rows": windows,
-                "caption": "The windows: customers, new products bought, products proposed, and "
-                "the share of the new products that was proposed",
-            },
             {
                 "columns": ["method", "model", "validation", "test", "test, minus the choice"],
                 "rows": methods,

@@ -28,7 +28,7 @@ DASHED: dict[str, Any] = {"linewidth": 1.5, "linestyle": (0, (3.3, 2.7))}
 """The style of lines that mark a mean or a reference."""
 _TITLE_SIZE = 15
 _POINTS = 72.0  # in an inch
-_TICK = 62  # points between the ticks of a horizontal axis
+_TICK = 110  # points of a plot's width for each tick of its horizontal axis
 _DARK = 0.4  # backgrounds below this luminance get the dark scheme
 
 
@@ -78,6 +78,8 @@ class Canvas:
         The colours by tone, for light or dark axes.
     numbers : dict of str to int, or None
         The number of each method's colour.
+    notes : list of str
+        The notes below the plot.
     description : str
         All values as text, for readers who do not see the plot.
     """
@@ -91,17 +93,13 @@ class Canvas:
         self.numbers: Mapping[str, int] | None = None
         self.paints: Mapping[str, str] = colours.LIGHT if is_own else _paints(ax)
         self._title = _text.printable(title)
-        self._notes: list[str] = []
+        self.notes: list[str] = []
         self._lines_above = 0
-
-    def note(self, text: str) -> None:
-        """Add a note below the plot."""
-        self._notes.append(text)
 
     def first(self, things: Sequence[T], noun: str, most: int = MOST_ROWS) -> Sequence[T]:
         """Return the things that are drawn, and note how many are not."""
         if len(things) > most:
-            self.note(f"{len(things) - most:,} more {noun} are not drawn.")
+            self.notes.append(f"{len(things) - most:,} more {noun} are not drawn.")
         return things[:most]
 
     def empty(self, text: str = "No values.") -> Axes:
@@ -143,11 +141,9 @@ class Canvas:
         x: float,
         *,
         at_value: bool = False,
-        is_beside: bool = False,
         **style: Any,
     ) -> None:
-        """Write a muted line above the plot, higher than the lines before it or beside the last."""
-        self._lines_above -= is_beside and self._lines_above > 0
+        """Write a muted line above the plot, higher than the lines before it."""
         coords = "data" if at_value else "axes fraction", "axes fraction"
         offset = (0, 6 + 17 * self._lines_above)
         style = {"tone": "muted", "size": SMALL, "room": self.width - 16, **style}
@@ -166,6 +162,8 @@ class Canvas:
         ax.tick_params(which, which="both", length=0, pad=7, labelsize=SMALL)
         ax.tick_params(which, which="both", labelcolor=self.paints["muted"])
         axis.set_major_formatter("{x:,.10g}")
+        if is_across and axis.get_scale() == "linear":  # labels must not touch
+            axis.get_major_locator().set_params(nbins=int(min(8, max(2, self.width / _TICK))))
         if label and self.is_own and not is_across:
             self.above(label, 0)
         elif label:
@@ -177,10 +175,6 @@ class Canvas:
         """Label both axes, each with a thin line and a light grid."""
         self.style_axis(self.ax.xaxis, x_label)
         self.style_axis(self.ax.yaxis, y_label)
-
-    def space_ticks(self, width: float) -> None:
-        """Leave out ticks whose labels would touch, on a linear horizontal axis of this width."""
-        self.ax.xaxis.get_major_locator().set_params(nbins=int(min(8, max(2, width / _TICK))))
 
     def log_axis(self, name: str, ends: tuple[float, float], length: float) -> None:
         """Make an axis logarithmic, with ticks at multiples of powers of ten if several fit."""
@@ -198,19 +192,15 @@ class Canvas:
         """List the labels beside the plot, or inside the axes of the caller."""
         style: dict[str, Any] = {"frameon": False, "labelcolor": self.paints["ink"]}
         if self.is_own:
-            handles = self.ax.get_legend_handles_labels()
-            style |= {"loc": "outside right center", "fontsize": SMALL, "borderaxespad": 0}
-            made = self.ax.get_figure().legend(*handles, **style)
-        else:
-            made = self.ax.legend(**style)
-        for text in made.get_texts():
+            style |= {"loc": "center left", "bbox_to_anchor": (1, 0.5), "fontsize": SMALL}
+        for text in self.ax.legend(**style).get_texts():
             text.set_parse_math(False)
             text.set_text(_text.shorten(text.get_text(), SMALL, 0.3 * self.width))
 
     def finish(self) -> None:
         """Write title and notes, and set the size of a new figure."""
         room = self.width - 16
-        texts = map(_text.printable, dict.fromkeys(self._notes))
+        texts = map(_text.printable, dict.fromkeys(self.notes))
         notes = [line for text in texts for line in _text.wrap(text, SMALL, room)]
         figure = self.ax.get_figure(root=True)
         style: dict[str, Any] = {"parse_math": False}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _numbers, _text
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, SIZE, SMALL, Canvas, Style, canvas
+from podium.plots._canvas import DASHED, SIZE, Canvas, Style, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,11 +42,7 @@ class _Row:
         return math.isfinite(self.lowest) and math.isfinite(self.highest)
 
     def __str__(self) -> str:
-        text = f"{self.label}: {self.text}".removesuffix(": ")
-        if not self.has_bounds:
-            return text
-        digits = _numbers.decimals([self.value, self.lowest, self.highest])
-        return f"{text}, bounds {_numbers.bounds(self.lowest, self.highest, digits)}"
+        return f"{self.label}: {self.text}".removesuffix(": ")
 
 
 def interval_plot(
@@ -104,23 +100,14 @@ def interval_plot(
             sheet.above(label, float(reference["value"]), at_value=True, ha="center")
         if sides is not None:
             axes.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
-            _name_sides(sheet, *sides)
+            for side, x, text in zip(("left", "right"), (0, 1), ("← {}", "{} →"), strict=True):
+                sheet.above(text.format(sides[x]), x, ha=side)
             if any(row.is_hollow for row in drawn):
-                sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
+                sheet.notes.append("Hollow dots: the interval includes 0, or there is no interval.")
         if any(row.has_bounds for row in drawn):
-            sheet.note(f"Thin lines: {bounds_label}.")
+            sheet.notes.append(f"Thin lines: {bounds_label}.")
         sheet.description = "; ".join(map(str, all_rows)) + "."
         return axes
-
-
-def _name_sides(sheet: Canvas, low: str, high: str) -> None:
-    """Write the meaning of each side of zero, at the two ends of one line, or on two lines."""
-    low, high = f"← {low}" if low else "", f"{high} →" if high else ""
-    if high:
-        sheet.above(high, 1, ha="right")
-    if low:
-        fits = _text.width(f"{low}{high}", SMALL) < 0.4 * sheet.width
-        sheet.above(low, 0, ha="left", is_beside=bool(high) and fits)
 
 
 def _read(
@@ -167,7 +154,6 @@ def _draw(sheet: Canvas, rows: Sequence[_Row]) -> None:
         _mark(sheet, row, i)
         place, coords = (1, i), ("axes fraction", "data")
         sheet.write(row.text, place, coords=coords, offset=(10, 0), va="center_baseline")
-    sheet.space_ticks(sheet.width / 2)
 
 
 def _mark(sheet: Canvas, row: _Row, y: float) -> None:

@@ -43,12 +43,10 @@ def to_svg(ax: Axes, *, background: str | None = None) -> str:
     --------
     >>> from podium.plots import histogram
     >>> svg = to_svg(histogram([0, 0.5, 1], [3, 1], title="pap@10 per user"))
-    >>> "0.00 to 0.50: 3" in svg
+    >>> "4 groups in [0.000, 1.000]" in svg
     True
     """
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        return ""
+    figure: Any = ax.get_figure(root=True)
     root = ET.fromstring(_written(figure))
     symbols = {node.get("id", ""): node.get("d", "") for node in root.iter() if node.get("d")}
     _clean(root, symbols, is_in_page=background is None)

@@ -26,22 +26,16 @@ class Table(TypedDict):
     digits: NotRequired[int]
 
 
-class Shown(TypedDict):
-    """An item of a list: its title or id, and whether it is relevant."""
-
-    text: str
-    relevant: bool
-
-
 class Lists(TypedDict):
     """The lists of one user, by run, under a heading with a note.
 
-    `lists` has the items by name of the run; a single list needs no name. `after` is a line below.
+    `lists` has the items by name of the run; a single list needs no name. The "text" of an item is
+    its title or id, and "relevant" is a bool. `after` is a line below.
     """
 
     title: str
     note: NotRequired[str]
-    lists: Mapping[str, Sequence[Shown]]
+    lists: Mapping[str, Sequence[Mapping[str, Any]]]
     after: NotRequired[str]
 
 

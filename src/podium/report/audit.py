@@ -13,7 +13,7 @@ from podium.evaluation.finding import SEVERITIES
 from podium.report import tables
 from podium.report._types import Figure, Report, Table
 from podium.report.cells import change, changes, number
-from podium.report.figures import intervals, value_row
+from podium.report.figures import interval_row, intervals
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -84,7 +84,10 @@ def headline(result: Mapping[str, Any]) -> str:
 def _values(result: Mapping[str, Any]) -> Figure:
     """Return the values of runs and of lists without a model in an Audit's JSON form."""
     values = {n: v for n, v in result["context"].items() if n.startswith(_OF_RUN)}
-    rows = [value_row(name.removeprefix(_OF_RUN), value) for name, value in values.items()]
+    rows = [
+        interval_row(name.removeprefix(_OF_RUN), {"mean": value, "interval": (None, None)})
+        for name, value in values.items()
+    ]
     title = f"{result['measure']} of runs and of lists without a model"
     return intervals(title, rows, axis_label=f"mean {result['measure']}")
 

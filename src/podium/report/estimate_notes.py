@@ -24,7 +24,8 @@ _SHARED = "Measures are those of whole rankings, with all targets of a user."
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the meaning of intervals and bounds."""
     yield meaning(next(iter(result["measures"].values())))
-    yield from _about_design(result["conventions"], result["conventions"])
+    if result["conventions"].get("shared"):
+        yield _SHARED
     yield from _about_bounds(result["measures"])
     yield from _about_prior(result["measures"])
     yield from _about_order(result["measures"].items())
@@ -35,9 +36,8 @@ def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     measures = result["measures"].items()
     tests = [test for _, results in measures for test in results["differences"]]
     yield meaning_of_runs(next(iter(result["measures"].values()))["means"])
-    designs = [*result["conventions"].values()]
-    history = (design for design in designs if design["history"] is not None)
-    yield from _about_design(designs[0], next(history, designs[0]))
+    if any(design.get("shared") for design in result["conventions"].values()):
+        yield _SHARED
     users = "row by row: there are no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     biased = next((test["method"] for test in tests if is_of_expectation(test)), None)
@@ -87,14 +87,6 @@ def is_impossible(estimate: Mapping[str, Any]) -> bool:
     low, high = estimate["bounds"] or (None, None)
     mean = estimate["mean"]
     return None not in (low, mean, high) and not low <= mean <= high
-
-
-def _about_design(design: Mapping[str, Any], history: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that users have all their targets, and whether the method used their history."""
-    if design.get("shared"):
-        yield _SHARED
-    if history["history"] is not None:
-        yield f"The column of users' history was {history['history']} by {history['method']}."
 
 
 def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from podium.report import estimate_notes as notes
 from podium.report import headlines, measured
 from podium.report import measured_figures as pictures
 from podium.report._types import Figure, Report, Table
-from podium.report.cells import change, changes, number, probability, span
+from podium.report.cells import change, changes, probability
 from podium.report.conventions import listed
 from podium.report.renderer import Pictures, Renderer, chosen_measures
 from podium.report.tables import Columns, build, ends, flat, texts
@@ -35,9 +35,9 @@ class SampledEvaluationRenderer(Renderer[SampledEvaluation]):
 
     def parts(self) -> View:
         """Return the estimates, how to read them, and the conventions."""
-        columns: Columns = {**texts("measure"), **_columns(self.json)}
-        table = build(columns, _by_measure(self.json))
-        return _view(self, (table,), notes.of_estimate(self.json))
+        result = self.json
+        tables = (measured.means_table({**result, "segments": ()}),)
+        return _view(tables, notes.of_estimate(result), result["conventions"])
 
     def table(self) -> Table:
         """Return one row per measure."""
@@ -68,19 +68,11 @@ class SampledEvaluationRenderer(Renderer[SampledEvaluation]):
 class SampledComparisonRenderer(Renderer[SampledComparison]):
     """The estimates and differences of a SampledComparison, and how to read them."""
 
-    def conventions(self) -> dict[str, Any]:
-        """Return the options of all files; sizes that differ become [minimum, maximum]."""
-        conventions = [*self.json["conventions"].values()]
-        merged = dict(conventions[0])
-        for name in ("n_items", "n_negatives"):
-            sizes = {*np.hstack([design[name] for design in conventions]).tolist()}
-            merged[name] = min(sizes) if len(sizes) == 1 else [min(sizes), max(sizes)]
-        return merged
-
     def parts(self) -> View:
         """Return the estimates, the differences and the conventions."""
-        tables = (_means_table(self.json), _differences_table(self.json))
-        return _view(self, tables, notes.of_comparison(self.json, self.result.by_row))
+        tables = (measured.run_means_table(self.json), _differences_table(self.json))
+        sentences = notes.of_comparison(self.json, self.result.by_row)
+        return _view(tables, sentences, *self.json["conventions"].values())
 
     def table(self) -> Table:
         """Return a row per measure and model: its mean, then its difference from the first."""
@@ -128,32 +120,23 @@ class SampledComparisonRenderer(Renderer[SampledComparison]):
         }
 
 
-def _view(renderer: Renderer[Any], tables: tuple[Table, ...], sentences: Iterable[str]) -> View:
-    """Return tables, how to read them, and the conventions in one line."""
-    known = {n: v for n, v in renderer.conventions().items() if v is not None}
-    return View((Tables(tables, "Estimates"), Text((" ".join(sentences),))), options=listed(known))
+def _view(
+    tables: tuple[Table, ...], sentences: Iterable[str], *conventions: Mapping[str, Any]
+) -> View:
+    """Return tables, how to read them, and the conventions of all models in one line.
+
+    Sizes that differ become [minimum, maximum].
+    """
+    merged = {name: value for name, value in conventions[0].items() if value is not None}
+    for name in ("n_items", "n_negatives"):
+        sizes = np.hstack([design[name] for design in conventions])
+        ends = [int(sizes.min()), int(sizes.max())]
+        merged[name] = ends[0] if ends[0] == ends[1] else ends
+    return View((Tables(tables, "Estimates"), Text((" ".join(sentences),))), options=listed(merged))
 
 
 def _by_measure(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{**record, "measure": name} for name, record in result["measures"].items()]
-
-
-def _columns(result: Mapping[str, Any]) -> Columns:
-    """Return the columns of an estimate: those of the first one."""
-    first = next(iter(result["measures"].values()))
-    estimate = next(iter(first["means"].values())) if "means" in first else first
-    return {
-        "mean": ("mean", number),
-        f"{estimate['level']:.4g} interval": ("interval", span),
-        "std error": ("std_error", number),
-        **({} if estimate["bounds"] is None else {"possible": ("bounds", span)}),
-        "users": ("n_groups", str),
-    }
-
-
-def _means_table(result: Mapping[str, Any]) -> Table:
-    columns = {**texts("measure", "run"), **_columns(result)}
-    return build(columns, measured.means(result))
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:

@@ -11,9 +11,8 @@ from podium.evaluation import Comparison, Evaluation
 from podium.metrics import parse
 from podium.report import details, headlines, measured
 from podium.report import measured_figures as pictures
-from podium.report._types import Figure, Lists, Report, Section, Table
+from podium.report._types import Figure, Report, Section, Table
 from podium.report.audit import remarks
-from podium.report.cells import number
 from podium.report.conventions import conventions_line
 from podium.report.details import worst_served
 from podium.report.headlines import best_first
@@ -72,7 +71,7 @@ class EvaluationRenderer(Renderer[Evaluation]):
         shown: dict[str, Any] = {"means": pictures.means(result, only)}
         per_user = next((name for name in names if parse(name).metric.is_mean), None)
         if per_user:
-            shown["distribution"] = partial(_distribution, evaluation, per_user)
+            shown["distribution"] = partial(pictures.distribution, evaluation, per_user)
             shown |= {f"by {by}": figure for by, figure in pictures.segments(result, per_user)}
         summaries = {name: {"": summary} for name, summary in result["measures"].items()}
         return {**shown, **pictures.cutoffs(summaries, names)}
@@ -132,13 +131,12 @@ class ComparisonRenderer(Renderer[Comparison]):
 
     def pictures(self, measure: Any) -> Pictures:
         """Return the differences, means, gains, segments and curves over k."""
-        comparison, result = self.result, self.json
+        result = self.json
         name, _, names = chosen_measures(result["measures"], measure)
         shown: dict[str, Any] = self._pictures_of(name)
         if parse(name).metric.is_mean:
-            shown["gains"] = lambda: pictures.gains(
-                details.gains(comparison, name, self._best_other(name))
-            )
+            other = self._best_other(name)
+            shown["gains"] = partial(pictures.gains, self.result, name, other)
             shown |= {f"by {by}": figure for by, figure in pictures.segments(result, name)}
         means = {name: tested["means"] for name, tested in result["measures"].items()}
         return {**shown, **pictures.cutoffs(means, names)}
@@ -179,23 +177,33 @@ class ComparisonRenderer(Renderer[Comparison]):
         if measure is None or not best:
             return
         other = self._best_other(measure)
-        yield _gains(details.gains(self.result, measure, other))
+        yield self._gains(measure, other)
         yield from _segments(self.json, [measure])
         leaders = {baseline, *best[: _MOST_RUNS - 1]}
         drawn = {run: e for run, e in evaluations.items() if run in leaders}
-        yield from _curves(drawn, evaluations[baseline].measures)
+        n_more = len(evaluations) - len(drawn)
+        yield from _curves(drawn, evaluations[baseline].measures, n_more)
         pair = {run: evaluations[run] for run in (baseline, other)}
         yield from _users(pair, best[0], titles)
+
+    def _gains(self, measure: str, run: str) -> Section:
+        """Return the section on who gains and who loses with a run instead of the baseline."""
+        test = self.result.difference(measure, run).test
+        counts = (test.wins, test.losses, test.equal)
+        n = max(sum(counts), 1)
+        better, worse, equal = (f"{counted(c, 'users')} ({100 * c / n:.0f} %)" for c in counts)
+        text = (
+            f"With {run} instead of {self.result.baseline}, {measure} is better for {better}, "
+            f"worse for {worse}, and equal for {equal}."
+        )
+        figures = [pictures.gains(self.result, measure, run)]
+        return {"title": "Who gains, who loses", "text": text, "figures": figures}
 
     def _best_other(self, measure: str) -> str:
         """Return the best run that is not the baseline; the first one if all are undefined."""
         best = best_first(self.json["measures"][measure])
         runs = (*best, *self.result.evaluations)
         return next(run for run in runs if run != self.result.baseline)
-
-
-def _distribution(evaluation: Evaluation, measure: str) -> Figure:
-    return pictures.distribution(measure, details.histogram(evaluation, measure))
 
 
 def _segments(result: Mapping[str, Any], measures: Iterable[str]) -> Iterator[Section]:
@@ -208,13 +216,15 @@ def _segments(result: Mapping[str, Any], measures: Iterable[str]) -> Iterator[Se
         yield {"title": f"By {by}", "figures": figures}
 
 
-def _curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> Iterator[Section]:
+def _curves(
+    evaluations: Mapping[str, Evaluation], measures: Sequence[str], n_more: int = 0
+) -> Iterator[Section]:
     """Yield a section with the mean of each measure at several cutoffs."""
     curves = details.curves(evaluations, measures)
     if curves:
         text = "The mean of each measure, if the list is cut after k items."
-        if len(evaluations) == _MOST_RUNS:
-            text += " Of many runs, the baseline and the best ones are shown."
+        if n_more:
+            text += f" The best runs and the baseline are shown; {n_more} others are not."
         n_users = next(iter(curves.values())).get("n_users")
         if n_users is not None:
             text += (
@@ -223,18 +233,6 @@ def _curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> I
             )
         figures = [pictures.curve(name, curve) for name, curve in curves.items()]
         yield {"title": "Measures at other cutoffs", "text": text, "figures": figures}
-
-
-def _gains(gain: Mapping[str, Any]) -> Section:
-    """Return the section on who gains and who loses with a run instead of the baseline."""
-    counts = [gain[name] for name in ("wins", "losses", "equal")]
-    n = max(sum(counts), 1)
-    better, worse, equal = (f"{counted(c, 'users')} ({100 * c / n:.0f} %)" for c in counts)
-    text = (
-        f"With {gain['run']} instead of {gain['baseline']}, {gain['measure']} is better for "
-        f"{better}, worse for {worse}, and equal for {equal}."
-    )
-    return {"title": "Who gains, who loses", "text": text, "figures": [pictures.gains(gain)]}
 
 
 def _users(evaluations: Mapping[str, Evaluation], run: str, titles: Any) -> Iterator[Section]:
@@ -249,23 +247,4 @@ def _users(evaluations: Mapping[str, Evaluation], run: str, titles: Any) -> Iter
         f"The users with the {worst} {measure}{of_run}; among equal ones, those with the most "
         "relevant items. Users without a list are left out. Relevant items are marked."
     )
-    cards = [_card(user, measure) for user in served["users"]]
-    yield {"title": "Worst-served users", "text": text, "lists": cards}
-
-
-def _card(user: Mapping[str, Any], measure: str) -> Lists:
-    values = ", ".join(f"{run} {number(v)}" if run else number(v) for run, v in user["values"])
-    n = int(user["n_pos"])
-    return {
-        "title": f"User {user['user']}",
-        "note": f"{measure}: {values} · {counted(n, 'relevant items')}",
-        "lists": dict(user["lists"]),
-        "after": _missed(user["missed"], user["n_missed"]),
-    }
-
-
-def _missed(titles: Sequence[str], n: int) -> str:
-    if not n:
-        return ""
-    more = f" and {n - len(titles):,} more" if n > len(titles) else ""
-    return f"Relevant, not shown: {', '.join(titles)}{more}"
+    yield {"title": "Worst-served users", "text": text, "lists": served["users"]}

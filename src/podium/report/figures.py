@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 
 from podium import _check, plots
 from podium.errors import ArgumentError
+from podium.types import PerGroup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_N_BINS = 24
 _ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
@@ -146,20 +148,19 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
-def value_row(label: str, value: float | None) -> dict[str, Any]:
-    """Return a value without an interval as a row of a figure."""
-    return {"label": label, "value": value, "low": None, "high": None}
-
-
 def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """Return the figure of intervals, with more arguments of `podium.plots.interval_plot`."""
     return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}
 
 
-def histogram(title: str, axis_label: str, bins: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figure of the values of users, given the other arguments of the function."""
+def histogram(title: str, axis_label: str, values: PerGroup, mean: float) -> dict[str, Any]:
+    """Return the figure of the values of users; without a value, it has no bins."""
     axes = {"title": title, "axis_label": axis_label, "count_label": "users"}
-    return {"kind": "histogram", **axes, **bins}
+    n_undefined = int(np.isnan(values).sum())
+    bins: dict[str, Any] = {"edges": [], "counts": []}
+    if n_undefined < values.size:
+        bins = {**bin_values(values, _N_BINS), "mean": mean}
+    return {"kind": "histogram", **axes, **bins, "n_undefined": n_undefined}
 
 
 def lines(

@@ -8,7 +8,7 @@ from typing import Any
 
 from podium._text import counted
 from podium.report import estimate_notes as notes
-from podium.report.cells import number, p_value, percentage, probability, span
+from podium.report.cells import change, changes, number, p_value, percentage
 
 _MOST_NAMES = 3
 _SCOPE = (
@@ -84,7 +84,7 @@ def _equal(means: Mapping[str, float]) -> tuple[str, ...]:
 
 def is_significant(test: Mapping[str, Any]) -> bool:
     """Return whether the p value after Holm's correction is at most 1 - level."""
-    p = test["holm_p_value"]
+    p = test.get("holm_p_value")
     return p is not None and p <= alpha(test)
 
 
@@ -95,12 +95,10 @@ def alpha(test: Mapping[str, Any]) -> float:
 
 def of_comparison(result: Mapping[str, Any]) -> list[str]:
     """Return which run is best in each measure, and if it is significant."""
-    parts = (result, *result["segments"])
-    n_tests = sum(len(m["differences"]) for part in parts for m in part["measures"].values())
-    return [_of(name, lead(tested), n_tests) for name, tested in result["measures"].items()]
+    return [_of(name, lead(tested)) for name, tested in result["measures"].items()]
 
 
-def _of(measure: str, best: Lead | None, n_tests: int) -> str:
+def _of(measure: str, best: Lead | None) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
@@ -113,7 +111,7 @@ def _of(measure: str, best: Lead | None, n_tests: int) -> str:
         sentences.append(f"It is not significantly better than {not_better}.")
     if best.untested:
         sentences.append(f"It was not compared with {_names(best.untested)}.")
-    return " ".join([*sentences, *_detectable(best, n_tests)])
+    return " ".join(sentences)
 
 
 def _best(run: str, equal: Sequence[str], measure: str, mean: float) -> str:
@@ -132,24 +130,9 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     if test["difference"] is None:
         return names
     ends = [end if end is None else sign * end for end in test["interval"]][::sign]
-    interval = f" {span(ends, '+')}" if None not in ends else ""
-    p = ""
-    if test["holm_p_value"] is not None:
-        text = p_value(test["holm_p_value"])
-        p = f", p < {text[1:]}" if text.startswith("<") else f", p = {text}"
-    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
-
-
-def _detectable(best: Lead, n_tests: int) -> list[str]:
-    """Return the difference that would probably be significant, if none is."""
-    sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
-    if best.significant or not sizes:
-        return []
-    start = "A" if n_tests == 1 else "Without the correction for several tests, a"
-    size = number(max(sizes))
-    return [
-        f"{start} true difference of {size} would probably be significant; a smaller one may exist."
-    ]
+    interval = f" {changes(ends)}" if None not in ends else ""
+    p = f", p Holm {p_value(test['holm_p_value'])}"
+    return f"{names} ({change(sign * test['difference'])}{interval}{p})"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -164,16 +147,11 @@ def of_evaluation(result: Mapping[str, Any]) -> list[str]:
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
     if summary["mean"] is None:
-        return [
-            f"Mean {name} is undefined: none of {counted(n + n_undefined, 'users')} has a value."
-        ]
-    has = "has" if n_undefined == 1 else "have"
-    undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
+        of_users = counted(n + n_undefined, "users")
+        return [f"Mean {name} is undefined: none of {of_users} has a value."]
     mean = f"Mean {name} is {number(summary['mean'])} over {counted(n, 'users')}"
     interval = _with_interval(summary)
-    if not interval:
-        return [f"{mean}. There is no interval.{undefined}"]
-    return [f"{mean}{interval}.{undefined}", _SCOPE]
+    return [f"{mean}{interval}.", _SCOPE] if interval else [f"{mean}. There is no interval."]
 
 
 def _with_interval(summary: Mapping[str, Any]) -> str:
@@ -222,17 +200,9 @@ def of_estimates(result: Mapping[str, Any]) -> list[str]:
     if any(map(notes.is_of_expectation, results["means"].values())):
         start.append(notes.meaning_of_runs(results["means"]))
     tests = [t for t in results["differences"] if best in (t["run"], result["baseline"])]
-    return [*start, *(_signed(test) for test in tests[:_MOST_NAMES])]
-
-
-def _signed(test: Mapping[str, Any]) -> str:
-    text = f"{test['run']} - {test['baseline']} is {number(test['difference'], '+')}"
-    if None not in test["interval"]:
-        text += f" {span(test['interval'], '+')}"
-    if test["sign_probability"] is not None:
-        sure = probability(test["sign_probability"]).replace(">", "above ")
-        is_short = notes.is_of_expectation(test)
-        right = "its expectation has this sign" if is_short else "its sign is right"
-        text += f", and the probability that {right} is {sure}"
-    open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
-    return f"{text}.{open_sign}"
+    differences = (
+        f"{test['run']} - {test['baseline']} is {change(test['difference'])} "
+        f"{changes(test['interval'])}."
+        for test in tests[:_MOST_NAMES]
+    )
+    return [*start, *differences]

@@ -1,4 +1,4 @@
-"""Figures of measured and estimated means, from the JSON forms of results and values of users."""
+"""Figures of measured and estimated means, from JSON forms of results and values of users."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
+from podium.evaluation import Comparison, Evaluation, stats
 from podium.report import figures
 from podium.report._types import Figure
 from podium.report.cells import percentage
@@ -34,9 +35,20 @@ def means(result: Mapping[str, Any], measure: str = "", bounds_label: str = UNJU
     return figures.intervals(title, (interval_row(*s) for s in drawn), bounds_label=bounds_label)
 
 
-def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
-    """Return the distribution of a measure over users, from its bins and mean."""
-    return figures.histogram(f"Distribution of {measure} over users", measure, bins)
+def distribution(evaluation: Evaluation, measure: str) -> Figure:
+    """Return the distribution of a measure over users."""
+    title = f"Distribution of {measure} over users"
+    mean = evaluation.summary(measure).mean
+    return figures.histogram(title, measure, evaluation.filled(measure), mean)
+
+
+def gains(comparison: Comparison, measure: str, run: str) -> Figure:
+    """Return the distribution of the differences of users between a run and the baseline."""
+    runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
+    difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
+    title = f"{measure} of each user: {run} − {comparison.baseline}"
+    mean = comparison.difference(measure, run).test.difference
+    return figures.histogram(title, f"difference in {measure}", difference, mean)
 
 
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
@@ -146,10 +158,3 @@ def segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Fig
                 rows.append(interval_row(part["name"], found))
         if rows:
             yield by, figures.intervals(f"{measure} by {by}", rows, bounds_label=UNJUDGED)
-
-
-def gains(gain: Mapping[str, Any]) -> Figure:
-    """Return the distribution of the differences between a run and the baseline."""
-    measure = gain["measure"]
-    title = f"{measure} of each user: {gain['run']} − {gain['baseline']}"
-    return figures.histogram(title, f"difference in {measure}", gain["histogram"])

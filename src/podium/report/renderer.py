@@ -70,10 +70,6 @@ class Renderer(ABC, Generic[T]):
         del measure
         return {}
 
-    def conventions(self) -> Mapping[str, Any]:
-        """Return the conventions of the result."""
-        return self.json.get("conventions", {})
-
     def figures(self) -> list[Figure]:
         """Return the figures of the page, by default the natural picture if there is one."""
         return [self.picture()] if self.pictures(None) else []
@@ -95,7 +91,7 @@ class Renderer(ABC, Generic[T]):
             "title": type(self.result).__name__,
             "summary": view.head,
             "sections": sections,
-            "conventions": pages.conventions(self.conventions()),
+            "conventions": {"options": view.options.replace("\n", " ")} if view.options else {},
         }
 
     def view(self) -> View:

@@ -28,13 +28,7 @@ class SearchRenderer(Renderer[Search]):
         """Return the trials from the best mean to the worst; the chosen one comes first."""
         measure, columns = self.result.measure, self.result.table
         names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
-        sign = parse(measure).metric.sign
-
-        def place(i: int) -> tuple[bool, bool, float]:
-            mean = columns["mean"][i]
-            return not columns["chosen"][i], mean is None, -sign * (mean or 0.0)
-
-        order = sorted(range(len(columns["trial"])), key=place)
+        order = self._in_order()
         rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
         errors = [text for text in columns["error"] if text]
         failed = f" {len(errors)} of them failed: {tally(errors)}." if errors else ""
@@ -63,13 +57,20 @@ class SearchRenderer(Renderer[Search]):
     def pictures(self, measure: Any) -> Pictures:
         """Return the trials."""
         name = chosen_measure([self.result.measure], measure)
-        return {"trials": _trials(name, [*map(_row, self._from_best())])}
+        trials = (self.result.trials[i] for i in self._in_order())
+        return {"trials": _trials(name, [_row(t) for t in trials if not math.isnan(t.mean)])}
 
-    def _from_best(self) -> list[Trial]:
-        """Return the trials that were measured, the best first."""
-        trials = [trial for trial in self.result.trials if not math.isnan(trial.mean)]
+    def _in_order(self) -> list[int]:
+        """Return the places of the trials, the chosen one first, then from the best mean on."""
+        trials, best = self.result.trials, self.result.best
         sign = parse(self.result.measure).metric.sign
-        return sorted(trials, key=lambda trial: -sign * trial.mean)
+
+        def place(i: int) -> tuple[bool, bool, float]:
+            mean = trials[i].mean
+            is_unknown = math.isnan(mean)
+            return trials[i].number != best.number, is_unknown, 0.0 if is_unknown else -sign * mean
+
+        return sorted(range(len(trials)), key=place)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -97,7 +98,7 @@ def _row(trial: Trial) -> dict[str, Any]:
 def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the mean of each trial with its interval, the best first."""
     drawn = rows[:_MOST_TRIALS]
-    title = f"{measure} of {counted(len(rows), 'trials')}, with {percentage(_LEVEL)} intervals"
-    if len(drawn) < len(rows):
-        title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
+    best = f"the best {len(drawn)} of " if len(drawn) < len(rows) else ""
+    trials = f"{best}{counted(len(rows), 'trials')}"
+    title = f"{measure} of {trials}, with {percentage(_LEVEL)} intervals"
     return intervals(title, drawn, axis_label=f"mean {measure}")

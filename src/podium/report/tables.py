@@ -21,6 +21,7 @@ Columns: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """The columns of a table by name: the field of a record, and its form in a cell."""
 
 _DIGITS = 3
+_RARE = "undefined"
 _BOUNDS = ("lowest", "highest")
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
 # Characters that start a Markdown construct; _ only where it could open or close emphasis.
@@ -76,6 +77,14 @@ def chosen(table: Mapping[str, Any], places: Sequence[int]) -> Table:
     if bold := table.get("highlight"):
         result["highlight"] = [(i, places.index(j)) for i, j in bold if j in places]
     return result
+
+
+def without_zeros(table: Table) -> Table:
+    """Return a table without the column of undefined users if there are none."""
+    columns = list(table["columns"])
+    column = columns.index(_RARE) if _RARE in columns else -1
+    is_zero = column >= 0 and all(row[column] in ("", "0") for row in table["rows"])
+    return chosen(table, [j for j in range(len(columns)) if j != column]) if is_zero else table
 
 
 def to_text(table: Mapping[str, Any]) -> str:

@@ -18,12 +18,11 @@ from podium.report._page import resource
 from podium.report._types import Table
 from podium.report.cells import dashes
 from podium.report.conventions import GLUE
-from podium.report.tables import alignment, chosen, formatted
+from podium.report.tables import alignment, chosen, formatted, without_zeros
 from podium.report.tables import to_markdown as table_markdown
 from podium.report.tables import to_text as table_text
 
 WIDTH = 80
-_RARE = "undefined"
 _NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 MOST_ROWS = 20
 
@@ -65,7 +64,7 @@ class View:
     head : tuple of str
         The verdict and its reasons, which are the summary of a page.
     options : str
-        The conventions in one line. A page has a table of them.
+        The conventions in one line.
     """
 
     parts: tuple[Text | Tables, ...]
@@ -132,7 +131,17 @@ def wrapped(text: str, start: str = "") -> str:
 
 def shortened(view: View) -> View:
     """Return a view without most rows of long tables, with the number of those left out."""
-    return replace(view, parts=tuple(_short_parts(view)))
+    parts: list[Text | Tables] = []
+    for part in view.parts:
+        if isinstance(part, Text):
+            parts.append(part)
+            continue
+        parts.append(replace(part, tables=tuple(map(_short_table, part.tables))))
+        if left_out := sum(max(0, len(table["rows"]) - MOST_ROWS) for table in part.tables):
+            parts.append(
+                Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
+            )
+    return replace(view, parts=tuple(parts))
 
 
 def headed(view: View, noun: str) -> View:
@@ -145,14 +154,14 @@ def headed(view: View, noun: str) -> View:
     ['run', 'queries']
     """
 
-    def renamed(table: Table) -> Table:
-        return {**table, "columns": [noun if n == "users" else n for n in table["columns"]]}
+    def renamed(part: Text | Tables) -> Text | Tables:
+        if isinstance(part, Text):
+            return part
+        columns = ([noun if n == "users" else n for n in table["columns"]] for table in part.tables)
+        named = ({**t, "columns": names} for t, names in zip(part.tables, columns, strict=True))
+        return replace(part, tables=tuple(named))
 
-    parts = (
-        replace(part, tables=tuple(map(renamed, part.tables))) if isinstance(part, Tables) else part
-        for part in view.parts
-    )
-    return replace(view, parts=tuple(parts))
+    return replace(view, parts=tuple(map(renamed, view.parts)))
 
 
 def _texts(part: Text | Tables) -> Iterator[str]:
@@ -162,17 +171,6 @@ def _texts(part: Text | Tables) -> Iterator[str]:
         yield "\n".join([printable(part.title), *(wrapped(line, "  ") for line in part.lines)])
     else:
         yield "\n".join(map(wrapped, part.lines))
-
-
-def _short_parts(view: View) -> Iterator[Text | Tables]:
-    for part in view.parts:
-        if isinstance(part, Text):
-            yield part
-            continue
-        yield replace(part, tables=tuple(map(_short_table, part.tables)))
-        lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
-        if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
-            yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
 
 
 def _short_table(table: Table) -> Table:
@@ -187,7 +185,8 @@ def narrow(tables: list[Table]) -> list[Table]:
     """
     if any(_width(content) > WIDTH for content in tables):
         tables = [_nested(content) for content in tables]
-    return [part for content in tables for part in _parts(_without_zeros(content))]
+    shown = (without_zeros(table) if _width(table) > WIDTH else table for table in tables)
+    return [part for table in shown for part in _parts(table)]
 
 
 def _brief(content: Table) -> Table:
@@ -211,15 +210,6 @@ def _nested(content: Table) -> Table:
             lines.append([name] + [""] * (len(row) - 1))
         lines.append([f"  {row[0]}", *row[1:]])
     return {"columns": columns, "rows": lines}
-
-
-def _without_zeros(content: Table) -> Table:
-    """Leave out the column of undefined users if it is 0 everywhere and does not fit."""
-    if _width(content) <= WIDTH or content["columns"][-1] != _RARE:
-        return content
-    if any(row[-1] not in ("", "0") for row in content["rows"]):
-        return content
-    return chosen(content, list(range(len(content["columns"]) - 1)))
 
 
 def _parts(content: Table) -> list[Table]:
