@@ -22,8 +22,7 @@ T = TypeVar("T")
 
 SIZE = 13
 SMALL = 12
-MOST_ROWS = 80
-MOST_LINES = 24
+MOST_DRAWN = 80  # rows or lines
 DASHED: dict[str, Any] = {"linewidth": 1.5, "linestyle": (0, (3.3, 2.7))}
 """The style of lines that mark a mean or a reference."""
 _TITLE_SIZE = 15
@@ -96,11 +95,11 @@ class Canvas:
         self.notes: list[str] = []
         self._lines_above = 0
 
-    def first(self, things: Sequence[T], noun: str, most: int = MOST_ROWS) -> Sequence[T]:
+    def first(self, things: Sequence[T], noun: str) -> Sequence[T]:
         """Return the things that are drawn, and note how many are not."""
-        if len(things) > most:
-            self.notes.append(f"{len(things) - most:,} more {noun} are not drawn.")
-        return things[:most]
+        if len(things) > MOST_DRAWN:
+            self.notes.append(f"{len(things) - MOST_DRAWN:,} more {noun} are not drawn.")
+        return things[:MOST_DRAWN]
 
     def empty(self, text: str = "No values.") -> Axes:
         """Write a sentence in place of a plot without values."""
@@ -232,7 +231,7 @@ def _paints(ax: Any) -> Mapping[str, str]:
     from matplotlib.colors import to_hex, to_rgba
 
     figure = ax.get_figure(root=True)
-    grounds = [ax.get_facecolor()] + ([figure.get_facecolor()] if figure is not None else [])
+    grounds = ax.get_facecolor(), figure.get_facecolor()
     ground = next((g for g in map(to_rgba, grounds) if g[3] > 0.5), to_rgba("white"))
     red, green, blue, _ = ground
     is_dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < _DARK
@@ -244,6 +243,5 @@ def _width(ax: Any) -> float:
 
     if not isinstance(ax, Axes):
         raise ArgumentError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}.")
-    figure = ax.get_figure(root=True)
-    inches = ax.get_window_extent().width / figure.dpi if figure is not None else 5.0
-    return inches * _POINTS
+    figure: Any = ax.get_figure(root=True)
+    return ax.get_window_extent().width / figure.dpi * _POINTS

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, Style, canvas
+from podium.plots._canvas import DASHED, SMALL, Canvas, Style, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,7 @@ def line_plot(
         curves = [_curve(line, i, sheet.numbers) for i, line in enumerate(series)]
         if not any(curve.is_defined for curve in curves):
             return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
-        drawn = sheet.first(curves, "lines", MOST_LINES)
+        drawn = sheet.first(curves, "lines")
         sheet.height = max(_PLOT, 19 * len(drawn))
         levels = [] if reference is None else [float(reference["value"])]
         _scale(sheet, drawn, levels, logs)

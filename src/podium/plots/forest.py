@@ -37,10 +37,6 @@ class _Row:
     text: str
     is_hollow: bool
 
-    @property
-    def has_bounds(self) -> bool:
-        return math.isfinite(self.lowest) and math.isfinite(self.highest)
-
     def __str__(self) -> str:
         return f"{self.label}: {self.text}".removesuffix(": ")
 
@@ -104,7 +100,7 @@ def interval_plot(
                 sheet.above(text.format(sides[x]), x, ha=side)
             if any(row.is_hollow for row in drawn):
                 sheet.notes.append("Hollow dots: the interval includes 0, or there is no interval.")
-        if any(row.has_bounds for row in drawn):
+        if any(math.isfinite(row.highest - row.lowest) for row in drawn):
             sheet.notes.append(f"Thin lines: {bounds_label}.")
         sheet.description = "; ".join(map(str, all_rows)) + "."
         return axes

@@ -122,8 +122,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _paragraphs(text: str | Iterable[Any]) -> list[str]:
-    paragraphs = [text] if isinstance(text, str) else text
-    return [str(paragraph) for paragraph in paragraphs if str(paragraph)]
+    return [*filter(None, map(str, [text] if isinstance(text, str) else text))]
 
 
 @cache

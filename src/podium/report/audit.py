@@ -13,6 +13,7 @@ from podium.evaluation.finding import SEVERITIES
 from podium.report import tables
 from podium.report._types import Figure, Report, Table
 from podium.report.cells import change, changes, number
+from podium.report.conventions import conventions_line
 from podium.report.figures import interval_row, intervals
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
@@ -65,8 +66,14 @@ class AuditRenderer(Renderer[Audit]):
         """Return the page: the findings and the context."""
         counts = self.json["counts"]
         status = "bad" if counts["error"] else "open" if any(counts.values()) else "good"
-        title = f"Audit of {self.json['measure']}"
-        return {**super().page(titles), "title": title, "status": status}
+        base = super().page(titles)
+        return {
+            **base,
+            "title": f"Audit of {self.json['measure']}",
+            "status": status,
+            "summary": [*base.get("summary", ()), *(f["text"] for f in self.json["findings"][:1])],
+            "conventions": {"options": conventions_line(self.json["conventions"])},
+        }
 
 
 def headline(result: Mapping[str, Any]) -> str:

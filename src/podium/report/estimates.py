@@ -41,7 +41,8 @@ class SampledEvaluationRenderer(Renderer[SampledEvaluation]):
 
     def table(self) -> Table:
         """Return one row per measure."""
-        return flat(["measure", *_FLAT], _by_measure(self.json))
+        measures = self.json["measures"].items()
+        return flat(["measure", *_FLAT], ({**of, "measure": name} for name, of in measures))
 
     def numbers(self) -> Numbers:
         """Return the numbers of each estimate, by its measure."""
@@ -107,7 +108,8 @@ class SampledComparisonRenderer(Renderer[SampledComparison]):
 
     def figures(self) -> list[Figure]:
         """Return the estimates and differences of each measure."""
-        return [f for m in self.json["measures"] for f in self._pictures_of(m).values()]
+        every = [self._pictures_of(measure) for measure in self.json["measures"]]
+        return [of_measure[kind] for of_measure in every for kind in ("estimates", "differences")]
 
     def page(self, titles: Any) -> Report:
         """Return the page of the estimates and differences."""
@@ -133,10 +135,6 @@ def _view(
         ends = [int(sizes.min()), int(sizes.max())]
         merged[name] = ends[0] if ends[0] == ends[1] else ends
     return View((Tables(tables, "Estimates"), Text((" ".join(sentences),))), options=listed(merged))
-
-
-def _by_measure(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [{**record, "measure": name} for name, record in result["measures"].items()]
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:

@@ -122,8 +122,8 @@ class ComparisonRenderer(Renderer[Comparison]):
                 tests = [test for test in results["differences"] if test["run"] == run]
                 records += [{**test, **of_unjudged(test), **start} for test in tests or [start]]
         names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
-        has_ranges = self.json["conventions"].get("unjudged") == "bounds"
-        return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
+        unjudged = _UNJUDGED if measured.has_bounds(self.json) else ()
+        return flat([*names, *(f"unjudged_{name}" for name in unjudged)], records)
 
     def numbers(self) -> Numbers:
         """Yield the numbers of each mean, ``run/ndcg@10``, and test, ``run - baseline/ndcg@10``."""

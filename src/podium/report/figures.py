@@ -7,7 +7,7 @@ is a colour, such as ``"white"`` for a file that is shown elsewhere, or None for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,8 +106,11 @@ def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     >>> colour_numbers([curve, {"rows": [{"label": "pap@10", "series": "random"}]}])
     {'linear': 0, 'random': 1}
     """
-    names = dict.fromkeys(name for figure in figures for name in _methods(figure))
-    return {name: i for i, name in enumerate(names)}
+    names: dict[str, None] = {}
+    for figure in figures:
+        names |= dict.fromkeys(line["label"] for line in figure.get("series", ()))
+        names |= dict.fromkeys(row.get("series") for row in figure.get("rows", ()))
+    return {name: i for i, name in enumerate(filter(None, names))}
 
 
 def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
@@ -184,8 +187,3 @@ def differences(
     rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
     better = [f"{side} better" for side in sides]
     return intervals(title, rows, sides=better, bounds_label=bounds_label)
-
-
-def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
-    yield from (line["label"] for line in figure.get("series", ()))
-    yield from (row["series"] for row in figure.get("rows", ()) if row.get("series"))

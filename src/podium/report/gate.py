@@ -92,7 +92,8 @@ class GateRenderer(Renderer[Gate]):
         for claim in result["claims"]:
             place = f" in {claim['place']}" if claim["by"] else ""
             name = f"{claim['measure']} {claim['floor']}".strip()
-            case = _case(suite, f"podium.gate.{claim['role']}", f"{name}{place}")
+            kind = f"podium.gate.{claim['role']}"
+            case = _add(suite, "testcase", classname=kind, name=f"{name}{place}")
             is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
             verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
             output = [] if is_open else [claim["sentence"]]
@@ -110,7 +111,7 @@ class GateRenderer(Renderer[Gate]):
             text = " ".join(result["reasons"])
             open_cases.append(("ties", "equal scores", text, "cannot tell"))
         for kind, name, text, severity in open_cases:
-            case = _case(suite, f"podium.gate.{kind}", name)
+            case = _add(suite, "testcase", classname=f"podium.gate.{kind}", name=name)
             if fail_on == "inferior":
                 _add(case, "skipped", message=text)
             else:
@@ -209,10 +210,6 @@ def gate_table(result: Mapping[str, Any]) -> Table:
 def _name(claim: Mapping[str, Any]) -> str:
     kind = claim["floor"] or ("guard" if claim["role"] == "guard" else "")
     return f"{claim['measure']} ({kind})" if kind else claim["measure"]
-
-
-def _case(suite: ET.Element, kind: str, name: str) -> ET.Element:
-    return _add(suite, "testcase", classname=kind, name=name)
 
 
 def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:

@@ -85,12 +85,7 @@ def _equal(means: Mapping[str, float]) -> tuple[str, ...]:
 def is_significant(test: Mapping[str, Any]) -> bool:
     """Return whether the p value after Holm's correction is at most 1 - level."""
     p = test.get("holm_p_value")
-    return p is not None and p <= alpha(test)
-
-
-def alpha(test: Mapping[str, Any]) -> float:
-    """Return the level of the test, such as 0.05 for intervals of 95 %."""
-    return round(1 - test["level"], 12)
+    return p is not None and p <= round(1 - test["level"], 12)
 
 
 def of_comparison(result: Mapping[str, Any]) -> list[str]:

@@ -101,8 +101,8 @@ def _mean_columns(mean: Mapping[str, Any], is_bounded: bool = False) -> Columns:
         "mean": ("mean", number),
         f"{mean['level']:.4g} interval": ("interval", span),
         **({"unjudged": ("unjudged", lambda u: span(u and u.values()))} if is_bounded else {}),
-        **({"possible": ("bounds", span)} if mean.get("bounds") else {}),
         "std error": ("std_error", number),
+        **({"possible": ("bounds", span)} if mean.get("bounds") else {}),
         "users": ("n_groups", str),
         **({} if is_sampled else {"undefined": ("n_undefined", str)}),
     }

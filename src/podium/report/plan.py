@@ -47,8 +47,7 @@ class PlanRenderer(Renderer[Plan]):
         yield "n_users_needed", {"": plan.n_users_needed}
         for name, design in {"best": plan.best, "all items": plan.everything}.items():
             if design is not None:
-                content = vars(design)
-                yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
+                yield name, {field: vars(design)[field] for field in ("n_negatives", *_NUMBERS)}
 
     def pictures(self, measure: Any) -> Pictures:
         """Return the errors of designs against their cost."""

@@ -47,7 +47,8 @@ class SearchRenderer(Renderer[Search]):
         """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
         trials, best = self.result.trials, self.result.best
         fields = {"std_error": best.std_error, "n_groups": best.n_groups}
-        numeric = {name: value for name, value in best.params.items() if _is_number(value)}
+        params = best.params.items()
+        numeric = {name: value for name, value in params if type(value) in (int, float)}
         yield self.result.measure, {"": best.mean, **fields}
         yield "best", {"trial": best.number, **numeric}
         yield "n_trials", {"": len(trials)}
@@ -78,14 +79,7 @@ def _cell(name: str, value: Any) -> str:
         return NOTHING
     if name in ("mean", "std_error"):
         return number(value)
-    if name == "seconds":
-        return f"{value:.1f}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether the value of a parameter is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _row(trial: Trial) -> dict[str, Any]:
