@@ -43,10 +43,10 @@ class GateRenderer(Renderer[Gate]):
     def parts(self) -> View:
         """Return the decision, the claims and the conventions."""
         result = self.json
-        head = (headline(result), *result["reasons"], *remarks(result))
-        lines = Text((*notes(result), *interval_notes(result)))
+        head = (headline(result), *result["reasons"], *remarks(result), *notes(result))
+        last = [Text((note,)) for note in interval_notes(result)]
         options = conventions_line(result["conventions"])
-        return View((Tables((gate_table(result),), "Claims"), lines), head=head, options=options)
+        return View((Tables((gate_table(result),), "Claims"), *last), head=head, options=options)
 
     def table(self) -> Table:
         """Return one row per claim with all digits."""
