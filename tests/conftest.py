@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.demo import Demo
+    from podium.demo import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 # "additions" is what laws/test_additions.py registers; the others are programs of their own, which
@@ -107,17 +107,18 @@ def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 
 @pytest.fixture(scope="session")
-def demo_result(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Run the demo on its own data, once per session."""
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Path]:
+    """Run the demo on its own data, once per session; return its results and its folder."""
     from podium import demo
 
-    return demo.run(tmp_path_factory.mktemp("demo"))
+    folder = tmp_path_factory.mktemp("demo")
+    return demo.run(folder), folder
 
 
 @pytest.fixture(scope="session")
-def demo_files(demo_result: Demo) -> Path:
+def demo_files(demo_run: tuple[Results, Path]) -> Path:
     """Return a folder with the files of the demo."""
-    return Path(demo_result.path).parent
+    return demo_run[1]
 
 
 @pytest.fixture

@@ -59,26 +59,15 @@ def test_json_fits_the_schema(json_of: Callable[..., dict[str, Any]]) -> None:
     assert both["measures"]["recall@5"]["means"]["a"] == estimate
 
 
-def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], files: Path) -> None:
-    named = (files / "a.csv").read_text().replace("target,stratum", "held,part", 1)
-    (files / "named.csv").write_text(named)
-    columns = ("--column", "target=held", "--column", "stratum=part")
-    argv = ("estimate", "named.csv", *ITEMS, "--ties", "best", "-m", "recall@5")
-    first = podium(*argv, *columns).out
-    options = first.strip().splitlines()[-1]
-    assert options == "--items 500 --column target=held --column stratum=part --ties best"
-
-
 @pytest.mark.parametrize(
-    ("models", "options", "method"),
-    [("ab", (), ""), ("cd", ("--no-replacement",), "--method smooth ")],
+    ("models", "options"),
+    [("ab", ()), ("cd", ("--no-replacement",))],
 )
 def test_whole_rankings_are_those_of_python(
     json_of: Callable[..., dict[str, Any]],
     podium: Callable[..., Any],
     models: str,
     options: tuple[str, ...],
-    method: str,
 ) -> None:
     measures, files = ["pap@5", "recall@3"], [f"{name}.csv" for name in models]
     asked = (*ITEMS, "--shared", *options, "-m", "pap@5", "-m", "recall@3")
@@ -88,9 +77,7 @@ def test_whole_rankings_are_those_of_python(
     assert found == sampled.evaluate(ranks[models[0]], measures).as_json()
     both = json_of("estimate-comparison.json", "estimate", *files, *asked)
     assert both == sampled.compare(ranks, measures).as_json()
-    text = podium("estimate", files[0], *asked).out
-    repeat = " ".join(("--items 500 --shared", *options))
-    assert text.strip().splitlines()[-1] == method + repeat
+    assert "shared=true" in podium("estimate", files[0], *asked).out
 
 
 def test_refusals(refuses: Callable[[str, str], None]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -50,7 +49,7 @@ def test_every_value_that_is_searched_is_in_its_row() -> None:
         (("-m", "ap@2", "--min-relevance", "0.5", "--column", "item=thing"), "0.250"),
     ],
 )
-def test_command_of_the_answer_gives_the_value(
+def test_lines_of_the_answer_give_the_value(
     podium: Callable[..., Any], options: tuple[str, ...], value: str
 ) -> None:
     if "--column" in options:
@@ -58,15 +57,13 @@ def test_command_of_the_answer_gives_the_value(
             text = Path(f"{name}.csv").read_text(encoding="utf-8")
             Path(f"{name}.csv").write_text(text.replace("item", "thing"), encoding="utf-8")
     explained = podium("explain", "truth.csv", "run.csv", *options, "--value", value).out
-    (command, lines) = re.findall(r"^Command: podium (.*)\n\n.*?\n(.*)", explained, re.M | re.S)[0]
-    result = json.loads(podium(*shlex.split(command), "--format", "json").out)
+    _, lines = explained.split("Lines to change in podium.toml\n")
     Path("podium.toml").write_text(lines, encoding="utf-8")
-    ((measure, summary),) = result["measures"].items()
-    options = ("-m", measure, *options[2:], "--format", "json")
-    of_file = json.loads(podium("measure", "truth.csv", "run.csv", *options).out)
-    assert of_file["measures"] == result["measures"]
+    options = options[2:] if "measures" in lines else options
+    done = podium("measure", "truth.csv", "run.csv", *options, "--format", "json")
+    result = json.loads(done.out)
+    ((_, summary),) = result["measures"].items()
     assert round(summary["mean"], len(value) - 2) == float(value)
-    assert result["conventions"]["min_relevance"] == (0.5 if "--column" in options else 1.0)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from podium import demo
 from podium.data.retail import OnlineRetail
-from podium.demo.study import DAY, Results, run_study
+from podium.demo.study import DAY, Results
 
 N_USERS, N_ITEMS, N_DAYS, N_EVENTS = 90, 120, 240, 6000
 
@@ -39,23 +38,11 @@ def shop() -> OnlineRetail:
 
 
 @pytest.fixture(scope="session")
-def made(
-    shop: OnlineRetail, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[demo.Demo, Results, Path]:
-    """Run the demo once; return it, the results of its study, and its folder."""
-    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    kept: list[Results] = []
-
-    def study(*arguments: Any) -> Results:
-        kept.append(run_study(*arguments))
-        return kept[0]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "run_study", study)
-        result = demo.run(folder, shop=shop)
-    return result, kept[0], folder
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "new" / "folder"
 
 
 @pytest.fixture(scope="session")
-def results(made: tuple[demo.Demo, Results, Path]) -> Results:
-    return made[1]
+def results(shop: OnlineRetail, folder: Path) -> Results:
+    """Run the demo once."""
+    return demo.run(folder, shop=shop)

@@ -23,7 +23,6 @@ VALUES = ["0.2", "–", "+0.10", "−0.3", "<0.0001", "1,200", "[0.5, 0.6]", "0.
 LONG = {
     "columns": ["segment", "run", "value"],
     "rows": [[f"s{i // 4}", f"run {i % 4}", value] for i, value in enumerate(VALUES * 2)],
-    "repeated": [(i, 0) for i in range(16) if i % 4],
     "align": ["left", "left", "right"],
 }
 TABLES: Any = {"title": "Tables", "sections": [{"title": "One", "tables": [LONG]}]}

@@ -61,13 +61,9 @@ FULL: dict[str, dict[str, Any]] = {
         "rows": rows(-0.3, scale=0.01),
         "reference": {"value": -0.02, "label": "limit −0.02"},
     },
-    "grouped_intervals": {
-        "kind": "grouped_intervals",
-        "panels": [
-            {"title": f"segment of {NASTY}", "rows": rows()},
-            {"title": "one", "rows": rows(0.1)[:2]},
-            {"title": "none", "rows": []},
-        ],
+    "interval_plot with headings": {
+        "kind": "interval_plot",
+        "rows": [{"label": f"segment of {NASTY}"}, *rows(), {"label": "one"}, *rows(0.1)[:2]],
         "axis_label": "mean pap@10",
     },
     "histogram": {
@@ -107,7 +103,7 @@ def parse(figure: dict[str, Any], **style: Any) -> ET.Element:
 
 
 def words(root: ET.Element) -> str:
-    """All text of a figure; the tooltip has the full text of a shortened label."""
+    """All text of a figure; the description has the full text of a shortened label."""
     return " ".join(root.itertext())
 
 
@@ -119,17 +115,14 @@ def test_every_kind_of_figure_is_tested() -> None:
 def test_figure_has_every_label(name: str) -> None:
     figure = FULL[name]
     said = words(parse(figure, width=360))
-    parts = [figure, *figure.get("panels", [])]
-    labels = [row["label"] for part in parts for row in part.get("rows", [])]
-    labels += [line["label"] for line in figure.get("series", [])]
-    labels += [panel["title"] for panel in figure.get("panels", [])]
+    labels = [line["label"] for line in (*figure.get("rows", []), *figure.get("series", []))]
     labels += [figure[key] for key in figure if key.endswith("_label")]
     labels += figure.get("sides", ())
     assert [label for label in labels if label not in said] == []
 
 
 def test_figure_is_drawn_again_with_the_same_bytes() -> None:
-    figure = {"title": TITLE, **FULL["grouped_intervals"]}
+    figure = {"title": TITLE, **FULL["interval_plot with headings"]}
     first, second = (figures.draw(figure, width=360) for _ in range(2))
     assert first == second
     assert not re.search(r"\bid=|matplotlib|<style|<!--|20\d\d-\d\d", first)

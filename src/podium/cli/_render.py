@@ -1,4 +1,4 @@
-"""Results on stdout and in files: tables in 80 columns, JSON, CSV, Markdown, LaTeX or JUnit."""
+"""Results on stdout and in files: tables in 80 columns, JSON, CSV, Markdown or JUnit."""
 
 from __future__ import annotations
 
@@ -32,34 +32,20 @@ def write_result(
     `writers` return the result in further formats, or in other forms, by name. Each function is
     called only if its format is needed.
     """
-    from podium.report import tables
-    from podium.report.views import to_text
+    from podium.report.tables import to_csv
+    from podium.report.views import to_markdown, to_text
 
     texts: dict[str, Callable[[], str]] = {
         "json": lambda: json.dumps(renderer.json, indent=2, ensure_ascii=False, allow_nan=False),
-        "csv": lambda: tables.to_csv(renderer.table()),
+        "csv": lambda: to_csv(renderer.table()),
         "table": lambda: to_text(renderer.view()),
-        "markdown": lambda: _written(renderer, tables.to_markdown),
-        "latex": lambda: _written(renderer, tables.to_latex, comment="% "),
+        "markdown": lambda: to_markdown(renderer.view()),
         **writers,
     }
     for path in out:
         with replacing(path) as beside:
             beside.write_text(texts[format_of(path)]().rstrip("\n") + "\n", encoding="utf-8")
     write_line(texts[format]().rstrip("\n"))
-
-
-def _written(renderer: Renderer[Any], write: Callable[[Table], str], *, comment: str = "") -> str:
-    """Return the tables and the paragraphs of a view in Markdown or LaTeX."""
-    from podium.report.views import Text, wrapped
-
-    texts: list[str] = []
-    for part in renderer.view().parts:
-        if isinstance(part, Text):
-            texts.append(wrapped("\n".join(part.lines), comment))
-        else:
-            texts += [write(content).rstrip("\n") for content in part.tables]
-    return "\n\n".join(texts)
 
 
 def write_line(text: str) -> None:

@@ -106,6 +106,6 @@ def audit(
     )
     _reports.write(result, report, [*filter(None, (train, test, *(runs or [])))])
     renderer = AuditRenderer(result)
-    _render.write_result(renderer, format, out or [], markdown=renderer.to_markdown)
+    _render.write_result(renderer, format, out or [])
     given.say(protocol)
     return _FAULTY if result.fails(fail_on) else _SOUND

@@ -23,11 +23,12 @@ def demo(
     out : DIR
         Folder to write an HTML report, the tables and the runs to. Default: no files.
     """
-    from podium.demo import run
+    from podium.demo import PAGE, run
+    from podium.demo.page import summary
     from podium.report.views import wrapped
 
     with progress("demo") as show:
         result = run(out, progress=show)
-    _render.write_line(f"{result.gate}\n\n{wrapped(result.summary)}")
-    if result.path:
-        _messages.say(f"wrote {result.path}")
+    _render.write_line(f"{result.gate}\n\n{wrapped(summary(result))}")
+    if out is not None:
+        _messages.say(f"wrote {out / PAGE}")

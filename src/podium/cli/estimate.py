@@ -82,25 +82,14 @@ def estimate(
     names = measures or _DEFAULT
     reader = samples.reader(columns, names, shared=shared, ties=ties, seed=seed)
     models = read_all(files, reader)
-    stated = _stated(samples, columns, ties, level)
     renderer: Renderer[Any]
     if len(files) == 1:
-        renderer = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options), stated)
+        renderer = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options))
     else:
         by_name = dict(zip(run_names(files), models, strict=True))
         with _messages.progress("comparing") as show:
             compared = sampled.compare(by_name, names, progress=show, **options)
-        renderer = SampledComparisonRenderer(compared, stated)
+        renderer = SampledComparisonRenderer(compared)
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(renderer.result, report, read, seed=seed)
     _render.write_result(renderer, format)
-
-
-def _stated(
-    samples: Samples, columns: SampleColumns, ties: str | None, level: float
-) -> dict[str, Any]:
-    """Return the options that the conventions of a result do not contain."""
-    names = ("items", "negatives", "drop_seen", "negatives_file", "seen")
-    values = {"column": columns.column, **{name: vars(samples)[name] for name in names}}
-    values |= {"ties": ties, "level": None if level == _LEVEL else level}
-    return {f"--{name.replace('_', '-')}": value for name, value in values.items()}

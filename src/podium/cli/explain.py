@@ -89,7 +89,7 @@ def explain(
         other_truth=other_truth,
         other_run=other_run,
     )
-    _render.write_result(ExplanationRenderer(result, (str(truth), str(run))), format)
+    _render.write_result(ExplanationRenderer(result), format)
     given.say(protocol)
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND

@@ -154,7 +154,7 @@ def gate(
     _reports.write(result, report, read, seed=protocol.bootstrap_seed)
     renderer = GateRenderer(result)
     junit = partial(renderer.to_junit, fail_on=fail_on)
-    _render.write_result(renderer, format, out or [], markdown=renderer.to_markdown, junit=junit)
+    _render.write_result(renderer, format, out or [], junit=junit)
     conventions.say(protocol, truth)
     return _status(result, fail_on)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from podium import Audit, Comparison, Gate, report
+from podium import report
 from podium._files import making
 from podium.data import load_onlineretail, write_table
 from podium.data.retail import OnlineRetail
@@ -23,35 +22,15 @@ from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
 
-__all__ = ["Demo", "run"]
+__all__ = ["PAGE", "Results", "run"]
 
+PAGE = "report.html"
 _N_STEPS = 7
-
-
-@dataclass(frozen=True, eq=False)
-class Demo:
-    """The results of the demo on its test window.
-
-    Attributes
-    ----------
-    summary : str
-        The result in some sentences.
-    comparison, gate, audit
-        The comparison of all methods, the decision about the chosen ranker, and the audit.
-    path : str
-        The path of the page; "" if no files were written.
-    """
-
-    summary: str
-    comparison: Comparison
-    gate: Gate
-    audit: Audit
-    path: str
 
 
 def run(
     out: Path | str | None = None, *, shop: OnlineRetail | None = None, progress: Progress = silent
-) -> Demo:
+) -> Results:
     """Choose ten new products for each customer by recommenders and a ranker.
 
     Parameters
@@ -69,7 +48,8 @@ def run(
 
     Returns
     -------
-    Demo
+    Results
+        The lists of all methods, and the comparison, the gate and the audit on the test window.
 
     Raises
     ------
@@ -94,16 +74,14 @@ def run(
     def step(note: str) -> None:
         progress(next(numbers), _N_STEPS, note)
 
-    path = ""
     with nullcontext() if out is None else _folder(Path(out)) as folder:
         results = run_study(load_onlineretail() if shop is None else shop, step)
         step("writing")
         if folder is not None:
             _write(results, folder)
-            path = str(folder / "report.html")
-            report.write(page.report(results), path)
+            report.write(page.report(results), folder / PAGE)
     step("done")
-    return Demo(page.summary(results), results.comparison, results.gate, results.audit, path)
+    return results
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from podium.data.retail import OnlineRetail
@@ -89,7 +87,7 @@ def report(results: Results) -> Report:
         },
         "sections": sections,
         "conventions": compared["conventions"],
-        "provenance": _origin(),
+        "provenance": provenance(command="podium demo"),
         "footer": _SOURCE,
     }
 
@@ -99,24 +97,8 @@ def items(shop: OnlineRetail) -> dict[str, Any]:
     return {"item": shop.stock_code, "title": shop.description}
 
 
-def _origin() -> Any:
-    """Return the origin of the page, with the bundled files by their names."""
-    with resources.as_file(resources.files("podium.data") / "onlineretail") as folder:
-        origin = provenance(sorted(Path(folder).glob("*.*z")), command="podium demo")
-    files = [{**file, "name": Path(file["name"]).name} for file in origin.get("files", ())]
-    return {**origin, "files": files}
-
-
 def _job(results: Results) -> Section:
-    """Return what was done, with the sizes of the windows and the choice on validation."""
-    windows = [
-        [
-            *(name, _dates(results.shop, part), part.customers.size, part.new.size),
-            results.candidates[name].row.size,
-            _share(results.candidates[name].bought.sum(), part.new.size),
-        ]
-        for name, part in results.windows.items()
-    ]
+    """Return what was done, and the choice on validation."""
     texts, valid = results.settings, results.validation
     methods = [
         [name, texts[name], valid[name], _mean(results, name), _gap(results, name)]
@@ -127,12 +109,6 @@ def _job(results: Results) -> Section:
         "title": "What was done",
         "text": [_JOB, _TRUTH],
         "tables": [
-            {
-                "columns": ["window", "days", "customers", "new", "proposed", "new and proposed"],
-                "rows": windows,
-                "caption": "The windows: customers, new products bought, products proposed, and "
-                "the share of the new products that was proposed",
-            },
             {
                 "columns": ["method", "model", "validation", "test", "test, minus the choice"],
                 "rows": methods,

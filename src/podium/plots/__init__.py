@@ -13,13 +13,12 @@ from __future__ import annotations
 from podium.plots import colours
 from podium.plots._canvas import check_installed
 from podium.plots.charts import histogram, line_plot
-from podium.plots.forest import grouped_intervals, interval_plot
+from podium.plots.forest import interval_plot
 from podium.plots.svg import to_svg
 
 __all__ = [
     "check_installed",
     "colours",
-    "grouped_intervals",
     "histogram",
     "interval_plot",
     "line_plot",

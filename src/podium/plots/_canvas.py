@@ -22,14 +22,12 @@ T = TypeVar("T")
 
 SIZE = 13
 SMALL = 12
-MOST_ROWS = 40
-MOST_LINES = 24
-HINT = "podium-hint:"  # starts the id of an artist with a tooltip, which follows
+MOST_DRAWN = 80  # rows or lines
 DASHED: dict[str, Any] = {"linewidth": 1.5, "linestyle": (0, (3.3, 2.7))}
 """The style of lines that mark a mean or a reference."""
 _TITLE_SIZE = 15
 _POINTS = 72.0  # in an inch
-_TICK = 62  # points between the ticks of a horizontal axis
+_TICK = 110  # points of a plot's width for each tick of its horizontal axis
 _DARK = 0.4  # backgrounds below this luminance get the dark scheme
 
 
@@ -79,6 +77,8 @@ class Canvas:
         The colours by tone, for light or dark axes.
     numbers : dict of str to int, or None
         The number of each method's colour.
+    notes : list of str
+        The notes below the plot.
     description : str
         All values as text, for readers who do not see the plot.
     """
@@ -92,29 +92,24 @@ class Canvas:
         self.numbers: Mapping[str, int] | None = None
         self.paints: Mapping[str, str] = colours.LIGHT if is_own else _paints(ax)
         self._title = _text.printable(title)
-        self._notes: list[str] = []
+        self.notes: list[str] = []
         self._lines_above = 0
 
-    def note(self, text: str) -> None:
-        """Add a note below the plot."""
-        self._notes.append(text)
-
-    def first(self, things: Sequence[T], noun: str, most: int = MOST_ROWS) -> Sequence[T]:
+    def first(self, things: Sequence[T], noun: str) -> Sequence[T]:
         """Return the things that are drawn, and note how many are not."""
-        if len(things) > most:
-            self.note(f"{len(things) - most:,} more {noun} are not drawn.")
-        return things[:most]
+        if len(things) > MOST_DRAWN:
+            self.notes.append(f"{len(things) - MOST_DRAWN:,} more {noun} are not drawn.")
+        return things[:MOST_DRAWN]
 
     def empty(self, text: str = "No values.") -> Axes:
         """Write a sentence in place of a plot without values."""
         self.ax.set_axis_off()
-        self.write(self.ax, text, (0, 0.5), tone="muted")
+        self.write(text, (0, 0.5), tone="muted")
         self.description = text
         return self.ax
 
     def write(
         self,
-        ax: Any,
         content: str,
         place: tuple[float, float],
         *,
@@ -125,10 +120,9 @@ class Canvas:
         size: float = SIZE,
         **style: Any,
     ) -> None:
-        """Write a line beside a place; shortened text has a tooltip of the full text."""
-        content = _text.printable(content)
-        written = ax.annotate(
-            _text.shorten(content, size, room),
+        """Write a line beside a place, shortened to the room for it."""
+        self.ax.annotate(
+            _text.shorten(_text.printable(content), size, room),
             place,
             offset,
             coords,
@@ -139,7 +133,6 @@ class Canvas:
             parse_math=False,
             **style,
         )
-        hint(written, content, if_shortened=True)
 
     def above(
         self,
@@ -147,15 +140,13 @@ class Canvas:
         x: float,
         *,
         at_value: bool = False,
-        is_beside: bool = False,
         **style: Any,
     ) -> None:
-        """Write a muted line above the plot, higher than the lines before it or beside the last."""
-        self._lines_above -= is_beside and self._lines_above > 0
+        """Write a muted line above the plot, higher than the lines before it."""
         coords = "data" if at_value else "axes fraction", "axes fraction"
         offset = (0, 6 + 17 * self._lines_above)
         style = {"tone": "muted", "size": SMALL, "room": self.width - 16, **style}
-        self.write(self.ax, content, (x, 1), coords=coords, offset=offset, **style)
+        self.write(content, (x, 1), coords=coords, offset=offset, **style)
         self._lines_above += 1
 
     def style_axis(self, axis: Any, label: str = "") -> None:
@@ -170,6 +161,8 @@ class Canvas:
         ax.tick_params(which, which="both", length=0, pad=7, labelsize=SMALL)
         ax.tick_params(which, which="both", labelcolor=self.paints["muted"])
         axis.set_major_formatter("{x:,.10g}")
+        if is_across and axis.get_scale() == "linear":  # labels must not touch
+            axis.get_major_locator().set_params(nbins=int(min(8, max(2, self.width / _TICK))))
         if label and self.is_own and not is_across:
             self.above(label, 0)
         elif label:
@@ -181,10 +174,6 @@ class Canvas:
         """Label both axes, each with a thin line and a light grid."""
         self.style_axis(self.ax.xaxis, x_label)
         self.style_axis(self.ax.yaxis, y_label)
-
-    def space_ticks(self, ax: Any, width: float) -> None:
-        """Leave out ticks whose labels would touch, on a linear horizontal axis of this width."""
-        ax.xaxis.get_major_locator().set_params(nbins=int(min(8, max(2, width / _TICK))))
 
     def log_axis(self, name: str, ends: tuple[float, float], length: float) -> None:
         """Make an axis logarithmic, with ticks at multiples of powers of ten if several fit."""
@@ -202,32 +191,15 @@ class Canvas:
         """List the labels beside the plot, or inside the axes of the caller."""
         style: dict[str, Any] = {"frameon": False, "labelcolor": self.paints["ink"]}
         if self.is_own:
-            handles = self.ax.get_legend_handles_labels()
-            style |= {"loc": "outside right center", "fontsize": SMALL, "borderaxespad": 0}
-            made = self.ax.get_figure().legend(*handles, **style)
-        else:
-            made = self.ax.legend(**style)
-        for text in made.get_texts():
-            content = text.get_text()
+            style |= {"loc": "center left", "bbox_to_anchor": (1, 0.5), "fontsize": SMALL}
+        for text in self.ax.legend(**style).get_texts():
             text.set_parse_math(False)
-            text.set_text(_text.shorten(content, SMALL, 0.3 * self.width))
-            hint(text, content, if_shortened=True)
-
-    def dot(
-        self, ax: Any, place: tuple[float, float], paint: str, text: str, *, is_hollow: bool
-    ) -> Any:
-        """Draw a dot with a tooltip, and return it."""
-        face = self.paints["paper"] if is_hollow else paint
-        style = {"markeredgecolor": paint, "markerfacecolor": face, "marker": "o", "markersize": 9}
-        width = 2 if is_hollow else 0
-        (drawn,) = ax.plot(*([v] for v in place), linestyle="none", markeredgewidth=width, **style)
-        hint(drawn, text)
-        return drawn
+            text.set_text(_text.shorten(text.get_text(), SMALL, 0.3 * self.width))
 
     def finish(self) -> None:
         """Write title and notes, and set the size of a new figure."""
         room = self.width - 16
-        texts = map(_text.printable, dict.fromkeys(self._notes))
+        texts = map(_text.printable, dict.fromkeys(self.notes))
         notes = [line for text in texts for line in _text.wrap(text, SMALL, room)]
         figure = self.ax.get_figure(root=True)
         style: dict[str, Any] = {"parse_math": False}
@@ -254,18 +226,12 @@ class Canvas:
         figure.set_label(_text.printable(self.description))
 
 
-def hint(artist: Any, content: str, *, if_shortened: bool = False) -> None:
-    """Note for `to_svg` that an artist has a tooltip."""
-    if not (if_shortened and artist.get_text() == content):
-        artist.set_gid(HINT + _text.printable(content))
-
-
 def _paints(ax: Any) -> Mapping[str, str]:
     """Return the scheme for the background of axes, with this background as its paper."""
     from matplotlib.colors import to_hex, to_rgba
 
     figure = ax.get_figure(root=True)
-    grounds = [ax.get_facecolor()] + ([figure.get_facecolor()] if figure is not None else [])
+    grounds = ax.get_facecolor(), figure.get_facecolor()
     ground = next((g for g in map(to_rgba, grounds) if g[3] > 0.5), to_rgba("white"))
     red, green, blue, _ = ground
     is_dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < _DARK
@@ -277,6 +243,5 @@ def _width(ax: Any) -> float:
 
     if not isinstance(ax, Axes):
         raise ArgumentError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}.")
-    figure = ax.get_figure(root=True)
-    inches = ax.get_window_extent().width / figure.dpi if figure is not None else 5.0
-    return inches * _POINTS
+    figure: Any = ax.get_figure(root=True)
+    return ax.get_window_extent().width / figure.dpi * _POINTS

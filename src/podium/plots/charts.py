@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, Style, canvas, hint
+from podium.plots._canvas import DASHED, SMALL, Canvas, Style, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,39 +70,25 @@ def histogram(
         )
     with canvas(**style) as sheet:
         if n_undefined:
-            sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
+            sheet.notes.append(f"{_text.counted(n_undefined, count_label)} without a value.")
         if not len(counts):
             return sheet.empty()
-        heights = _check.column(counts, "counts").tolist()
-        bounds = _check.column(edges, "edges").tolist()
-        hints = _hints(bounds, heights, count_label)
-        gap = (bounds[-1] - bounds[0]) / sheet.width  # about a point
-        for low, high, height, text in zip(bounds, bounds[1:], heights, hints, strict=False):
-            space = min(gap, 0.1 * (high - low))
-            place, color = (low + space, height, high - low - 2 * space), sheet.paints["c0"]
-            (bar,) = sheet.ax.bar(*place, align="edge", color=color)
-            hint(bar, text)
+        heights, bounds = _check.column(counts, "counts"), _check.column(edges, "edges")
+        bars = {"color": sheet.paints["c0"], "edgecolor": sheet.paints["paper"]}
+        sheet.ax.bar(bounds[:-1], heights, np.diff(bounds), align="edge", **bars)
         sheet.height = _BARS
         sheet.ax.set_xlim(bounds[0], bounds[-1])
         sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
         sheet.style_axes(axis_label, count_label)
-        sheet.space_ticks(sheet.ax, sheet.width - 70)
         sheet.ax.yaxis.get_major_locator().set_params(integer=True)
         sheet.ax.grid(visible=False, axis="x")
         if mean is not None:
             sheet.ax.axvline(mean, color=sheet.paints["ink"], zorder=3, **DASHED)
             text = f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
-            sheet.above(text, mean, at_value=True, ha="center", tone="ink", is_beside=True)
-        sheet.description = "; ".join(hints) + "."
+            sheet.above(text, mean, at_value=True, ha="center", tone="ink")
+        ends = _numbers.bounds(bounds[0], bounds[-1])
+        sheet.description = f"{_text.counted(heights.sum(), count_label)} in {ends}."
         return sheet.ax
-
-
-def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:
-    """Return the bounds and the count of each bin as text."""
-    digits = max(0, _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1)
-    ends = [_numbers.fixed(edge, digits) for edge in edges]
-    bins = zip(ends, ends[1:], counts, strict=False)
-    return [f"{low} to {high}: {_text.counted(n, count_label)}" for low, high, n in bins]
 
 
 _PLOT = 250
@@ -184,7 +170,7 @@ def line_plot(
         curves = [_curve(line, i, sheet.numbers) for i, line in enumerate(series)]
         if not any(curve.is_defined for curve in curves):
             return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
-        drawn = sheet.first(curves, "lines", MOST_LINES)
+        drawn = sheet.first(curves, "lines")
         sheet.height = max(_PLOT, 19 * len(drawn))
         levels = [] if reference is None else [float(reference["value"])]
         _scale(sheet, drawn, levels, logs)
@@ -194,12 +180,14 @@ def line_plot(
         if not logs["x"]:
             are_integers = all((curve.x == np.round(curve.x)).all() for curve in drawn)
             sheet.ax.xaxis.get_major_locator().set_params(integer=are_integers)
-            sheet.space_ticks(sheet.ax, 0.7 * sheet.width)
         if reference is not None:
-            _reference(sheet, levels[0], str(reference.get("label", "")))
+            sheet.ax.axhline(levels[0], color=sheet.paints["muted"], **DASHED)
+            muted: dict[str, Any] = {"tone": "muted", "size": SMALL, "room": sheet.width / 2}
+            text, coords = str(reference.get("label", "")), ("axes fraction", "data")
+            sheet.write(text, (0, levels[0]), coords=coords, offset=(6, 5), **muted)
         sheet.legend()
         if any(curve.bounds for curve in curves):
-            sheet.note(f"Thin lines: {bounds_label}.")
+            sheet.notes.append(f"Thin lines: {bounds_label}.")
         sheet.description = "; ".join(map(_described, curves)) + "."
         return sheet.ax
 
@@ -254,20 +242,8 @@ def _draw_curve(sheet: Canvas, curve: _Curve) -> None:
     if len(curve.x) <= _MARKED or is_alone.any():
         marks["marker"] = "o"
     style: dict[str, Any] = {"linewidth": 2.25, "linestyle": _DASHES if curve.is_dashed else "-"}
-    sheet.ax.plot(curve.x, curve.y, color=paint, label=_named(curve.label), **style, **marks)
-
-
-def _named(label: str) -> str:
-    """Return a label that a legend does not leave out."""
-    return label.lstrip("_") or label
-
-
-def _reference(sheet: Canvas, value: float, label: str) -> None:
-    """Draw a dashed line with its label above its left end."""
-    sheet.ax.axhline(value, color=sheet.paints["muted"], **DASHED)
-    coords = "axes fraction", "data"
-    style: dict[str, Any] = {"tone": "muted", "size": SMALL, "room": sheet.width / 2}
-    sheet.write(sheet.ax, label, (0, value), coords=coords, offset=(6, 5), **style)
+    style["label"] = curve.label.lstrip("_") or curve.label  # a legend leaves out others
+    sheet.ax.plot(curve.x, curve.y, color=paint, **style, **marks)
 
 
 def _described(curve: _Curve) -> str:

@@ -1,15 +1,15 @@
-"""Forest plots: values with their intervals, one row each, in one panel or several."""
+"""Forest plots: values with their intervals, one row each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _numbers, _text
 from podium.plots import colours as palette
-from podium.plots._canvas import DASHED, SIZE, SMALL, Canvas, Style, canvas, hint
+from podium.plots._canvas import DASHED, SIZE, Canvas, Style, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +18,6 @@ _ROW = 28
 _KEYS = ("value", "low", "high", "lowest", "highest")
 _LABEL = 190  # the largest width of a label
 _LEAST_PLOT = 120
-_HEAD = 24
-_AXIS = 34  # height of the tick labels, with the gap below them
 
 
 @dataclass(frozen=True)
@@ -37,18 +35,10 @@ class _Row:
     highest: float
     tone: str
     text: str
-    hollow: bool = False
-
-    @property
-    def has_bounds(self) -> bool:
-        return math.isfinite(self.lowest) and math.isfinite(self.highest)
+    is_hollow: bool
 
     def __str__(self) -> str:
-        text = f"{self.label}: {self.text}"
-        if not self.has_bounds:
-            return text
-        digits = _numbers.decimals([self.value, self.lowest, self.highest])
-        return f"{text}, bounds {_numbers.bounds(self.lowest, self.highest, digits)}"
+        return f"{self.label}: {self.text}".removesuffix(": ")
 
 
 def interval_plot(
@@ -67,7 +57,8 @@ def interval_plot(
     rows : sequence of mappings
         The rows, each with "label", "value", "low" and "high" (None if undefined); optionally
         with "series", the method that determines the colour of the row, and with "lowest" and
-        "highest", bounds that are drawn as a thin line.
+        "highest", bounds that are drawn as a thin line. A row with a label
+        alone is the heading of the rows below it.
     axis_label : str
         The quantity of the axis with its unit.
     reference : mapping, optional
@@ -91,14 +82,13 @@ def interval_plot(
     >>> ax = interval_plot(rows, title="pap@10")
     >>> ax.figure.savefig("means.png")  # doctest: +SKIP
     """
-    is_signed = sides is not None
     with canvas(**style) as sheet:
-        all_rows = _read(rows, sheet.numbers, signed=is_signed)
+        all_rows = _read(rows, sheet.numbers, signed=sides is not None)
         if not all_rows:
             return sheet.empty()
         drawn, axes = sheet.first(all_rows, "rows"), sheet.ax
         sheet.height = _ROW * len(drawn)
-        _draw(sheet, axes, drawn)
+        _draw(sheet, drawn)
         sheet.style_axis(axes.xaxis, axis_label)
         if reference:
             axes.axvline(float(reference["value"]), color=sheet.paints["muted"], **DASHED)
@@ -106,101 +96,14 @@ def interval_plot(
             sheet.above(label, float(reference["value"]), at_value=True, ha="center")
         if sides is not None:
             axes.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
-            _name_sides(sheet, *sides)
-            if any(row.hollow for row in drawn):
-                sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
-        _note_bounds(sheet, drawn, bounds_label)
-        sheet.description = _described(all_rows)
+            for side, x, text in zip(("left", "right"), (0, 1), ("← {}", "{} →"), strict=True):
+                sheet.above(text.format(sides[x]), x, ha=side)
+            if any(row.is_hollow for row in drawn):
+                sheet.notes.append("Hollow dots: the interval includes 0, or there is no interval.")
+        if any(math.isfinite(row.highest - row.lowest) for row in drawn):
+            sheet.notes.append(f"Thin lines: {bounds_label}.")
+        sheet.description = "; ".join(map(str, all_rows)) + "."
         return axes
-
-
-def _name_sides(sheet: Canvas, low: str, high: str) -> None:
-    """Write the meaning of each side of zero, at the two ends of one line, or on two lines."""
-    low, high = f"← {low}" if low else "", f"{high} →" if high else ""
-    if high:
-        sheet.above(high, 1, ha="right")
-    if low:
-        fits = _text.width(f"{low}{high}", SMALL) < 0.4 * sheet.width
-        sheet.above(low, 0, ha="left", is_beside=bool(high) and fits)
-
-
-def grouped_intervals(
-    panels: Sequence[Mapping[str, Any]],
-    *,
-    axis_label: str = "",
-    share_axis: bool = True,
-    bounds_label: str = "bounds",
-    **style: Unpack[Style],
-) -> Axes:
-    """Draw one panel of intervals per segment or measure, one below the other.
-
-    Parameters
-    ----------
-    panels : sequence of mappings
-        The panels, each with "title" and "rows" in the form of `interval_plot`.
-    axis_label : str
-        The quantity of the axis with its unit.
-    share_axis : bool
-        Whether all panels have the same range (for one measure). Otherwise each panel has its own
-        range (for several measures).
-    bounds_label : str
-        The meaning of thin lines, for the note below the plot.
-    **style
-        The title, width, colours and ax, as in all plots; see `podium.plots`. Panels are drawn
-        inside the axes.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that contain the panels, which are their `child_axes`.
-
-    Examples
-    --------
-    >>> rows = [{"label": "linear", "value": 0.31, "low": 0.29, "high": 0.33}]
-    >>> panels = [{"title": "n_pos <= 10", "rows": rows}, {"title": "n_pos > 10", "rows": rows}]
-    >>> len(grouped_intervals(panels, title="pap@10").child_axes)
-    2
-    """
-    all_rows = [row for panel in panels for row in panel["rows"]]
-    with canvas(**style) as sheet:
-        if not all_rows:
-            return sheet.empty()
-        numbers = _series_numbers(all_rows) if sheet.numbers is None else sheet.numbers
-        read = [(str(panel["title"]), _read(panel["rows"], numbers)) for panel in panels]
-        sheet.ax.set_axis_off()
-        drawn = _draw_panels(sheet, read)
-        if share_axis:
-            ends = [end for panel in drawn for end in panel.get_xlim()]
-            for panel in drawn:
-                panel.set_xlim(min(ends), max(ends))
-        if axis_label:
-            sheet.note(f"Axis: {axis_label}.")
-        _note_bounds(sheet, [row for _, rows in read for row in rows], bounds_label)
-        sheet.description = " ".join(f"{title}: {_described(rows)}" for title, rows in read)
-        return sheet.ax
-
-
-def _draw_panels(sheet: Canvas, panels: Sequence[tuple[str, list[_Row]]]) -> list[Any]:
-    """Draw panels inside the axes, one below the other; return those with rows."""
-    drawn = [(title, sheet.first(rows, "rows")) for title, rows in panels]
-    total = sum(_HEAD + _ROW * max(1, len(rows)) + _AXIS for _, rows in drawn) - _AXIS
-    sheet.height, bottom = total, total
-    axes: list[Any] = []
-    for title, rows in drawn:
-        body = _ROW * max(1, len(rows))
-        bottom -= _HEAD + body
-        ax = sheet.ax.inset_axes((0, bottom / total, 1, body / total), facecolor="none")
-        bottom -= _AXIS
-        room = sheet.width - _LABEL - 16
-        sheet.write(ax, title, (0, 1), offset=(0, 6), room=room, fontweight="bold")
-        if rows:
-            _draw(sheet, ax, rows)
-            sheet.style_axis(ax.xaxis)
-            axes.append(ax)
-        else:
-            ax.set_axis_off()
-            sheet.write(ax, "No values.", (0, 0.5), tone="muted")
-    return axes
 
 
 def _read(
@@ -212,7 +115,8 @@ def _read(
     which are signed, are hollow if the interval includes 0.
     """
     if numbers is None:
-        numbers = _series_numbers(rows)
+        names = dict.fromkeys(row["series"] for row in rows if row.get("series"))
+        numbers = {name: i for i, name in enumerate(names)}
     digits = _numbers.decimals(row.get(key) for row in rows for key in _KEYS[:3])
     result: list[_Row] = []
     for row in rows:
@@ -220,7 +124,7 @@ def _read(
         text = _numbers.fixed(value, digits, signed=signed)
         interval = _numbers.bounds(low, high, digits, signed=signed)
         if math.isnan(value):
-            text = "undefined"
+            text = "undefined" if "value" in row else ""
         elif interval != _numbers.NOTHING:
             text = f"{text} {interval}"
         tone = palette.series(numbers.get(row.get("series", ""), 0))
@@ -230,26 +134,9 @@ def _read(
     return result
 
 
-def _series_numbers(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
-    """Return the number of each series' colour, in order of appearance."""
-    names = dict.fromkeys(row["series"] for row in rows if row.get("series"))
-    return {name: i for i, name in enumerate(names)}
-
-
-def _described(rows: Iterable[_Row]) -> str:
-    """Return a description of all rows as text."""
-    return "; ".join(map(str, rows)) + "."
-
-
-def _note_bounds(sheet: Canvas, rows: Iterable[_Row], label: str) -> None:
-    """Note the meaning of thin lines, if a row has bounds."""
-    if any(row.has_bounds for row in rows):
-        sheet.note(f"Thin lines: {label}.")
-
-
-def _draw(sheet: Canvas, ax: Any, rows: Sequence[_Row]) -> None:
+def _draw(sheet: Canvas, rows: Sequence[_Row]) -> None:
     """Draw labels, marks and values, one row each; a new figure gets wide enough for them."""
-    labels = [_text.shorten(row.label, SIZE, _LABEL) for row in rows]
+    ax, labels = sheet.ax, [_text.shorten(row.label, SIZE, _LABEL) for row in rows]
     if sheet.is_own:
         texts = labels, [row.text for row in rows]
         parts = (max(_text.width(text, SIZE) for text in column) for column in texts)
@@ -258,20 +145,23 @@ def _draw(sheet: Canvas, ax: Any, rows: Sequence[_Row]) -> None:
     ax.set_yticks(range(len(rows)), labels, parse_math=False)
     ax.tick_params("y", length=0, pad=10, labelsize=SIZE, labelcolor=sheet.paints["ink"])
     for i, (row, label) in enumerate(zip(rows, ax.get_yticklabels(), strict=True)):
-        hint(label, row.label, if_shortened=True)
-        _mark(sheet, ax, row, i)
+        if not row.text:
+            label.set_fontweight("bold")
+        _mark(sheet, row, i)
         place, coords = (1, i), ("axes fraction", "data")
-        sheet.write(ax, row.text, place, coords=coords, offset=(10, 0), va="center_baseline")
-    sheet.space_ticks(ax, sheet.width / 2)
+        sheet.write(row.text, place, coords=coords, offset=(10, 0), va="center_baseline")
 
 
-def _mark(sheet: Canvas, ax: Any, row: _Row, y: float) -> None:
+def _mark(sheet: Canvas, row: _Row, y: float) -> None:
     """Draw the interval as a bar, the value as a dot on it, and bounds as a thin line with ends."""
     paint = sheet.paints[row.tone]
     thin = {"linewidth": 1.25, "marker": "|", "markersize": 8, "markeredgewidth": 1.25}
     wide = {"linewidth": 2.5, "solid_capstyle": "round", "zorder": 2.5}
     for ends, style in (((row.lowest, row.highest), thin), ((row.low, row.high), wide)):
         if all(map(math.isfinite, ends)):
-            ax.plot(ends, [y, y], color=paint, **style)
+            sheet.ax.plot(ends, [y, y], color=paint, **style)
     if math.isfinite(row.value):
-        sheet.dot(ax, (row.value, y), paint, str(row), is_hollow=row.hollow).set_zorder(3)
+        dot: dict[str, Any] = {"marker": "o", "markersize": 9, "markeredgecolor": paint}
+        dot["markerfacecolor"] = sheet.paints["paper"] if row.is_hollow else paint
+        dot["markeredgewidth"] = 2 if row.is_hollow else 0
+        sheet.ax.plot([row.value], [y], linestyle="none", zorder=3, **dot)

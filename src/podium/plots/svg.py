@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from podium.plots import colours
-from podium.plots._canvas import HINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,12 +43,10 @@ def to_svg(ax: Axes, *, background: str | None = None) -> str:
     --------
     >>> from podium.plots import histogram
     >>> svg = to_svg(histogram([0, 0.5, 1], [3, 1], title="pap@10 per user"))
-    >>> "0.00 to 0.50: 3" in svg
+    >>> "4 groups in [0.000, 1.000]" in svg
     True
     """
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        return ""
+    figure: Any = ax.get_figure(root=True)
     root = ET.fromstring(_written(figure))
     symbols = {node.get("id", ""): node.get("d", "") for node in root.iter() if node.get("d")}
     _clean(root, symbols, is_in_page=background is None)
@@ -92,11 +89,11 @@ def _written(figure: Any) -> bytes:
 
 
 def _clean(node: ET.Element, symbols: dict[str, str], *, is_in_page: bool) -> None:
-    """Remove definitions, ids and long decimals; put tooltips, symbols and colours in place."""
+    """Remove definitions, ids and long decimals; put symbols and colours in place."""
     node.tag = node.tag.rpartition("}")[2]
     node.text, node.tail = (node.text or "").strip(), None
-    name = node.attrib.pop("id", "")
-    node.attrib.pop("clip-path", None)
+    for name in ("id", "clip-path"):
+        node.attrib.pop(name, None)
     if node.tag == "use":
         symbol = symbols[node.attrib.pop(_LINK).removeprefix("#")]
         place = f"translate({node.attrib.pop('x')} {node.attrib.pop('y')})"
@@ -110,9 +107,6 @@ def _clean(node: ET.Element, symbols: dict[str, str], *, is_in_page: bool) -> No
             node.remove(child)
         else:
             _clean(child, symbols, is_in_page=is_in_page)
-    if name.startswith(HINT):
-        node.insert(0, ET.Element("title"))
-        node[0].text = name.removeprefix(HINT)
 
 
 def _variable(match: re.Match[str]) -> str:

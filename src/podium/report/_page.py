@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 import platform
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -20,7 +19,6 @@ from podium.plots import colours as palette
 from podium.report import figures, tables
 from podium.report._types import File, Provenance
 
-_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDTH = 480  # of figures, which a phone can still show at three quarters of their size
 _SHORT = 16  # characters of a cell that takes one line
 STATUS = ("", "good", "bad", "open")
@@ -109,13 +107,12 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns and cells of a table with their classes."""
     columns, rows = tables.formatted(table)
     sides = tables.alignment(table)
-    marks = {"best": table.get("highlight", ()), "repeated": table.get("repeated", ())}
-    places = {name: {(int(i), int(j)) for i, j in cells} for name, cells in marks.items()}
+    bold = {(int(i), int(j)) for i, j in table.get("highlight", ())}
 
     def cell(i: int, j: int, text: str) -> tuple[str, str]:
-        names = [name for name, cells in places.items() if (i, j) in cells]
+        best = ["best"] if (i, j) in bold else []
         short = ["short"] if len(text) <= _SHORT else []
-        return " ".join([sides[j], *names, *short]), _unbroken(text)
+        return " ".join([sides[j], *best, *short]), text
 
     return {
         "caption": table.get("caption", ""),
@@ -124,14 +121,8 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _unbroken(text: str) -> str:
-    """Keep the bounds of an interval on one line, by no-break spaces."""
-    return _BRACKETS.sub(lambda match: match.group().replace(" ", "\u00a0"), text)
-
-
 def _paragraphs(text: str | Iterable[Any]) -> list[str]:
-    paragraphs = [text] if isinstance(text, str) else text
-    return [str(paragraph) for paragraph in paragraphs if str(paragraph)]
+    return [*filter(None, map(str, [text] if isinstance(text, str) else text))]
 
 
 @cache

@@ -13,9 +13,9 @@ name, and optionally "caption", a sentence below the figure."""
 class Table(TypedDict):
     """A table, whose cells are text, numbers, or None for undefined.
 
-    `highlight` contains (row, column) of cells in bold, and `repeated` those of cells that repeat
-    the cell above. `align` is "left" or "right" for each column; by default columns of numbers are
-    right-aligned. `digits` is the number of decimals of floats, 3 by default.
+    `highlight` contains (row, column) of cells in bold. `align` is "left" or "right" for each
+    column; by default columns of numbers are right-aligned. `digits` is the number of decimals of
+    floats, 3 by default.
     """
 
     columns: Sequence[str]
@@ -23,26 +23,19 @@ class Table(TypedDict):
     caption: NotRequired[str]
     align: NotRequired[Sequence[str]]
     highlight: NotRequired[Sequence[tuple[int, int]]]
-    repeated: NotRequired[Sequence[tuple[int, int]]]
     digits: NotRequired[int]
-
-
-class Shown(TypedDict):
-    """An item of a list: its title or id, and whether it is relevant."""
-
-    text: str
-    relevant: bool
 
 
 class Lists(TypedDict):
     """The lists of one user, by run, under a heading with a note.
 
-    `lists` has the items by name of the run; a single list needs no name. `after` is a line below.
+    `lists` has the items by name of the run; a single list needs no name. The "text" of an item is
+    its title or id, and "relevant" is a bool. `after` is a line below.
     """
 
     title: str
     note: NotRequired[str]
-    lists: Mapping[str, Sequence[Shown]]
+    lists: Mapping[str, Sequence[Mapping[str, Any]]]
     after: NotRequired[str]
 
 

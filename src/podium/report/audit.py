@@ -1,19 +1,20 @@
-"""What shows an Audit: tables, paragraphs, its page and Markdown."""
+"""What shows an Audit: tables, paragraphs and its page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium._text import counted, printable
+from podium._text import counted
 from podium.decide import Audit
 from podium.decide.audit.audit import PER_USER
 from podium.decide.audit.pricing import POPULARITY
 from podium.evaluation.finding import SEVERITIES
-from podium.report import pages, tables
-from podium.report._types import Figure, Report, Section, Table
+from podium.report import tables
+from podium.report._types import Figure, Report, Table
 from podium.report.cells import change, changes, number
-from podium.report.figures import intervals, value_row
+from podium.report.conventions import conventions_line
+from podium.report.figures import interval_row, intervals
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -28,14 +29,15 @@ class AuditRenderer(Renderer[Audit]):
     def parts(self) -> View:
         """Return the number of findings, all of them, and the context."""
         result = self.json
-        parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
-        if result["findings"]:
-            parts.append(Tables((findings_table(result),)))
-        parts += [
+        findings = result["findings"]
+        first = [Tables((findings_table(result),), "Findings")] if findings else []
+        texts = (
             Text(tuple(paragraphs(finding, result["measure"])), title(finding))
-            for finding in result["findings"]
-        ]
-        return View((*parts, Tables((context_table(result),))))
+            for finding in findings
+        )
+        head = f"Audit of {result['measure']}: {headline(result)}"
+        context = Tables((context_table(result),), "Context")
+        return View((*first, *texts, context), head=(head,))
 
     def table(self) -> Table:
         """Return one row per finding, with its largest effect and all digits."""
@@ -56,51 +58,22 @@ class AuditRenderer(Renderer[Audit]):
             yield f"context/{name}", {"": value}
 
     def pictures(self, measure: Any) -> Pictures:
-        """Return the values of runs, and the effects of findings if any is known."""
+        """Return the values of runs and of lists without a model."""
         chosen_measure([self.result.measure], measure)
-        effects = _effects(self.json)
-        pictures = {"values": _values(self.json)}
-        return pictures if effects is None else {**pictures, "effects": effects}
+        return {"values": _values(self.json)}
 
     def page(self, titles: Any) -> Report:
-        """Return the page: the most serious finding, then all of them."""
-        result = self.json
-        findings, measure = result["findings"], result["measure"]
-        context: Section = {
-            "title": "Context",
-            "figures": [_values(result)],
-            "tables": [context_table(result)],
-        }
-        summary, status = f"{headline(result)} Nothing was found.", "good"
-        if findings:
-            first = findings[0]
-            start = f"{headline(result)} The most serious one is {first['check']}"
-            summary = f"{start}: {first['text']}"
-            status = "bad" if result["counts"]["error"] else "open"
-        sections: list[Section] = [
-            {"title": title(finding), "text": [*paragraphs(finding, measure)]}
-            for finding in findings
-        ]
-        if findings:
-            sections.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
+        """Return the page: the findings and the context."""
+        counts = self.json["counts"]
+        status = "bad" if counts["error"] else "open" if any(counts.values()) else "good"
+        base = super().page(titles)
         return {
-            "title": f"Audit of {measure}",
+            **base,
+            "title": f"Audit of {self.json['measure']}",
             "status": status,
-            "summary": [summary],
-            "sections": [*sections, context],
-            "conventions": pages.conventions(result),
+            "summary": [*base.get("summary", ()), *(f["text"] for f in self.json["findings"][:1])],
+            "conventions": {"options": conventions_line(self.json["conventions"])},
         }
-
-    def to_markdown(self) -> str:
-        """Return the findings and the context in GitHub's Markdown."""
-        result, measure = self.json, self.result.measure
-        parts = [f"### Audit of {printable(measure)}: {headline(result)}"]
-        if result["findings"]:
-            parts.append(tables.to_markdown(findings_table(result)))
-        for finding in result["findings"]:
-            lines = [f"- {printable(line)}" for line in paragraphs(finding, measure)]
-            parts.append("\n".join([f"**{printable(title(finding))}**", "", *lines]))
-        return "\n\n".join([*parts, tables.to_markdown(context_table(result))]) + "\n"
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -118,23 +91,12 @@ def headline(result: Mapping[str, Any]) -> str:
 def _values(result: Mapping[str, Any]) -> Figure:
     """Return the values of runs and of lists without a model in an Audit's JSON form."""
     values = {n: v for n, v in result["context"].items() if n.startswith(_OF_RUN)}
-    rows = [value_row(name.removeprefix(_OF_RUN), value) for name, value in values.items()]
+    rows = [
+        interval_row(name.removeprefix(_OF_RUN), {"mean": value, "interval": (None, None)})
+        for name, value in values.items()
+    ]
     title = f"{result['measure']} of runs and of lists without a model"
     return intervals(title, rows, axis_label=f"mean {result['measure']}")
-
-
-def _effects(result: Mapping[str, Any]) -> Figure | None:
-    """Return how much each finding changes the measure; None if no change is known."""
-    rows = [
-        value_row(f"{finding['check']} ({_lists(effect)})", effect["with"] - effect["without"])
-        for finding in result["findings"]
-        for effect in finding["effects"]
-        if None not in (effect["with"], effect["without"])
-    ]
-    if not rows:
-        return None
-    title = f"{result['measure']} with each fault − without it"
-    return intervals(title, rows, reference={"value": 0.0, "label": "no effect"})
 
 
 def findings_table(result: Mapping[str, Any]) -> Table:

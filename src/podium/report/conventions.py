@@ -68,3 +68,14 @@ def _usual_relevance(conventions: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept = {"low_grades": "keep", "min_relevance": 1}
     return kept if kept.items() <= conventions.items() else {"low_grades": "zero"}
+
+
+def listed(conventions: Mapping[str, Any]) -> str:
+    """Return conventions by name in one line.
+
+    Examples
+    --------
+    >>> listed({"gain": "exp2", "single_precision": True})
+    'gain=exp2, single_precision=true'
+    """
+    return ", ".join(f"{name}={word(value)}" for name, value in conventions.items())

@@ -1,7 +1,4 @@
-"""What a report shows besides means: distributions, curves over k, gains, worst-served users.
-
-Each is a plain dictionary, which a function of `podium.report.measured_figures` draws.
-"""
+"""What a report shows besides means: curves over k, and the worst-served users."""
 
 from __future__ import annotations
 
@@ -9,80 +6,38 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._json import plain
+from podium._text import counted
 from podium.data import Truth
 from podium.data.items import item_titles
 from podium.data.users import user_positions
 from podium.errors import PodiumError
-from podium.evaluation import Comparison, Evaluation, stats
+from podium.evaluation import Evaluation
 from podium.evaluation.evaluation import fill
-from podium.evaluation.segments import BUILT_IN, by_quantile
 from podium.metrics import Measure, parse
-from podium.report.figures import bin_values
-from podium.types import Labels, PerGroup, Undefined
+from podium.report.cells import number
+from podium.types import Labels, Undefined
 
 _CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 _FURTHER = 10  # curves go up to this many times the cutoff of the measure
 _MOST_MEASURES = 4
-_N_BINS = 24
 _MOST_ITEMS = 10  # of a list
 _MOST_MISSED = 5  # relevant items that no list shows
 _N_USERS = 10  # the worst-served ones
 _MOST_SEARCHED = 1000  # users; the worst ones may all lack a list
 
 
-def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
-    """Return the bins of the values of users, their mean, and the number of undefined ones."""
-    return _bins(evaluation.filled(measure), evaluation.summary(measure).mean)
-
-
-def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
-    n_undefined = int(np.isnan(values).sum())
-    if n_undefined == values.size:
-        return {"edges": [], "counts": [], "n_undefined": n_undefined}
-    return {**bin_values(values, _N_BINS), "mean": mean, "n_undefined": n_undefined}
-
-
-def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
-    """Return the differences of a run from the baseline: counts, distribution, segments."""
-    runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
-    first, metric = runs[0], parse(measure).metric
-    difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
-    test = comparison.difference(measure, run).test
-    segments: list[dict[str, Any]] = [
-        {
-            "name": segment.name if segment.by in BUILT_IN else f"{segment.by} {segment.name}",
-            "n_groups": int(segment.mask.sum()),
-            **_mean(first, difference, segment.mask),
-        }
-        for segment in first.segments or by_quantile(first.n_positives)
-    ]
-    known = [segment for segment in segments if segment["mean"] is not None]
-    return {
-        "measure": measure,
-        "run": run,
-        "baseline": comparison.baseline,
-        "higher_is_better": metric.higher_is_better,
-        **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
-        "histogram": _bins(difference, test.difference),
-        "segments": sorted(known, key=lambda segment: -metric.sign * segment["mean"]),
-    }
-
-
-def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
-    summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
-    return plain({"mean": summary.mean, "interval": summary.interval})
-
-
 def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
     """Return the means of each metric with a cutoff, by run, at the cutoffs below and above it."""
     first = next(iter(evaluations.values()))
-    with_curve = [name for name in measures if has_curve(parse(name), first)]
+    computed = first.tables.measured if first.tables is not None else {}
+    with_curve = [name for name in measures if parse(name).k is not None and name in computed]
     by_metric = {str(replace(parse(name), k=None, text="")): name for name in with_curve}
     chosen = dict([*by_metric.items()][:_MOST_MEASURES])
     tables = [e.tables for e in evaluations.values() if e.tables is not None]
@@ -104,12 +59,6 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
         if len(cutoffs) > 1 and is_known:
             result[name] = {"k": cutoffs, "means": means, **some}
     return result
-
-
-def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
-    """Return whether other cutoffs of a measure can be computed from the tables."""
-    tables = evaluation.tables
-    return measure.k is not None and tables is not None and str(measure) in tables.measured
 
 
 def _run_curves(
@@ -171,7 +120,8 @@ def worst_served(
     Returns
     -------
     dict or None
-        The users, the worst first; None if an evaluation has no tables.
+        The `report.Lists` of users, the worst first, without those who have no list; None if an
+        evaluation has no tables.
     """
     evaluation = evaluations[run]
     measure = next(iter(evaluation.per_group()), None)
@@ -179,75 +129,56 @@ def worst_served(
         return None
     metric, values = parse(measure).metric, evaluation.values[measure]
     order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
-    worst = [int(row) for row in order if not np.isnan(values[row])]
-    searched = _users(evaluations, measure, worst[:_MOST_SEARCHED], evaluation.labels)
-    with_list = [user for user in searched if any(user.shown.values())]
-    end = searched.index(with_list[_N_USERS]) if len(with_list) > _N_USERS else len(searched)
-    worst_lists = with_list[:_N_USERS]
-    every = {item for lists in worst_lists for item in lists.every()}
-    title_of = _titles(titles, every, evaluation)
-    users = [
-        {
-            "user": str(evaluation.labels[lists.row]),
-            "n_pos": int(evaluation.n_pos[lists.row]),
-            "values": [
-                (name, plain(e.values[measure][lists.row])) for name, e in evaluations.items()
-            ],
-            **lists.as_dict(title_of),
-        }
-        for lists in worst_lists
-    ]
-    start = {"measure": measure, "run": run, "higher_is_better": metric.higher_is_better}
-    return {**start, "users": users, "n_without_list": end - len(worst_lists)}
+    worst = order[~np.isnan(values[order])][:_MOST_SEARCHED]
+    found = _lists(evaluations, measure, evaluation.labels[worst])
+    chosen = [(row, *of) for row, of in zip(worst, found, strict=True) if any(of[0].values())]
+    chosen = chosen[:_N_USERS]
+    every = {i for _, lists, positives in chosen for i in (*chain(*lists.values()), *positives)}
+    title_of: Mapping[str, str] = {}
+    if titles is not None:
+        title_of = item_titles(titles, every, item=evaluation.protocol.item)
+    users: list[dict[str, Any]] = []
+    for row, lists, positives in chosen:
+        missed = [item for item in positives if item not in {*chain(*lists.values())}]
+        of_user = {run: plain(e.values[measure][row]) for run, e in evaluations.items()}
+        in_runs = (f"{run} {number(value)}" for run, value in of_user.items())
+        n_positives = counted(int(evaluation.n_pos[row]), "relevant items")
+        users.append(
+            {
+                "user": str(evaluation.labels[row]),
+                "title": f"User {evaluation.labels[row]}",
+                "note": f"{measure}: {', '.join(in_runs).strip()} · {n_positives}",
+                "lists": {
+                    name: [{"text": title_of.get(i, i), "relevant": i in positives} for i in items]
+                    for name, items in lists.items()
+                },
+                "n_missed": len(missed),
+                "after": _after([title_of.get(item, item) for item in missed]),
+            }
+        )
+    return {"measure": measure, "higher_is_better": metric.higher_is_better, "users": users}
 
 
-class _User(NamedTuple):
-    """The best items of a user in each run, and the positives that count in some run, as text."""
-
-    row: int
-    shown: dict[str, list[str]]
-    relevant: list[str]
-
-    def every(self) -> set[str]:
-        """Return all items that may be shown."""
-        return {item for items in (*self.shown.values(), self.relevant) for item in items}
-
-    def as_dict(self, title_of: Mapping[str, str]) -> dict[str, Any]:
-        """Return the lists, and the relevant items that no list shows."""
-        listed = {item for items in self.shown.values() for item in items}
-        missed = [item for item in self.relevant if item not in listed]
-
-        def shown(item: str) -> dict[str, Any]:
-            return {"text": title_of.get(item, item), "relevant": item in self.relevant}
-
-        return {
-            "lists": [(run, [*map(shown, items)]) for run, items in self.shown.items()],
-            "missed": [title_of.get(item, item) for item in missed[:_MOST_MISSED]],
-            "n_missed": len(missed),
-        }
+def _after(missed: Sequence[str]) -> str:
+    """Return the line on relevant items that no list shows."""
+    shown, n_more = missed[:_MOST_MISSED], len(missed) - _MOST_MISSED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    return f"Relevant, not shown: {', '.join(shown)}{more}" if missed else ""
 
 
-def _users(
-    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
-) -> list[_User]:
-    """Return the lists of some users, as they were measured."""
-    labels = labels[rows]
-    users = [_User(row, {run: [] for run in evaluations}, []) for row in rows]
+def _lists(
+    evaluations: Mapping[str, Evaluation], measure: str, labels: Labels
+) -> list[tuple[dict[str, list[str]], dict[str, None]]]:
+    """Return the best items of each user by run, and all positives, as they were measured."""
+    users = [({run: list[str]() for run in evaluations}, dict[str, None]()) for _ in labels]
     n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
     for run, evaluation in evaluations.items():
         tables: Any = evaluation.tables
         lists_of = tables.lists(tables.truth_of(labels), labels)
         lists = lists_of(tables.conventions_of(measure), with_items=True)
-        for user, group in zip(users, user_positions(labels, lists.labels).tolist(), strict=True):
+        groups = user_positions(labels, lists.labels).tolist()
+        for (shown, positives), group in zip(users, groups, strict=True):
             if group >= 0:
-                user.shown[run] = [*map(str, lists.items(group)[:n_items])]
-                positives = map(str, lists.positives(group))
-                user.relevant.extend(item for item in positives if item not in user.relevant)
+                shown[run] = [*map(str, lists.items(group)[:n_items])]
+                positives |= dict.fromkeys(map(str, lists.positives(group)))
     return users
-
-
-def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:
-    """Return the titles of items by id."""
-    if source is None:
-        return {}
-    return item_titles(source, ids, item=evaluation.protocol.item)

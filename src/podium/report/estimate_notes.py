@@ -1,12 +1,9 @@
-"""What the numbers of estimates mean, in sentences, and the options that reproduce them."""
+"""What the numbers of estimates mean, in sentences."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-
-from podium._text import counted
 
 _POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _PRIOR = (
@@ -21,15 +18,14 @@ _NO_SIGN = (
     "Where assumptions decide on a mean, the interval of its difference covers all differences "
     "that the ranks allow, and the probability of the sign is unknown (–)."
 )
-_FLAGS = ("--shared", "--no-replacement", "--drop-seen")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--seed")
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the meaning of intervals and bounds."""
     yield meaning(next(iter(result["measures"].values())))
-    yield from _about_design(result["conventions"], result["conventions"])
+    if result["conventions"].get("shared"):
+        yield _SHARED
     yield from _about_bounds(result["measures"])
     yield from _about_prior(result["measures"])
     yield from _about_order(result["measures"].items())
@@ -40,9 +36,8 @@ def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     measures = result["measures"].items()
     tests = [test for _, results in measures for test in results["differences"]]
     yield meaning_of_runs(next(iter(result["measures"].values()))["means"])
-    designs = [*result["conventions"].values()]
-    history = (design for design in designs if design["history"] is not None)
-    yield from _about_design(designs[0], next(history, designs[0]))
+    if any(design.get("shared") for design in result["conventions"].values()):
+        yield _SHARED
     users = "row by row: there are no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     biased = next((test["method"] for test in tests if is_of_expectation(test)), None)
@@ -94,27 +89,6 @@ def is_impossible(estimate: Mapping[str, Any]) -> bool:
     return None not in (low, mean, high) and not low <= mean <= high
 
 
-def about_sizes(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sizes of samples, if no option in `options` states them."""
-    if not _is_scan(conventions) and not _size(conventions, given):
-        size = conventions["n_negatives"]
-        text = f"{size[0]} to {size[1]} items" if isinstance(size, list) else counted(size, "items")
-        yield f"Samples have {text} beside the target."
-
-
-def options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """Return the options that reproduce a result; values None and False are left out."""
-    return " ".join(_each_option(conventions, given))
-
-
-def _about_design(design: Mapping[str, Any], history: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that users have all their targets, and whether the method used their history."""
-    if design.get("shared"):
-        yield _SHARED
-    if history["history"] is not None:
-        yield f"The column of users' history was {history['history']} by {history['method']}."
-
-
 def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on estimates that depend more on the method's prior than on ranks."""
     names = [name for name, estimate in estimates.items() if estimate["prior_decides"]]
@@ -137,37 +111,3 @@ def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
         outside = [name for name, estimate in estimates.items() if is_impossible(estimate)]
         if outside:
             yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
-
-
-def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    method = conventions["method"]
-    is_scan = _is_scan(conventions)
-    if not is_scan or method == "naive":
-        yield f"--method {method!r}" if "(" in method else f"--method {method}"
-    yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
-    if is_scan:
-        conventions = {**conventions, "replacement": True}  # the strata say how items were drawn
-    elif size := _size(conventions, given):
-        yield f"--negatives {size}"
-    flags = {"--no-replacement": not conventions["replacement"], **given}
-    flags["--shared"] = conventions.get("shared", False)
-    yield from (name for name in _FLAGS if flags.get(name))
-    uses_seed = conventions["n_bootstrap"] is not None or given.get("--ties") == "random"
-    values = {**given, "--seed": conventions["seed"] if uses_seed else None}
-    pairs = [("--column", name) for name in given.get("--column") or ()]
-    pairs += [(name, values[name]) for name in _VALUES if values.get(name) is not None]
-    yield from (f"{name} {shlex.quote(str(value))}" for name, value in pairs)
-
-
-def _is_scan(conventions: Mapping[str, Any]) -> bool:
-    return conventions["method"].startswith("scan(") or "n_listed" in conventions
-
-
-def _size(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> int | None:
-    """Return the size of all samples as an option; None if sizes differ, or were read."""
-    size = given.get("--negatives", conventions["n_negatives"])
-    return size if isinstance(size, int) else None
-
-
-def _size_text(size: Any) -> str:
-    return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
-from podium._fields import FIELDS
 from podium._grammar import word
 from podium.decide import Explanation
 from podium.report._types import Table
 from podium.report.cells import number, p_value
-from podium.report.conventions import as_option
+from podium.report.conventions import listed
 from podium.report.renderer import Renderer
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
@@ -28,18 +25,7 @@ _PAGE = "docs/explain.md, section What is searched"
 
 
 class ExplanationRenderer(Renderer[Explanation]):
-    """The reasons of an Explanation.
-
-    Parameters
-    ----------
-    result : Explanation
-    files : sequence of str
-        The truth and the run in the command that repeats a value.
-    """
-
-    def __init__(self, result: Explanation, files: Sequence[str] = ("TRUTH", "RUN")) -> None:
-        super().__init__(result)
-        self.files = files
+    """The reasons of an Explanation."""
 
     def parts(self) -> View:
         """Return the differences of tables, the conventions that fit, and values of packages."""
@@ -61,9 +47,10 @@ class ExplanationRenderer(Renderer[Explanation]):
                 yield Text(tuple(words_of_first(search)))
             if search["examples"]:
                 yield Tables((examples_table(search),))
-            yield Text(tuple(search_notes(result, self.files)))
+            if notes := tuple(search_notes(search)):
+                yield Text(notes)
             first = search["matches"][:1]
-            yield from (_lines_to_change(m["toml"][0]) for m in first if _has_command(m))
+            yield from (_lines_to_change(m["toml"][0]) for m in first if _has_lines(m))
 
     def table(self) -> Table:
         """Return one row per match, step to a package, and count of two tables."""
@@ -98,7 +85,7 @@ def _of_packages(packages: Sequence[Mapping[str, Any]]) -> Iterator[Text | Table
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
         yield Tables((waterfall_table(packages[0]),))
         if same := {s["convention"]: s["value"] for s in packages[0]["steps"] if not s["n_users"]}:
-            yield Text((f"Without effect on these data: {conventions(same)}.",))
+            yield Text((f"Without effect on these data: {_changes(same)}.",))
         yield _lines_to_change(packages[0]["toml"])
     elif packages:
         yield Tables((packages_table(packages),))
@@ -115,13 +102,13 @@ def _lines_to_change(lines: str) -> Text:
 
 def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
     for match in result["search"]["matches"] if result["search"] else ():
-        packages, first = ", ".join(match["packages"]), conventions(match["changes"][0])
+        packages, first = ", ".join(match["packages"]), _changes(match["changes"][0])
         yield ["match", packages, first, match["value"]]
     for steps in result["packages"]:
         like = steps["like"]
         yield ["default", like, "", steps["start"]]
         for step in steps["steps"]:
-            change = conventions({step["convention"]: step["value"]})
+            change = _changes({step["convention"]: step["value"]})
             yield ["change", like, change, step["change"]]
         yield ["value", like, "", steps["end"]]
     for table, line in _lines(result):
@@ -135,17 +122,9 @@ def _lines(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
         yield from ((f"two {compared['kind']}s", line) for line in compared["lines"])
 
 
-def conventions(changes: Mapping[str, Any]) -> str:
-    """Return conventions in one line.
-
-    Examples
-    --------
-    >>> conventions({"gain": "exp2", "single_precision": True})
-    'gain=exp2, single_precision=true'
-    """
-    return (
-        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "your conventions"
-    )
+def _changes(changes: Mapping[str, Any]) -> str:
+    """Return changed conventions in one line."""
+    return listed(changes) or "your conventions"
 
 
 def search_headline(search: Mapping[str, Any]) -> str:
@@ -158,7 +137,7 @@ def search_headline(search: Mapping[str, Any]) -> str:
         nearest = search["nearest"]
         return (
             f"{start}None of {total} gives {given}. The nearest value is "
-            f"{number(nearest['value'])}, with {conventions(nearest['changes'][0])}. Perhaps the "
+            f"{number(nearest['value'])}, with {_changes(nearest['changes'][0])}. Perhaps the "
             "data differ: compare your tables with theirs by --other-truth and --other-run."
         )
     if search["is_determined"]:
@@ -174,8 +153,8 @@ def matches_table(search: Mapping[str, Any]) -> Table:
         first, *others = match["changes"][:_MOST_EQUAL]
         values = [number(value) for value in match["values"].values()]
         packages = ", ".join(match["packages"])
-        rows.append([conventions(first), *values, p_value(match["chance"]), packages])
-        rows += [[f"or {conventions(other)}", *[""] * (len(values) + 2)] for other in others]
+        rows.append([_changes(first), *values, p_value(match["chance"]), packages])
+        rows += [[f"or {_changes(other)}", *[""] * (len(values) + 2)] for other in others]
     return {"columns": ["cause", *search["numbers"], "chance", "packages"], "rows": rows}
 
 
@@ -196,7 +175,7 @@ def checks_table(checks: Iterable[Any]) -> Table:
     rows: list[list[Any]] = []
     for check in checks:
         matches = check.search.matches
-        cause = conventions(matches[0].changes[0]) if matches else "none of those searched"
+        cause = _changes(matches[0].changes[0]) if matches else "none of those searched"
         if matches and not check.search.is_determined:
             cause = f"not determined, perhaps {cause}"
         rows.append([check.measure, check.lists, check.n_lists, cause])
@@ -215,14 +194,13 @@ def examples_table(search: Mapping[str, Any]) -> Table:
     return {"columns": ["user", *names, "list (relevance)"], "rows": rows}
 
 
-def _has_command(match: Mapping[str, Any]) -> bool:
-    """Return whether podium has a command for the first cause: it consists of conventions."""
+def _has_lines(match: Mapping[str, Any]) -> bool:
+    """Return whether podium can measure the first cause: it consists of conventions."""
     return not {"deviation", "reading"} & {name.partition(" ")[0] for name in match["changes"][0]}
 
 
-def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
-    """Yield what would decide, what the data can't show, and the command that repeats the value."""
-    search = result["search"]
+def search_notes(search: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what would decide, and what the data can't show."""
     for name, values in search["deciding"].items():
         shown = ", ".join(map(number, values))
         yield f"Print {name} too: it is {shown} under the first causes."
@@ -234,63 +212,17 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
     hints = "; ".join(f"{name} ({data})" for name, data in search["without_effect"].items())
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
-    first = search["matches"][0] if search["matches"] else None
-    if first and _has_command(first):
-        words = command(first["protocol"], files)
-        yield f"Command: {words}{' --pooled' if first['changes'][0].get('pooled') else ''}"
-
-
-def command(protocol: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the command that measures the first measure of a protocol, given its JSON form.
-
-    Examples
-    --------
-    >>> protocol = {"measures": ["ndcg(gain=exp2)@10"], "undefined": "zero"}
-    >>> command(protocol, ["a.csv", "b.csv"])
-    "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
-    """
-    words = ["podium", "measure", *files, "-m", protocol["measures"][0]]
-    for name, value in protocol.items():
-        if name == "rows_ranked":
-            words += as_option(name, value)
-        elif name in FIELDS and FIELDS[name].stage == "tables":
-            words += ["--column", f"{name}={value}"]
-        elif name == "ties_seed":
-            words += ["--seed", str(value)]
-        elif name in FIELDS and (FIELDS[name].stage == "lists" or name == "undefined"):
-            words += as_option(name, value)
-    return shlex.join(words)
 
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
     rows = [["your conventions", number(steps["start"]), "", ""]]
-    values = zip(steps["steps"], step_values(steps), strict=True)
-    for step, value in ((step, value) for step, value in values if step["n_users"]):
-        name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
-        rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
+    for step in steps["steps"]:
+        if step["n_users"]:
+            name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
+            rows.append([name, "", number(step["change"], "+"), str(step["n_users"])])
+    rows.append([steps["like"], number(steps["end"]), "", ""])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
-
-
-def step_values(steps: Mapping[str, Any]) -> list[float | None]:
-    """Return the value after each step to a package; None if it is undefined.
-
-    Examples
-    --------
-    >>> steps = [{"change": None}, {"change": None}, {"change": 0.5}]
-    >>> step_values({"start": None, "end": 0.75, "steps": steps})
-    [None, 0.25, 0.75]
-    """
-    changes = [step["change"] for step in steps["steps"]]
-    negated = [None if change is None else -change for change in changes]
-    from_end = _sums(steps["end"], negated[::-1])[::-1]
-    pairs = zip(_sums(steps["start"], changes), from_end, strict=True)
-    return [later if earlier is None else earlier for earlier, later in pairs][1:]
-
-
-def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
-    """Return a number and its sums with the first changes; None from the first None on."""
-    return [*accumulate([start, *changes], lambda a, b: None if a is None or b is None else a + b)]
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
@@ -299,7 +231,7 @@ def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
     for steps in packages:
         changed = {s["convention"]: s["value"] for s in steps["steps"] if s["n_users"]}
         value = "–".join(map(number, steps["open_ties"] or [steps["end"]]))
-        rows.append([steps["like"], value, conventions(changed) if changed else ""])
+        rows.append([steps["like"], value, _changes(changed) if changed else ""])
     return {"columns": ["package", "value", "conventions that matter here"], "rows": rows}
 
 

@@ -7,24 +7,25 @@ is a colour, such as ``"white"`` for a file that is shown elsewhere, or None for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check, plots
-from podium._text import counted
 from podium.errors import ArgumentError
+from podium.types import PerGroup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_N_BINS = 24
 _ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
-_PLOTS = "grouped_intervals histogram interval_plot line_plot"
+_PLOTS = "histogram interval_plot line_plot"
 FIGURES: dict[str, Callable[..., Axes]] = {name: vars(plots)[name] for name in _PLOTS.split()}
 """The figures by the "kind" in a figure's dictionary."""
 
@@ -105,8 +106,11 @@ def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     >>> colour_numbers([curve, {"rows": [{"label": "pap@10", "series": "random"}]}])
     {'linear': 0, 'random': 1}
     """
-    names = dict.fromkeys(name for figure in figures for name in _methods(figure))
-    return {name: i for i, name in enumerate(names)}
+    names: dict[str, None] = {}
+    for figure in figures:
+        names |= dict.fromkeys(line["label"] for line in figure.get("series", ()))
+        names |= dict.fromkeys(row.get("series") for row in figure.get("rows", ()))
+    return {name: i for i, name in enumerate(filter(None, names))}
 
 
 def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
@@ -147,20 +151,19 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
-def value_row(label: str, value: float | None) -> dict[str, Any]:
-    """Return a value without an interval as a row of a figure."""
-    return {"label": label, "value": value, "low": None, "high": None}
-
-
 def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """Return the figure of intervals, with more arguments of `podium.plots.interval_plot`."""
     return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}
 
 
-def histogram(title: str, axis_label: str, bins: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figure of the values of users, given the other arguments of the function."""
+def histogram(title: str, axis_label: str, values: PerGroup, mean: float) -> dict[str, Any]:
+    """Return the figure of the values of users; without a value, it has no bins."""
     axes = {"title": title, "axis_label": axis_label, "count_label": "users"}
-    return {"kind": "histogram", **axes, **bins}
+    n_undefined = int(np.isnan(values).sum())
+    bins: dict[str, Any] = {"edges": [], "counts": []}
+    if n_undefined < values.size:
+        bins = {**bin_values(values, _N_BINS), "mean": mean}
+    return {"kind": "histogram", **axes, **bins, "n_undefined": n_undefined}
 
 
 def lines(
@@ -169,20 +172,6 @@ def lines(
     """Return the figure of lines; `axes` are the labels of x and y."""
     named = {"title": title, "x_label": axes[0], "y_label": axes[1]}
     return {"kind": "line_plot", **named, **more, "series": list(series)}
-
-
-def grouped(title: str, panels: Iterable[Mapping[str, Any]], bounds_label: str) -> dict[str, Any]:
-    """Return the figure of panels of intervals, each with an axis of its own."""
-    rest = {"share_axis": False, "bounds_label": bounds_label}
-    return {"kind": "grouped_intervals", "title": title, "panels": list(panels), **rest}
-
-
-def panel(
-    title: str, means: Mapping[str, Any], runs: Iterable[str], n_users: int | None = None
-) -> dict[str, Any]:
-    """Return the panel of the means of some runs, each with its colour, and the number of users."""
-    head = title if n_users is None else f"{title} ({counted(n_users, 'users')})"
-    return {"title": head, "rows": [interval_row(run, means[run], run) for run in runs]}
 
 
 def differences(
@@ -198,9 +187,3 @@ def differences(
     rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
     better = [f"{side} better" for side in sides]
     return intervals(title, rows, sides=better, bounds_label=bounds_label)
-
-
-def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
-    yield from (line["label"] for line in figure.get("series", ()))
-    for part in (figure, *figure.get("panels", ())):
-        yield from (row["series"] for row in part.get("rows", ()) if row.get("series"))

@@ -1,4 +1,4 @@
-"""What shows a Gate: tables, its page, Markdown for a pull request, and JUnit XML."""
+"""What shows a Gate: its claims, its page, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 from podium._numbers import MINUS
 from podium._text import counted, printable
 from podium.decide import Gate
-from podium.report import pages, tables
-from podium.report._types import Figure, Report, Section, Table
+from podium.report import tables
+from podium.report._types import Figure, Report, Table
 from podium.report.audit import remarks
 from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
@@ -43,9 +43,10 @@ class GateRenderer(Renderer[Gate]):
     def parts(self) -> View:
         """Return the decision, the claims and the conventions."""
         result = self.json
-        lines = (headline(result), *result["reasons"], *remarks(result), *notes(result))
-        last = (*interval_notes(result), conventions_line(result["conventions"]))
-        return View((Text(lines), Tables((gate_table(result),)), Text(last)))
+        head = (headline(result), *result["reasons"], *remarks(result), *notes(result))
+        last = [Text((note,)) for note in interval_notes(result)]
+        options = conventions_line(result["conventions"])
+        return View((Tables((gate_table(result),), "Claims"), *last), head=head, options=options)
 
     def table(self) -> Table:
         """Return one row per claim with all digits."""
@@ -65,29 +66,17 @@ class GateRenderer(Renderer[Gate]):
         name = chosen_measure([claim["measure"] for claim in _differences(self.json)], measure)
         return {"claims": claims_figure(self.json, name)}
 
+    def figures(self) -> list[Figure]:
+        """Return the claims of each measure."""
+        measures = dict.fromkeys(claim["measure"] for claim in _differences(self.json))
+        return [claims_figure(self.json, measure) for measure in measures]
+
     def page(self, titles: Any) -> Report:
         """Return the page: the decision, its reasons, and all claims."""
         result = self.json
-        measures = dict.fromkeys(claim["measure"] for claim in _differences(result))
-        claims: Section = {
-            "title": "Claims",
-            "figures": [claims_figure(result, m) for m in measures],
-            "tables": [pages.complete(gate_table(result))],
-            "notes": [*notes(result), *interval_notes(result)],
-        }
         title = f"{result['candidate']} instead of {result['base']}?"
         status = "cannot tell" if _is_beaten(result) else result["decision"]
-        summary = [headline(result), *result["reasons"], *remarks(result)]
-        return pages.of_section(result, title, _STATUS[status], summary, claims)
-
-    def to_markdown(self) -> str:
-        """Return the decision, the reasons and the table in GitHub's Markdown."""
-        result = self.json
-        reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
-        parts = [f"### {printable(headline(result))}", reasons.rstrip("\n")]
-        parts += [printable(remark) for remark in remarks(result)] + notes(result)
-        parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
-        return "\n\n".join(filter(None, parts)) + "\n"
+        return {**super().page(titles), "title": title, "status": _STATUS[status]}
 
     def to_junit(self, *, fail_on: str) -> str:
         """Return JUnit XML with one test case for each claim.
@@ -103,7 +92,8 @@ class GateRenderer(Renderer[Gate]):
         for claim in result["claims"]:
             place = f" in {claim['place']}" if claim["by"] else ""
             name = f"{claim['measure']} {claim['floor']}".strip()
-            case = _case(suite, f"podium.gate.{claim['role']}", f"{name}{place}")
+            kind = f"podium.gate.{claim['role']}"
+            case = _add(suite, "testcase", classname=kind, name=f"{name}{place}")
             is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
             verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
             output = [] if is_open else [claim["sentence"]]
@@ -121,7 +111,7 @@ class GateRenderer(Renderer[Gate]):
             text = " ".join(result["reasons"])
             open_cases.append(("ties", "equal scores", text, "cannot tell"))
         for kind, name, text, severity in open_cases:
-            case = _case(suite, f"podium.gate.{kind}", name)
+            case = _add(suite, "testcase", classname=f"podium.gate.{kind}", name=name)
             if fail_on == "inferior":
                 _add(case, "skipped", message=text)
             else:
@@ -197,7 +187,7 @@ def _differences(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
-    """Return one row for each claim, with the segment in its first row only."""
+    """Return one row for each claim."""
     claims = result["claims"]
     levels = {claim["level"] for claim in claims}
     level = f"{levels.pop():.4g} " if len(levels) == 1 else ""
@@ -214,17 +204,12 @@ def gate_table(result: Mapping[str, Any]) -> Table:
         "users": ("n_users", str),
         **({"undefined": ("n_undefined", str)} if any(c["n_undefined"] for c in claims) else {}),
     }
-    table = tables.build(columns, ({**claim, "name": _name(claim)} for claim in claims))
-    return tables.once(table, "segment")
+    return tables.build(columns, ({**claim, "name": _name(claim)} for claim in claims))
 
 
 def _name(claim: Mapping[str, Any]) -> str:
     kind = claim["floor"] or ("guard" if claim["role"] == "guard" else "")
     return f"{claim['measure']} ({kind})" if kind else claim["measure"]
-
-
-def _case(suite: ET.Element, kind: str, name: str) -> ET.Element:
-    return _add(suite, "testcase", classname=kind, name=name)
 
 
 def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:

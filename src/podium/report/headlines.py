@@ -8,7 +8,7 @@ from typing import Any
 
 from podium._text import counted
 from podium.report import estimate_notes as notes
-from podium.report.cells import number, p_value, percentage, probability, span
+from podium.report.cells import change, changes, number, p_value, percentage
 
 _MOST_NAMES = 3
 _SCOPE = (
@@ -23,7 +23,7 @@ class Lead:
 
     Attributes
     ----------
-    measure, run : str
+    run : str
     mean : float
     equal : tuple of str
         The other runs with exactly this mean.
@@ -33,7 +33,6 @@ class Lead:
         The runs that were not compared with this one.
     """
 
-    measure: str
     run: str
     mean: float
     equal: tuple[str, ...]
@@ -47,7 +46,7 @@ class Lead:
         return not self.others and not self.untested
 
 
-def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
+def lead(tested: Mapping[str, Any]) -> Lead | None:
     """Return the run with the best mean in one measure of a Comparison; None if all are undefined.
 
     A lead is significant if its p value after Holm's correction is at most 1 - level.
@@ -64,7 +63,7 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
     significant = {run: test for run, test in tests.items() if is_significant(test)}
     others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    return Lead(measure, best, means[best], _equal(means), significant, others, untested)
+    return Lead(best, means[best], _equal(means), significant, others, untested)
 
 
 def best_first(tested: Mapping[str, Any]) -> dict[str, float]:
@@ -85,44 +84,20 @@ def _equal(means: Mapping[str, float]) -> tuple[str, ...]:
 
 def is_significant(test: Mapping[str, Any]) -> bool:
     """Return whether the p value after Holm's correction is at most 1 - level."""
-    p = test["holm_p_value"]
-    return p is not None and p <= alpha(test)
-
-
-def alpha(test: Mapping[str, Any]) -> float:
-    """Return the level of the test, such as 0.05 for intervals of 95 %."""
-    return round(1 - test["level"], 12)
+    p = test.get("holm_p_value")
+    return p is not None and p <= round(1 - test["level"], 12)
 
 
 def of_comparison(result: Mapping[str, Any]) -> list[str]:
-    """Return which run is best in the first measure and the others, and if it is significant."""
-    leads = {m: lead(m, tested) for m, tested in result["measures"].items()}
-    measures = list(leads)
-    same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
-    parts = (result, *result["segments"])
-    n_tests = sum(len(m["differences"]) for part in parts for m in part["measures"].values())
-    sentences = [_of(m, leads[m], n_tests) for m in measures if m not in same]
-    if same:
-        text = f"In {_names(same)}, the same run is best, and the same differences are significant."
-        sentences.insert(1, text)
-    return sentences
+    """Return which run is best in each measure, and if it is significant."""
+    return [_of(name, lead(tested)) for name, tested in result["measures"].items()]
 
 
-def _outcome(best: Lead | None) -> tuple[Any, ...]:
-    """Return what the sentences on two measures must have in common to be the same."""
-    return () if best is None else (best.run, set(best.significant), set(best.others))
-
-
-def _of(measure: str, best: Lead | None, n_tests: int) -> str:
+def _of(measure: str, best: Lead | None) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
-    if best.equal and set(best.equal) == {*best.others, *best.untested}:
-        runs = _names([best.run, *best.equal])
-        same = f"{runs} have the same mean {measure}, {number(best.mean)}."
-        return " ".join([same, *_detectable(best, n_tests)])
-    same = f", and {_names(best.equal)} the same" if best.equal else ""
-    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}{same}."]
+    sentences = [_best(best.run, best.equal, f"mean {measure}", best.mean)]
     better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))
     if better:
         but = f", but not significantly better than {not_better}" if not_better else ""
@@ -131,7 +106,13 @@ def _of(measure: str, best: Lead | None, n_tests: int) -> str:
         sentences.append(f"It is not significantly better than {not_better}.")
     if best.untested:
         sentences.append(f"It was not compared with {_names(best.untested)}.")
-    return " ".join([*sentences, *_detectable(best, n_tests)])
+    return " ".join(sentences)
+
+
+def _best(run: str, equal: Sequence[str], measure: str, mean: float) -> str:
+    """Return the sentence on the runs with the best mean."""
+    have = "have" if equal else "has"
+    return f"{_names([run, *equal])} {have} the best {measure}, {number(mean)}."
 
 
 def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
@@ -144,24 +125,9 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     if test["difference"] is None:
         return names
     ends = [end if end is None else sign * end for end in test["interval"]][::sign]
-    interval = f" {span(ends, '+')}" if None not in ends else ""
-    p = ""
-    if test["holm_p_value"] is not None:
-        text = p_value(test["holm_p_value"])
-        p = f", p < {text[1:]}" if text.startswith("<") else f", p = {text}"
-    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
-
-
-def _detectable(best: Lead, n_tests: int) -> list[str]:
-    """Return the difference that would probably be significant, if none is."""
-    sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
-    if best.significant or not sizes:
-        return []
-    start = "A" if n_tests == 1 else "Without the correction for several tests, a"
-    size = number(max(sizes))
-    return [
-        f"{start} true difference of {size} would probably be significant; a smaller one may exist."
-    ]
+    interval = f" {changes(ends)}" if None not in ends else ""
+    p = f", p Holm {p_value(test['holm_p_value'])}"
+    return f"{names} ({change(sign * test['difference'])}{interval}{p})"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -176,16 +142,11 @@ def of_evaluation(result: Mapping[str, Any]) -> list[str]:
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
     if summary["mean"] is None:
-        return [
-            f"Mean {name} is undefined: none of {counted(n + n_undefined, 'users')} has a value."
-        ]
-    has = "has" if n_undefined == 1 else "have"
-    undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
+        of_users = counted(n + n_undefined, "users")
+        return [f"Mean {name} is undefined: none of {of_users} has a value."]
     mean = f"Mean {name} is {number(summary['mean'])} over {counted(n, 'users')}"
     interval = _with_interval(summary)
-    if not interval:
-        return [f"{mean}. There is no interval.{undefined}"]
-    return [f"{mean}{interval}.{undefined}", _SCOPE]
+    return [f"{mean}{interval}.", _SCOPE] if interval else [f"{mean}. There is no interval."]
 
 
 def _with_interval(summary: Mapping[str, Any]) -> str:
@@ -202,13 +163,14 @@ def of_estimate(result: Mapping[str, Any]) -> list[str]:
     name, estimate = next(iter(result["measures"].items()))
     if estimate["mean"] is None:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
-    mean, interval = number(estimate["mean"]), _with_interval(estimate)
-    if notes.is_of_expectation(estimate):
-        of = f"{name} by {estimate['method']}"
-        start = [f"The estimate of {of} is {mean}{interval}.", notes.meaning(estimate)]
-    else:
-        start = [f"{name} of the ranking of all items is estimated at {mean}{interval}."]
-    return [*start, *_determined(estimate)]
+    by = f" by {estimate['method']}" if notes.is_of_expectation(estimate) else ""
+    mean = f"{number(estimate['mean'])}{_with_interval(estimate)}"
+    sentences = [f"{name} of the ranking of all items is estimated{by} at {mean}."]
+    if by:
+        sentences.append(notes.meaning(estimate))
+    if is_determined(estimate) is False:
+        sentences.append("Without assumptions, the sampled ranks do not determine it.")
+    return sentences
 
 
 def is_determined(estimate: Mapping[str, Any]) -> bool | None:
@@ -222,49 +184,20 @@ def is_determined(estimate: Mapping[str, Any]) -> bool | None:
     return highest - lowest <= 2 * (high - low)
 
 
-def _determined(estimate: Mapping[str, Any]) -> list[str]:
-    is_known = is_determined(estimate)
-    if is_known is None:
-        return []
-    possible = ""
-    if estimate["bounds"] is not None and None not in estimate["bounds"]:
-        lowest, highest = map(number, estimate["bounds"])
-        possible = f" All values from {lowest} to {highest} are possible, whatever the method."
-    if is_known:
-        text = "Without assumptions, the sampled ranks determine it with similar precision."
-        return [text + possible]
-    if estimate["prior_decides"]:
-        text = f"The value follows from the assumptions of {estimate['method']}."
-        return [f"The sampled ranks contain almost no information about it.{possible} {text}"]
-    return [f"Without assumptions, the sampled ranks do not determine it.{possible}"]
-
-
 def of_estimates(result: Mapping[str, Any]) -> list[str]:
     """Return the best estimate of several models, and its differences from the first one."""
     name, results = next(iter(result["measures"].items()))
     means = best_first(results)
     if not means:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
-    best, equal = next(iter(means)), _equal(means)
-    same = f", and {_names(equal)} the same" if equal else ""
-    start = [f"{best} has the best estimate of {name}, {number(means[best])}{same}."]
-    if len(equal) == len(results["means"]) - 1:
-        names = _names([best, *equal])
-        start = [f"{names} have the same estimate of {name}, {number(means[best])}."]
+    best = next(iter(means))
+    start = [_best(best, _equal(means), f"estimate of {name}", means[best])]
     if any(map(notes.is_of_expectation, results["means"].values())):
         start.append(notes.meaning_of_runs(results["means"]))
     tests = [t for t in results["differences"] if best in (t["run"], result["baseline"])]
-    return [*start, *(_signed(test) for test in tests[:_MOST_NAMES])]
-
-
-def _signed(test: Mapping[str, Any]) -> str:
-    text = f"{test['run']} - {test['baseline']} is {number(test['difference'], '+')}"
-    if None not in test["interval"]:
-        text += f" {span(test['interval'], '+')}"
-    if test["sign_probability"] is not None:
-        sure = probability(test["sign_probability"]).replace(">", "above ")
-        is_short = notes.is_of_expectation(test)
-        right = "its expectation has this sign" if is_short else "its sign is right"
-        text += f", and the probability that {right} is {sure}"
-    open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
-    return f"{text}.{open_sign}"
+    differences = (
+        f"{test['run']} - {test['baseline']} is {change(test['difference'])} "
+        f"{changes(test['interval'])}."
+        for test in tests[:_MOST_NAMES]
+    )
+    return [*start, *differences]

@@ -20,7 +20,7 @@ from podium.report.cells import (
 )
 from podium.report.conventions import GLUE
 from podium.report.headlines import lead
-from podium.report.tables import Columns, build, named, once, texts
+from podium.report.tables import Columns, build, named, texts
 from podium.report.views import Numbers
 
 _RULES = {
@@ -85,23 +85,26 @@ def means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of an Evaluation's JSON form, by segment."""
     columns: Columns = {
         **texts(*(["segment"] if result["segments"] else []), "measure"),
-        **_mean_columns(next(iter(result["measures"].values()))["level"], has_bounds(result)),
+        **_mean_columns(next(iter(result["measures"].values())), has_bounds(result)),
     }
     records = (
         {**summary, "segment": _segment(by, name), "measure": measure}
         for by, name, measure, summary in summaries(result)
     )
-    return once(build(columns, records), "segment")
+    return build(columns, records)
 
 
-def _mean_columns(level: float, is_bounded: bool = False) -> Columns:
+def _mean_columns(mean: Mapping[str, Any], is_bounded: bool = False) -> Columns:
+    """Return the columns of means like this one; those from samples are never undefined."""
+    is_sampled = "bounds" in mean
     return {
         "mean": ("mean", number),
-        f"{level:.4g} interval": ("interval", span),
+        f"{mean['level']:.4g} interval": ("interval", span),
         **({"unjudged": ("unjudged", lambda u: span(u and u.values()))} if is_bounded else {}),
         "std error": ("std_error", number),
+        **({"possible": ("bounds", span)} if mean.get("bounds") else {}),
         "users": ("n_groups", str),
-        "undefined": ("n_undefined", str),
+        **({} if is_sampled else {"undefined": ("n_undefined", str)}),
     }
 
 
@@ -117,18 +120,18 @@ def without_segments(result: Mapping[str, Any]) -> str:
     if not names:
         return ""
     is_or_are = "is not a mean" if len(names) == 1 else "are not means"
-    return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments.\n"
+    return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments."
 
 
 def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
-    letters = ["letters"] if result["pairs"] == "all" else []
-    columns = {**texts("measure", "run", *letters), **_mean_columns(_first_level(result))}
-    leads = ((lead(name, tested), tested["means"]) for _, _, name, tested in comparisons(result))
+    letters = ["letters"] if result.get("pairs") == "all" else []
+    columns = {**texts("measure", "run", *letters), **_mean_columns(next(means(result)))}
+    leads = ((lead(tested), tested["means"]) for _, _, _, tested in comparisons(result))
     bold = [best and best.is_proven and run == best.run for best, runs in leads for run in runs]
     places = (1, list(columns).index("mean"))
     cells = [(i, j) for i, is_bold in enumerate(bold) if is_bold for j in places]
-    return {**once(build(columns, means(result)), "measure"), "highlight": cells}
+    return {**build(columns, means(result)), "highlight": cells}
 
 
 def means(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -145,7 +148,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
     columns: Columns = {
         **texts("measure", "run"),
         "diff.": ("difference", change),
-        f"{_first_level(result):.4g} t interval": ("interval", changes),
+        f"{next(means(result))['level']:.4g} t interval": ("interval", changes),
         p[1]: (p[0], p_value),
         "p Holm": ("holm_p_value", p_value),
     }
@@ -154,7 +157,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
             "unjudged": ("unjudged", lambda unjudged: judgements(unjudged) or NOTHING),
             "labels": ("unjudged", lambda unjudged: count(unjudged and unjudged["n_labels"])),
         }
-    return once(build(columns, tests(result)), "measure")
+    return build(columns, tests(result))
 
 
 def _has_unjudged(result: Mapping[str, Any]) -> bool:
@@ -172,7 +175,7 @@ def wins_table(result: Mapping[str, Any]) -> Table:
     }
     if result["splits"] == 1:
         columns |= {"p t": ("t_p_value", p_value)}
-    return once(build(columns, tests(result)), "measure")
+    return build(columns, tests(result))
 
 
 def _effect(size: float | None) -> str:
@@ -191,10 +194,6 @@ def tests(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _measure_in(by: str, name: str, measure: str) -> str:
     """Return the name of a measure, followed by that of its segment."""
     return f"{measure}, {_segment(by, name)}" if by else measure
-
-
-def _first_level(result: Mapping[str, Any]) -> float:
-    return next(means(result))["level"]
 
 
 def tests_notes(result: Mapping[str, Any]) -> list[str]:

@@ -1,11 +1,12 @@
-"""Figures of an Evaluation and a Comparison, from their JSON forms and values of users."""
+"""Figures of measured and estimated means, from JSON forms of results and values of users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
+from podium.evaluation import Comparison, Evaluation, stats
 from podium.report import figures
 from podium.report._types import Figure
 from podium.report.cells import percentage
@@ -15,41 +16,39 @@ from podium.report.measured import summaries
 
 MOST_IN_FIGURE = 20
 UNJUDGED = "all means over judgements of the unjudged items"
-_MOST_SEGMENTS = 5  # the largest gains, and the largest losses
 _MOST_BANDS = 3  # intervals of more lines would cover each other
 
+Means = Mapping[str, Mapping[str, Any]]
 
-def means(result: Mapping[str, Any], measure: str = "") -> Figure:
-    """Return the means of an Evaluation's JSON form: of one measure, or of those in [0, 1].
 
-    Measures in other units are drawn only if there are no shares. The figure has no rows if no
-    measure has a mean.
+def means(result: Mapping[str, Any], measure: str = "", bounds_label: str = UNJUDGED) -> Figure:
+    """Return the means of one evaluation's JSON form: of one measure, or of those in [0, 1].
+
+    Measures in other units are drawn only if there are no shares.
     """
     everyone: dict[str, Any] = {**result, "segments": []}
     means = [(n, s) for *_, n, s in summaries(everyone) if measure in ("", n)]
     known = [(n, s) for n, s in means if measure or s["mean"] is not None]
     shares = [(n, s) for n, s in known if measure or 0 <= s["mean"] <= 1]
     level = percentage(next(iter(result["measures"].values()))["level"])
-    title, drawn = f"Means over users, with {level} intervals", shares or known
-    return figures.intervals(title, (interval_row(*s) for s in drawn), bounds_label=UNJUDGED)
+    title, drawn = f"Means, with {level} intervals", shares or known
+    return figures.intervals(title, (interval_row(*s) for s in drawn), bounds_label=bounds_label)
 
 
-def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str, Figure]]:
-    """Yield each division of the users in an Evaluation's JSON form, and the means of its parts."""
-    for by, parts in _divisions(result).items():
-        drawn = parts[:MOST_IN_FIGURE]
-        panels = [
-            {"title": n, "rows": [interval_row(s["name"], s["measures"][n]) for s in drawn]}
-            for n in parts[0]["measures"]
-            if measure in ("", n)
-        ]
-        title = f"Means by {by}{_of_many(len(parts))}"
-        yield by, figures.grouped(title, panels, UNJUDGED)
+def distribution(evaluation: Evaluation, measure: str) -> Figure:
+    """Return the distribution of a measure over users."""
+    title = f"Distribution of {measure} over users"
+    mean = evaluation.summary(measure).mean
+    return figures.histogram(title, measure, evaluation.filled(measure), mean)
 
 
-def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
-    """Return the distribution of a measure over users, from its bins and mean."""
-    return figures.histogram(f"Distribution of {measure} over users", measure, bins)
+def gains(comparison: Comparison, measure: str, run: str) -> Figure:
+    """Return the distribution of the differences of users between a run and the baseline."""
+    runs = [comparison.evaluations[name] for name in (comparison.baseline, run)]
+    difference = stats.differences(*(evaluation.filled(measure) for evaluation in runs))
+    title = f"{measure} of each user: {run} − {comparison.baseline}"
+    mean = comparison.difference(measure, run).test.difference
+    return figures.histogram(title, f"difference in {measure}", difference, mean)
 
 
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
@@ -61,29 +60,30 @@ def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
 
 
 def cutoffs(
-    measures: Mapping[str, Mapping[str, Mapping[str, Any]]], measure: str, bounds_label: str = ""
-) -> Figure | None:
-    """Return the means of a metric at the cutoffs that were measured; None for a single one.
+    measures: Mapping[str, Means], names: Iterable[str], bounds_label: str = UNJUDGED
+) -> dict[str, Figure]:
+    """Return the picture of the first metric that was measured at several cutoffs, if any is.
 
     Parameters
     ----------
     measures : dict of measure to dict of run to summary
         The summaries; the name of a single run may be empty.
-    measure : str
-        One of the measures; the others have the same metric.
+    names : iterable of str
+        The measures whose metrics are tried in turn.
     bounds_label : str
         The meaning of bounds.
     """
-    metric = _metric(measure)[0]
-    same = {text: s for text, s in measures.items() if _metric(text)[0] == metric}
-    by_cutoff = {k: s for text, s in same.items() if (k := _metric(text)[1])}
-    if len(by_cutoff) < 2:
-        return None
-    ks = sorted(by_cutoff)
-    runs = list(by_cutoff[ks[0]])
-    series = [_line(run or metric, ks, [by_cutoff[k][run] for k in ks], len(runs)) for run in runs]
-    figure = curve(metric, {"k": ks, "means": {}})
-    return {**figure, "series": series, "bounds_label": bounds_label}
+    for metric, _ in map(_metric, names):
+        by_cutoff = {
+            k: s for text, s in measures.items() for m, k in [_metric(text)] if m == metric
+        }
+        ks = sorted(filter(None, by_cutoff))
+        if len(ks) > 1:
+            runs = [*by_cutoff[ks[0]]]
+            lines = (_line(r or metric, ks, [by_cutoff[k][r] for k in ks], len(runs)) for r in runs)
+            figure = curve(metric, {"k": ks, "means": {}})
+            return {"cutoffs": {**figure, "series": [*lines], "bounds_label": bounds_label}}
+    return {}
 
 
 def _line(label: str, ks: Sequence[int], means: Sequence[Any], n_runs: int) -> dict[str, Any]:
@@ -103,38 +103,33 @@ def _metric(measure: str) -> tuple[str, int]:
     return (name, int(k)) if name and k.isdigit() else (measure, 0)
 
 
-def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
-    """Return the means of a Comparison's JSON form: one panel per measure."""
-    measures = {n: m for n, m in result["measures"].items() if measure in ("", n)}
-    runs = runs_in_figures(result, measure)
-    level = next(iter(next(iter(measures.values()))["means"].values()))["level"]
-    title = f"means over users, with {percentage(level)} intervals"
-    if len(runs) < len(result["runs"]):
-        n_best = len(runs) - (result["pairs"] == "first")
-        baseline = "the baseline and " if n_best < len(runs) else ""
-        title = f"{baseline}the best {n_best} of {len(result['runs'])} runs, {title}"
-    panels = [figures.panel(name, m["means"], runs) for name, m in measures.items()]
-    return figures.grouped(f"{title[0].upper()}{title[1:]}", panels, UNJUDGED)
+def run_means(result: Mapping[str, Any], measure: str, bounds_label: str = UNJUDGED) -> Figure:
+    """Return the means of runs or models in one measure of a comparison's JSON form."""
+    means, runs = result["measures"][measure]["means"], _runs(result, measure)
+    best = f"the best {len(runs)} of " if len(runs) < len(means) else ""
+    level = percentage(means[runs[0]]["level"])
+    title = f"{measure} of {best}{counted(len(means), 'runs')}, with {level} intervals"
+    rows = (interval_row(run, means[run], run) for run in runs)
+    return figures.intervals(title, rows, bounds_label=bounds_label)
 
 
-def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
-    """Return the runs in figures: all, or the best ones in a measure, and the baseline if any."""
+def _runs(result: Mapping[str, Any], measure: str) -> list[str]:
+    """Return the runs in figures: all, or of many the best ones, with the baseline if any."""
     runs = list(result["runs"])
     if len(runs) <= MOST_IN_FIGURE:
         return runs
-    best = best_first(result["measures"][measure or next(iter(result["measures"]))])
-    first = [] if result["pairs"] == "all" else [result["baseline"]]
-    leaders = [*dict.fromkeys([*first, *best])][:MOST_IN_FIGURE]
-    return [run for run in runs if run in leaders]
+    first = [] if result.get("pairs") == "all" else [result["baseline"]]
+    leaders = [*dict.fromkeys([*first, *best_first(result["measures"][measure])])]
+    return [run for run in runs if run in leaders[:MOST_IN_FIGURE]]
 
 
-def differences(result: Mapping[str, Any], measure: str) -> Figure:
-    """Return the differences in one measure of a Comparison's JSON form."""
+def differences(result: Mapping[str, Any], measure: str, bounds_label: str = "") -> Figure:
+    """Return the differences in one measure of a comparison's JSON form."""
     tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
-    is_all, baseline = result["pairs"] == "all", result["baseline"]
+    is_all, baseline = result.get("pairs") == "all", result["baseline"]
     start = "differences" if is_all else f"difference from {baseline}"
     level = percentage(tests[0]["level"])
-    runs = set(runs_in_figures(result, measure))
+    runs = set(_runs(result, measure))
     drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs]
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])
     sides = ("the second run", "the first run") if is_all else (baseline, run)
@@ -143,57 +138,23 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
         f"{measure}: {start}, with {level} intervals",
         sides if better else (sides[1], sides[0]),
         [(f"{t['run']} - {t['baseline']}" if is_all else t["run"], t, t["run"]) for t in drawn],
-        UNJUDGED.replace("means", "differences"),
+        bounds_label or UNJUDGED.replace("means", "differences"),
     )
 
 
-def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:
-    """Yield each division of the users, and the means of all runs in its parts."""
-    runs = runs_in_figures(result, measure)
-    for by, all_parts in _divisions(result).items():
-        parts = [part for part in all_parts if measure in part["measures"]]
-        panels = [
-            figures.panel(p["name"], p["measures"][measure]["means"], runs, p["n_groups"])
-            for p in parts[:MOST_IN_FIGURE]
-        ]
-        if panels:
-            title = f"{measure} by {by}{_of_many(len(parts))}"
-            yield by, {**figures.grouped(title, panels, UNJUDGED), "share_axis": True}
+def segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:
+    """Yield each division of the users, and the means of its parts in one measure.
 
-
-def gains(gain: Mapping[str, Any]) -> Figure:
-    """Return the distribution of the differences between a run and the baseline."""
-    measure = gain["measure"]
-    title = f"{measure} of each user: {gain['run']} − {gain['baseline']}"
-    return figures.histogram(title, f"difference in {measure}", gain["histogram"])
-
-
-def gains_by_segment(gain: Mapping[str, Any]) -> Figure:
-    """Return the differences by segment: of many, the largest gains and losses."""
-    parts: Sequence[Mapping[str, Any]] = gain["segments"]
-    caption = "The intervals are those of each segment alone, without a correction."
-    if len(parts) > 2 * _MOST_SEGMENTS:
-        n = len(parts)
-        parts = [*parts[:_MOST_SEGMENTS], *parts[-_MOST_SEGMENTS:]]
-        caption = f"The largest gains and losses of {n} segments. {caption}"
-    run, baseline = gain["run"], gain["baseline"]
-    sides = (baseline, run) if gain["higher_is_better"] else (run, baseline)
-    title = f"{gain['measure']} by segment: {run} − {baseline}"
-    tests = [
-        (f"{s['name']} ({counted(s['n_groups'], 'users')})", {**s, "difference": s["mean"]}, "")
-        for s in parts
-    ]
-    return {**figures.differences(title, sides, tests), "caption": caption}
-
-
-def _divisions(result: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the segments by what divides the users."""
-    divisions: dict[str, list[Any]] = {}
-    for segment in result["segments"]:
-        divisions.setdefault(segment["by"], []).append(segment)
-    return divisions
-
-
-def _of_many(n_segments: int) -> str:
-    """Return how many segments are drawn, for a title, if not all of them are."""
-    return f" ({MOST_IN_FIGURE} of {n_segments} segments)" if n_segments > MOST_IN_FIGURE else ""
+    In a comparison, the runs are below the name of each part.
+    """
+    for by in dict.fromkeys(segment["by"] for segment in result["segments"]):
+        rows: list[Mapping[str, Any]] = []
+        for part in result["segments"]:
+            found = part["measures"].get(measure) if part["by"] == by else None
+            if found and "means" in found:
+                rows.append({"label": f"{part['name']} ({counted(part['n_groups'], 'users')})"})
+                rows += [interval_row(r, found["means"][r], r) for r in _runs(result, measure)]
+            elif found:
+                rows.append(interval_row(part["name"], found))
+        if rows:
+            yield by, figures.intervals(f"{measure} by {by}", rows, bounds_label=UNJUDGED)

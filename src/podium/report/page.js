@@ -46,7 +46,6 @@ function addSorting(table, rows) {
       const next = order[order.indexOf(head.getAttribute("aria-sort")) + 1];
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       if (next) head.setAttribute("aria-sort", next);
-      table.classList.toggle("sorted", Boolean(next));
       const direction = next === "descending" ? -1 : 1;
       table.tBodies[0].append(...(next ? sorted(rows, column, isNumeric, direction) : rows));
     });
@@ -71,7 +70,6 @@ function addFilter(table, rows) {
       row.hidden = !words.every((word) => text.includes(word));
       n += !row.hidden;
     }
-    table.classList.toggle("filtered", n < rows.length);
     count.textContent = `${n} of ${rows.length} rows`;
   };
   input.addEventListener("input", show);

@@ -18,9 +18,6 @@ _FLAT = (
     *("std_error", "bias", "error", "reaches"),
 )
 _NUMBERS = ("n_scored", "share", "std_error", "bias", "error")
-_ERROR_ACCURACY = {
-    "median": "; where ranks were known, planned errors were .55 to 4.7 times the true errors"
-}
 
 
 class PlanRenderer(Renderer[Plan]):
@@ -50,8 +47,7 @@ class PlanRenderer(Renderer[Plan]):
         yield "n_users_needed", {"": plan.n_users_needed}
         for name, design in {"best": plan.best, "all items": plan.everything}.items():
             if design is not None:
-                content = vars(design)
-                yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
+                yield name, {field: vars(design)[field] for field in ("n_negatives", *_NUMBERS)}
 
     def pictures(self, measure: Any) -> Pictures:
         """Return the errors of designs against their cost."""
@@ -86,7 +82,6 @@ def _design_table(plan: Plan) -> Table:
     columns: Columns = {
         "sampled": ("text", str),
         "scored": ("n_scored", "{:,}".format),
-        "total": ("n_scored", lambda n: _count(n * plan.n_users)),
         "share": ("share", _percent),
         "std error": ("std_error", _number),
         "bias": ("bias", "{:.2g}".format),
@@ -100,49 +95,21 @@ def _design_table(plan: Plan) -> Table:
 
 
 def _conclusions(plan: Plan) -> Iterator[str]:
-    goal = f"{plan.measure} within {_number(plan.goal)}"
-    largest = max([0, *(design.n_negatives for design in plan.designs if design.kind != "all")])
-    best = plan.best
+    goal, best = f"{plan.measure} within {_number(plan.goal)}", plan.best
     if best is None:
-        yield from _too_few_users(plan, goal, largest)
-    elif not largest:
-        yield f"{plan.n_items} items are too few to sample from: rank all of them."
+        yield (
+            f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
+            f"{_number(plan.everything.error)}, because the users are a sample. Ranking all items "
+            f"reaches the goal with {plan.n_users_needed} users."
+        )
     elif best is plan.everything:
-        yield f"No sample of up to {largest} items gives {goal}. Rank all items."
+        yield f"No sample of these sizes gives {goal}. Rank all items."
     else:
         share = f"{_percent(best.share)} of the cost of ranking all"
         yield f"For {goal}: sample {best.n_negatives} items ({share})."
-        yield from _nearer_than_all(plan)
-    yield from _compared_error(plan)
-
-
-def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
     yield (
-        f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
-        f"{_number(plan.everything.error)}, because the users are a sample"
-        + (f", and no sample of up to {largest} items reaches the goal." if largest else ".")
+        "Compared with the goal: the root mean square error of standard error and bias together."
     )
-    yield f"Ranking all items reaches the goal with {plan.n_users_needed} users."
-
-
-def _nearer_than_all(plan: Plan) -> Iterator[str]:
-    """Yield a note if a sample has less error than all ranks: its estimate varies less."""
-    if not plan.everything.reaches:
-        yield (
-            f"Ranking all items has an error of {_number(plan.everything.error)}, because the "
-            f"users are a sample. It reaches the goal with {plan.n_users_needed} users. The "
-            "estimate from sampled items varies less, because it is shrunk towards the assumptions "
-            "of its method."
-        )
-
-
-def _compared_error(plan: Plan) -> Iterator[str]:
-    """Yield which error was compared with the goal, and the design that its bias rules out."""
-    text = "Compared with the goal: the root mean square error of standard error and bias together"
-    design = next((design for design in plan.designs if design.std_error <= plan.goal), None)
-    if design is not None and design is not plan.best:
-        text += f" (a sample of {design.text} has a small enough standard error, but too much bias)"
-    yield f"{text}."
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
@@ -158,19 +125,12 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         yield (
             f"Expected ranks: the smooth fit to the pilot of {n_pilot_users} users, with its "
             f"uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: the {bias_is} over "
-            f"this uncertainty, not the true bias{_ERROR_ACCURACY.get(bias_is, '')}."
+            "this uncertainty, not the true bias."
         )
     yield (
         "Scored: the number of items per user, including the target. Share: of the cost of "
         f"ranking all. Method: {plan.conventions['method']}."
     )
-
-
-def _count(number: float) -> str:
-    """Return a large number with a unit, such as 1.2M."""
-    units = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k"}
-    unit = next((unit for unit in units if number >= unit), None)
-    return f"{number:.0f}" if unit is None else f"{number / unit:.1f}{units[unit]}"
 
 
 def _percent(share: float) -> str:

@@ -70,8 +70,12 @@ class Renderer(ABC, Generic[T]):
         del measure
         return {}
 
+    def figures(self) -> list[Figure]:
+        """Return the figures of the page, by default the natural picture if there is one."""
+        return [self.picture()] if self.pictures(None) else []
+
     def page(self, titles: Any) -> Report:
-        """Return the report without its origin: the view and the natural picture.
+        """Return the report without its origin: the view with figures, and the conventions.
 
         Parameters
         ----------
@@ -79,10 +83,16 @@ class Renderer(ABC, Generic[T]):
             The titles of items; results without lists have no use for them.
         """
         del titles
-        sections = pages.sections(self.view())
-        if sections and self.pictures(None):
-            sections[0] = {**sections[0], "figures": [self.picture()]}
-        return {"title": type(self.result).__name__, "sections": sections}
+        view = self.view()
+        sections = pages.sections(view)
+        if sections:
+            sections[0] = {**sections[0], "figures": self.figures()}
+        return {
+            "title": type(self.result).__name__,
+            "summary": view.head,
+            "sections": sections,
+            "conventions": {"options": view.options.replace("\n", " ")} if view.options else {},
+        }
 
     def view(self) -> View:
         """Return all that the command line prints, with the name of what the users are."""

@@ -11,7 +11,7 @@ from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import parse
 from podium.report._types import Figure, Table
 from podium.report.cells import NOTHING, number, percentage
-from podium.report.figures import intervals, lines
+from podium.report.figures import intervals
 from podium.report.renderer import Pictures, Renderer, chosen_measure
 from podium.report.views import Numbers, Tables, Text, View
 from podium.tuning import Search, Trial
@@ -19,7 +19,6 @@ from podium.tuning import Search, Trial
 _HIDDEN = ("chosen", "stop_reason", "warning", "error")
 _LEVEL = 0.95
 _MOST_TRIALS = 20
-_LOG_FACTOR = 20.0  # values that differ by this factor get a logarithmic axis
 
 
 class SearchRenderer(Renderer[Search]):
@@ -29,13 +28,7 @@ class SearchRenderer(Renderer[Search]):
         """Return the trials from the best mean to the worst; the chosen one comes first."""
         measure, columns = self.result.measure, self.result.table
         names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
-        sign = parse(measure).metric.sign
-
-        def place(i: int) -> tuple[bool, bool, float]:
-            mean = columns["mean"][i]
-            return not columns["chosen"][i], mean is None, -sign * (mean or 0.0)
-
-        order = sorted(range(len(columns["trial"])), key=place)
+        order = self._in_order()
         rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
         errors = [text for text in columns["error"] if text]
         failed = f" {len(errors)} of them failed: {tally(errors)}." if errors else ""
@@ -54,7 +47,8 @@ class SearchRenderer(Renderer[Search]):
         """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
         trials, best = self.result.trials, self.result.best
         fields = {"std_error": best.std_error, "n_groups": best.n_groups}
-        numeric = {name: value for name, value in best.params.items() if _is_number(value)}
+        params = best.params.items()
+        numeric = {name: value for name, value in params if type(value) in (int, float)}
         yield self.result.measure, {"": best.mean, **fields}
         yield "best", {"trial": best.number, **numeric}
         yield "n_trials", {"": len(trials)}
@@ -62,18 +56,22 @@ class SearchRenderer(Renderer[Search]):
         yield "seconds", {"": sum(trial.seconds for trial in trials)}
 
     def pictures(self, measure: Any) -> Pictures:
-        """Return the trials, and the best mean by parameter."""
-        name, trials = chosen_measure([self.result.measure], measure), self._from_best()
-        pictures = {"trials": _trials(name, [*map(_row, trials)])}
-        for parameter, best in _best_by_parameter(trials).items():
-            pictures[f"by {parameter}"] = _parameter(name, parameter, best)
-        return pictures
+        """Return the trials."""
+        name = chosen_measure([self.result.measure], measure)
+        trials = (self.result.trials[i] for i in self._in_order())
+        return {"trials": _trials(name, [_row(t) for t in trials if not math.isnan(t.mean)])}
 
-    def _from_best(self) -> list[Trial]:
-        """Return the trials that were measured, the best first."""
-        trials = [trial for trial in self.result.trials if not math.isnan(trial.mean)]
+    def _in_order(self) -> list[int]:
+        """Return the places of the trials, the chosen one first, then from the best mean on."""
+        trials, best = self.result.trials, self.result.best
         sign = parse(self.result.measure).metric.sign
-        return sorted(trials, key=lambda trial: -sign * trial.mean)
+
+        def place(i: int) -> tuple[bool, bool, float]:
+            mean = trials[i].mean
+            is_unknown = math.isnan(mean)
+            return trials[i].number != best.number, is_unknown, 0.0 if is_unknown else -sign * mean
+
+        return sorted(range(len(trials)), key=place)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -81,14 +79,7 @@ def _cell(name: str, value: Any) -> str:
         return NOTHING
     if name in ("mean", "std_error"):
         return number(value)
-    if name == "seconds":
-        return f"{value:.1f}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether the value of a parameter is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _row(trial: Trial) -> dict[str, Any]:
@@ -98,29 +89,10 @@ def _row(trial: Trial) -> dict[str, Any]:
     return {"label": label, "value": trial.mean, "low": low, "high": high}
 
 
-def _best_by_parameter(trials: Sequence[Trial]) -> dict[str, dict[float, float]]:
-    """Return the best mean at each value of each parameter with several numbers."""
-    best: dict[str, dict[float, float]] = {}
-    for trial in trials:
-        for name, value in trial.params.items():
-            if _is_number(value):
-                best.setdefault(name, {}).setdefault(float(value), trial.mean)
-    return {name: means for name, means in best.items() if len(means) > 1}
-
-
 def _trials(measure: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the mean of each trial with its interval, the best first."""
     drawn = rows[:_MOST_TRIALS]
-    title = f"{measure} of {counted(len(rows), 'trials')}, with {percentage(_LEVEL)} intervals"
-    if len(drawn) < len(rows):
-        title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
+    best = f"the best {len(drawn)} of " if len(drawn) < len(rows) else ""
+    trials = f"{best}{counted(len(rows), 'trials')}"
+    title = f"{measure} of {trials}, with {percentage(_LEVEL)} intervals"
     return intervals(title, drawn, axis_label=f"mean {measure}")
-
-
-def _parameter(measure: str, name: str, best: Mapping[float, float]) -> Figure:
-    """Return the best mean at each value of a parameter."""
-    values = sorted(best)
-    is_log = values[0] > 0 and values[-1] / values[0] >= _LOG_FACTOR
-    line = {"label": measure, "x": values, "y": [best[value] for value in values]}
-    title = f"Best {measure} at each value of {name}"
-    return lines(title, (name, f"mean {measure}"), [line], log_x=is_log)

@@ -1,4 +1,4 @@
-"""Tables, {"columns": names, "rows": lists of cells}, as text, Markdown, LaTeX or CSV.
+"""Tables, {"columns": names, "rows": lists of cells}, as text, Markdown or CSV.
 
 A cell is text (written unchanged, but escaped for the format), an integer, a float, or None for
 undefined. Floats have `digits` decimals, a key of the table, except in CSV.
@@ -21,23 +21,9 @@ Columns: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """The columns of a table by name: the field of a record, and its form in a cell."""
 
 _DIGITS = 3
+_RARE = "undefined"
 _BOUNDS = ("lowest", "highest")
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # a bracket at the start of a row would be parsed as the option of \\
-    "]": "{]}",
-    "−": r"$-$",
-    "–": "--",
-    "±": r"$\pm$",
-    "∞": r"$\infty$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
 # Characters that start a Markdown construct; _ only where it could open or close emphasis.
 _MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 
@@ -82,26 +68,23 @@ def texts(*names: str) -> Columns:
     return {name: (name, str) for name in names}
 
 
-def once(table: Table, name: str) -> Table:
-    """Return a table without the cells of a column, if it has it, that repeat the cell above."""
-    if name not in table["columns"]:
-        return table
-    j = list(table["columns"]).index(name)
-    above = [None, *(row[j] for row in table["rows"])]
-    pairs = zip(above, table["rows"], strict=False)
-    rows = [[*row[:j], "" if row[j] == before else row[j], *row[j + 1 :]] for before, row in pairs]
-    return {**table, "rows": rows}
-
-
 def chosen(table: Mapping[str, Any], places: Sequence[int]) -> Table:
-    """Return some columns of a table, given their places, with their alignment and marks."""
+    """Return some columns of a table, given their places, with their alignment and bold cells."""
     result: Any = {**table, "columns": [table["columns"][j] for j in places]}
     result["rows"] = [[row[j] for j in places] for row in table["rows"]]
     if sides := table.get("align"):
         result["align"] = [sides[j] for j in places]
-    for mark in {"highlight", "repeated"} & table.keys():
-        result[mark] = [(i, places.index(j)) for i, j in table[mark] if j in places]
+    if bold := table.get("highlight"):
+        result["highlight"] = [(i, places.index(j)) for i, j in bold if j in places]
     return result
+
+
+def without_zeros(table: Table) -> Table:
+    """Return a table without the column of undefined users if there are none."""
+    columns = list(table["columns"])
+    column = columns.index(_RARE) if _RARE in columns else -1
+    is_zero = column >= 0 and all(row[column] in ("", "0") for row in table["rows"])
+    return chosen(table, [j for j in range(len(columns)) if j != column]) if is_zero else table
 
 
 def to_text(table: Mapping[str, Any]) -> str:
@@ -138,27 +121,6 @@ def to_markdown(table: Mapping[str, Any]) -> str:
     lines = [[_markdown(cell) for cell in row] for row in (header, *rows)]
     markdown_rows = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([markdown_rows[0], f"| {' | '.join(rules)} |", *markdown_rows[1:]])
-
-
-def to_latex(table: Mapping[str, Any]) -> str:
-    r"""Return a table as a tabular environment with booktabs rules (``\usepackage{booktabs}``).
-
-    Examples
-    --------
-    >>> print(to_latex({"columns": ["run", "n_pos"], "rows": [["a & b", 3]]}))
-    \begin{tabular}{lr}
-    \toprule
-    run & n\_pos \\
-    \midrule
-    a \& b & 3 \\
-    \bottomrule
-    \end{tabular}
-    """
-    header, rows = formatted(table)
-    sides = "".join(side[0] for side in alignment(table))
-    latex_rows = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
-    start = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", latex_rows[0], r"\midrule"]
-    return "\n".join([*start, *latex_rows[1:], r"\bottomrule", r"\end{tabular}"])
 
 
 def to_csv(table: Mapping[str, Any]) -> str:
@@ -239,7 +201,3 @@ def _pad(cell: str, width: int, to_right: bool) -> str:
 
 def _markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda match: "\\" + match.group(), _text.printable(text))
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _text.printable(text))

@@ -18,11 +18,11 @@ from podium.report._page import resource
 from podium.report._types import Table
 from podium.report.cells import dashes
 from podium.report.conventions import GLUE
-from podium.report.tables import alignment, chosen, formatted
+from podium.report.tables import alignment, chosen, formatted, without_zeros
+from podium.report.tables import to_markdown as table_markdown
 from podium.report.tables import to_text as table_text
 
 WIDTH = 80
-_RARE = "undefined"
 _NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 MOST_ROWS = 20
 
@@ -45,9 +45,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables that are read together; their `highlight` has the cells in bold."""
+    """Tables that are read together under a heading, which only pages have."""
 
     tables: tuple[Table, ...]
+    title: str = "Results"
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,17 @@ class View:
     parts : tuple of Text or Tables
     legend : tuple of str
         The meaning of marks and numbers for readers who have no manual beside them. Only
-        notebooks show it.
+        notebooks and pages show it.
+    head : tuple of str
+        The verdict and its reasons, which are the summary of a page.
+    options : str
+        The conventions in one line.
     """
 
     parts: tuple[Text | Tables, ...]
     legend: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    options: str = ""
 
 
 def to_text(view: View) -> str:
@@ -79,7 +86,38 @@ def to_text(view: View) -> str:
     <BLANKLINE>
     t
     """
-    return "\n\n".join(part for parts in map(_texts, view.parts) for part in parts if part)
+    head = [Text(view.head)] if view.head else []
+    text = "\n\n".join(part for parts in map(_texts, [*head, *view.parts]) for part in parts)
+    if not view.options:
+        return text
+    space = "\n" if isinstance(view.parts[-1], Text) else "\n\n"
+    return f"{text}{space}{wrapped(view.options)}"
+
+
+def to_markdown(view: View) -> str:
+    r"""Return a view in GitHub's Markdown; the verdict is its heading.
+
+    Examples
+    --------
+    >>> print(to_markdown(View((), head=("Pass: b is superior.", "A reason."))))
+    ### Pass: b is superior.
+    <BLANKLINE>
+    - A reason.
+    """
+    parts = [f"### {printable(line)}" for line in view.head[:1]] + [_list(view.head[1:])]
+    for part in view.parts:
+        if isinstance(part, Tables):
+            parts += map(table_markdown, part.tables)
+        elif part.title:
+            parts += [f"**{printable(part.title)}**", _list(part.lines)]
+        else:
+            parts += map(printable, part.paragraphs)
+    options = [f"`{line}`" for line in view.options.replace(GLUE, " ").split("\n") if line]
+    return "\n\n".join(filter(None, [*parts, *options]))
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {printable(line)}" for line in lines)
 
 
 def wrapped(text: str, start: str = "") -> str:
@@ -93,7 +131,17 @@ def wrapped(text: str, start: str = "") -> str:
 
 def shortened(view: View) -> View:
     """Return a view without most rows of long tables, with the number of those left out."""
-    return replace(view, parts=tuple(_short_parts(view)))
+    parts: list[Text | Tables] = []
+    for part in view.parts:
+        if isinstance(part, Text):
+            parts.append(part)
+            continue
+        parts.append(replace(part, tables=tuple(map(_short_table, part.tables))))
+        if left_out := sum(max(0, len(table["rows"]) - MOST_ROWS) for table in part.tables):
+            parts.append(
+                Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
+            )
+    return replace(view, parts=tuple(parts))
 
 
 def headed(view: View, noun: str) -> View:
@@ -106,34 +154,23 @@ def headed(view: View, noun: str) -> View:
     ['run', 'queries']
     """
 
-    def renamed(table: Table) -> Table:
-        return {**table, "columns": [noun if n == "users" else n for n in table["columns"]]}
+    def renamed(part: Text | Tables) -> Text | Tables:
+        if isinstance(part, Text):
+            return part
+        columns = ([noun if n == "users" else n for n in table["columns"]] for table in part.tables)
+        named = ({**t, "columns": names} for t, names in zip(part.tables, columns, strict=True))
+        return replace(part, tables=tuple(named))
 
-    parts = (
-        Tables(tuple(map(renamed, part.tables))) if isinstance(part, Tables) else part
-        for part in view.parts
-    )
-    return replace(view, parts=tuple(parts))
+    return replace(view, parts=tuple(map(renamed, view.parts)))
 
 
 def _texts(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
-        yield from (table_text(table).rstrip("\n") for table in narrow(list(part.tables)))
+        yield from map(table_text, narrow([*map(_brief, part.tables)]))
     elif part.title:
         yield "\n".join([printable(part.title), *(wrapped(line, "  ") for line in part.lines)])
     else:
         yield "\n".join(map(wrapped, part.lines))
-
-
-def _short_parts(view: View) -> Iterator[Text | Tables]:
-    for part in view.parts:
-        if isinstance(part, Text):
-            yield part
-            continue
-        yield Tables(tuple(map(_short_table, part.tables)))
-        lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
-        if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
-            yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
 
 
 def _short_table(table: Table) -> Table:
@@ -148,7 +185,18 @@ def narrow(tables: list[Table]) -> list[Table]:
     """
     if any(_width(content) > WIDTH for content in tables):
         tables = [_nested(content) for content in tables]
-    return [part for content in tables for part in _parts(_without_zeros(content))]
+    shown = (without_zeros(table) if _width(table) > WIDTH else table for table in tables)
+    return [part for table in shown for part in _parts(table)]
+
+
+def _brief(content: Table) -> Table:
+    """Return a table without the names in its first column that repeat the one above."""
+    if content["columns"][0] not in _NAMES[:2]:
+        return content
+    above = [None, *(row[0] for row in content["rows"])]
+    pairs = zip(above, content["rows"], strict=False)
+    rows = [["" if row[0] == before else row[0], *row[1:]] for before, row in pairs]
+    return {**content, "rows": rows}
 
 
 def _nested(content: Table) -> Table:
@@ -162,15 +210,6 @@ def _nested(content: Table) -> Table:
             lines.append([name] + [""] * (len(row) - 1))
         lines.append([f"  {row[0]}", *row[1:]])
     return {"columns": columns, "rows": lines}
-
-
-def _without_zeros(content: Table) -> Table:
-    """Leave out the column of undefined users if it is 0 everywhere and does not fit."""
-    if _width(content) <= WIDTH or content["columns"][-1] != _RARE:
-        return content
-    if any(row[-1] not in ("", "0") for row in content["rows"]):
-        return content
-    return chosen(content, list(range(len(content["columns"]) - 1)))
 
 
 def _parts(content: Table) -> list[Table]:
@@ -200,7 +239,8 @@ def to_html(view: View) -> str:
     >>> "<p>a &lt; b</p>" in to_html(View((Text(("a < b",)),)))
     True
     """
-    parts = [html for part in view.parts for html in _part(part)]
+    around = Text(view.head), Text((view.options,))
+    parts = [html for part in (around[0], *view.parts, around[1]) for html in _part(part)]
     tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
     legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
     body = "".join([*parts, *legend])
@@ -215,7 +255,7 @@ def _style() -> str:
 
 def _part(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
-        yield from map(_table, part.tables)
+        yield from map(_table, map(_brief, part.tables))
         return
     if part.title:
         yield _paragraph(part.title, ' class="title"')

@@ -181,9 +181,9 @@ def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figu
     if grid.text:
         yield table(grid.title, grid.head, titles, columns, text)
     if grid.plot == "intervals":
-        panels = [{"title": title, "rows": [*rows(end)]} for title, end in columns.items()]
+        parts = [row for title, end in columns.items() for row in ({"label": title}, *rows(end))]
         words = {"title": grid.title, "axis_label": grid.axis, "caption": grid.note}
-        yield {"kind": "grouped_intervals", "panels": panels, **words}
+        yield {"kind": "interval_plot", "rows": parts, **words}
     elif grid.plot == "lines":
         x_label, _, y_label = grid.axis.partition(": ")
         whole = [series(t) for t in titles if all(cell(t, end)[0] for end in columns.values())]

@@ -123,7 +123,7 @@ def _listed(case: Case, users: Any) -> Facts:
     raw = reread.scores_as_read(case, users["measure"])
     for user in users["users"]:
         name = user["user"]
-        [(_, items)] = user["lists"]
+        [(_, items)] = user["lists"].items()
         facts["listed", users["measure"], name, ""] = tuple(
             (raw[name][i["text"]], i["relevant"]) for i in items
         )
