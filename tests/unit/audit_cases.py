@@ -169,8 +169,7 @@ def sampled(seed: int = 0, n_negatives: int = 30) -> Case:
     score = rng.normal(size=item.shape) + (np.arange(n_negatives + 1) == 0)
     user = np.repeat(users, n_negatives + 1)
     run = {"user": user, "item": item.ravel(), "score": score.ravel()}
-    options = {"candidates": "uniform", "n_negatives": n_negatives}
-    return Case(case.train, test, {"model": run}, options)
+    return Case(case.train, test, {"model": run}, {"candidates": "uniform"})
 
 
 @dataclass(frozen=True)
@@ -335,16 +334,6 @@ def planted_ties(case: Case) -> Planted:
     ids = ids_of(best.labels[is_tied])
     effect = best.means["ndcg@10"], worst.means["ndcg@10"]
     return Planted(with_run(case, run), "ties", ids, effect, "warning")
-
-
-def planted_saturation(case: Case) -> Planted:
-    run = case.runs["model"]
-    highest = np.quantile(run["score"], 0.8)
-    clipped = {**run, "score": np.minimum(run["score"], highest)}
-    n_highest = np.bincount(run["user"][run["score"] >= highest])
-    users = np.flatnonzero(n_highest > 1)
-    effect = case.value(run=clipped, ties="best"), case.value(run=clipped)
-    return Planted(with_run(case, clipped), "saturated-scores", ids_of(users), effect, "warning")
 
 
 def planted_seen_items(case: Case) -> Planted:
