@@ -367,12 +367,6 @@ def planted_chance(case: Case) -> Planted:
     return Planted(damaged, "below-popularity", (), severity="warning", count=users.size)
 
 
-def planted_swap(case: Case) -> Planted:
-    damaged = replace(case, train=case.test, test=case.train, runs={})
-    n = case.test["user"].size
-    return Planted(damaged, "swapped-parts", ids_of(case.test["user"]), count=n)
-
-
 def planted_sample_lists(sample: Case) -> Planted:
     n = np.unique(sample.test["user"]).size
     return Planted(replace(sample, options={}), "sampled-lists", (), count=n)
@@ -419,20 +413,6 @@ def planted_sample_lost_targets(sample: Case) -> Planted:
     effect = sample.value(run=cut), sample.value(kept, cut)
     labels = pairs_of(rows(run, is_lost))
     return Planted(with_run(sample, cut), "targets-not-listed", labels, effect)
-
-
-def planted_sample_few_candidates(sample: Case) -> Planted:
-    sample = sampled(n_negatives=8)
-    run = copied(sample.runs["model"])
-    order = by_popularity(n_users_of(sample.train))
-    allowed = order[1::2]  # every second item, so that the mean popularity is as before
-    taken = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
-    rng = np.random.default_rng(3)
-    for start in range(0, run["user"].size, 9):
-        user = int(run["user"][start])
-        free = [item for item in allowed if (user, item) not in taken]
-        run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
-    return Planted(with_run(sample, run), "negatives-few-items", ids_of(order[::2], "item"))
 
 
 def planted_everything_retrieved(case: Case) -> Planted:

@@ -221,7 +221,7 @@ def _has_command(match: Mapping[str, Any]) -> bool:
 
 
 def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
-    """Yield what would decide, what the data can't show, and the command that repeats the value."""
+    """Yield what would decide, and the command that repeats the value."""
     search = result["search"]
     for name, values in search["deciding"].items():
         shown = ", ".join(map(number, values))
@@ -231,9 +231,6 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
     if hidden:
         yield f"{hidden:,} further causes also fit. More digits exclude most of them."
-    hints = "; ".join(f"{name} ({data})" for name, data in search["without_effect"].items())
-    if hints:
-        yield f"Without effect on these data, each with the data that would show one: {hints}."
     first = search["matches"][0] if search["matches"] else None
     if first and _has_command(first):
         words = command(first["protocol"], files)

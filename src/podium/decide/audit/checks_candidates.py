@@ -115,26 +115,6 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     return fault("targets-not-listed", ~listed, tables.pair_examples(lost), effects, run=name)
 
 
-def few_candidates(price: Pricing, name: str) -> Finding | None:
-    """Negatives said to be uniform that come from a part of the catalogue only."""
-    if price.request.candidates != "uniform":
-        return None
-    tables, lists = price.tables, lists_of(price, name)
-    n_items, negatives = catalogue_size(price), lists.negatives
-    if not negatives.n_rows:
-        return None
-    is_negative = present(negatives.item, tables.n_items)
-    n_drawn = int((is_negative & tables.in_train[1]).sum())
-    n_never = expected_never(price, lists)
-    # The number of items that are never drawn is almost a Poisson number.
-    if n_items - n_drawn <= n_never + _SURE * np.sqrt(n_never + 1):
-        return None
-    never = np.flatnonzero(tables.in_train[1] & ~is_negative)
-    of, examples = (n_items - n_drawn, n_items), tables.examples("item", never)
-    facts: Facts = {"n_drawn": n_drawn, "expected": n_items - n_never}
-    return finding("negatives-few-items", of, examples, run=name, **facts)
-
-
 def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
     if lists.users.size < _LEAST_USERS:
         return False
@@ -174,20 +154,6 @@ def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, 
     return ranks, float(ranks[negatives.item].mean()), float(means[negatives.user].mean())
 
 
-def expected_never(price: Pricing, lists: Candidates) -> float:
-    """Return the expected number of items that uniform draws of unseen items never draw."""
-    n_drawers = _n_drawers(price, lists)[price.tables.in_train[1]]
-    mean_draws = lists.negatives.n_rows * n_drawers / max(int(n_drawers.sum()), 1)
-    return float(np.exp(-mean_draws).sum())
-
-
-def _n_drawers(price: Pricing, lists: Candidates) -> Ints:
-    """Return the number of users who don't own each item, so that it could be drawn for them."""
-    users, items = _owned(price)
-    items = items[present(lists.users, price.tables.n_users)[users]]
-    return lists.users.size - np.bincount(items, minlength=price.tables.n_items)
-
-
 def _owned(price: Pricing) -> tuple[Ints, Ints]:
     """Return the users and the items of pairs that can't be drawn: seen ones and positives."""
     tables = price.tables
@@ -198,7 +164,6 @@ def _owned(price: Pricing) -> tuple[Ints, Ints]:
 CHECKS = (
     sampled_lists,
     uneven_negatives,
-    few_candidates,
     number_of_negatives,
     unlisted_targets,
 )
