@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -287,13 +288,10 @@ def read_published(published: Any) -> Audit:
     ----------
     mcnemar1947.
     """
-    from scipy.stats import binomtest  # which takes a second to import
-
     n, hits, baseline = _numbers(published)
     gain = hits - baseline
     most = min(hits + baseline, 2 * n - hits - baseline)
-    # The two-sided p values of m queries that differ, by `gain` more in one direction.
-    low, high = (binomtest((m + gain) // 2, m).pvalue if m else 1.0 for m in (abs(gain), most))
+    low, high = (_sign_test(m, gain) for m in (abs(gain), most))
     shares = {"result": hits, "baseline": baseline}
     rates = {
         name: summarize(np.arange(n) < m, method="wilson", bounds=(0, 1))
@@ -309,6 +307,14 @@ def read_published(published: Any) -> Audit:
     values = {f"value of {name}": s.mean for name, s in rates.items()}
     p_values = {"smallest p value": low, "largest p value": high}
     return Audit((difference,), {"queries": n, **values, **p_values}, "hit_rate", _CONVENTIONS)
+
+
+def _sign_test(n: int, gain: int) -> float:
+    """Return the two-sided p value of n queries that differ, by `gain` more in one direction."""
+    start = math.lgamma(n + 1) - n * math.log(2)
+    least = range((n - abs(gain)) // 2 + 1)
+    tail = sum(math.exp(start - math.lgamma(k + 1) - math.lgamma(n - k + 1)) for k in least)
+    return min(1.0, 2 * tail)
 
 
 def _numbers(published: Any) -> tuple[int, int, int]:
