@@ -74,7 +74,7 @@ def test_command_of_the_answer_gives_the_value(
         ((), 0),
         (("--value", "0.4033"), 0),
         (("--value", "0.9876"), 1),
-        (("--like", "ranx"), 0),
+        (("--like", "ranx", "--other-truth", "theirs.csv", "--other-run", "run.csv"), 0),
     ],
 )
 def test_json_has_its_schema_and_the_status_says_whether_the_value_is_found(
@@ -93,6 +93,7 @@ REFUSED = """
 --value x | --value 'x'
 --like lucene | --like trec_eval
 -m coverage@5 | coverage@5
+--other-run none.csv | none.csv
 --value 0.4033 --value 0.500 | MEASURE=X
 --value truth.csv | names no measure
 --values theirs.json | TRUTH 'no effect' --values

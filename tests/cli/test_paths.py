@@ -26,7 +26,7 @@ READ = {
     "gate": {"truth", "base", "candidate", "train", "users", "catalogue", "items"},
     "audit": {"train", "test", "runs"},
     "protocol": {"truth", "run"},
-    "explain": {"truth", "run", "values"},
+    "explain": {"truth", "run", "other_truth", "other_run", "values"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "recommend": {"model", "users", "allow", "deny", "fallback"},

@@ -77,6 +77,7 @@ _MEASURE = (
         f"explain truth.csv a.csv -m ndcg@3 {x}".strip()
         for x in ("", "--value 0.5", "--value 0.5000", "--value 50.00", "--like ranx")
     ),
+    "explain truth.csv a.csv --other-run b.csv --other-truth truth.csv",
     "explain truth.csv a.csv -m pap@3 --like ranx --format json",
     *(f"measure truth.csv a.csv -m pap@3 --unjudged {x}" for x in ("negative", "skip", "error")),
     "measure truth.csv a.csv -m pap@3 --unjudged bounds",

@@ -53,6 +53,32 @@ def test_steps_lead_to_the_value_of_the_package(like: str, measure: str) -> None
     assert all(s.n_users for s in steps.steps if abs(s.change) > 1e-12)
 
 
+def test_tables_are_compared_before_any_measure() -> None:
+    truth = {"user": ["a", "a", "b"], "item": [1, 2, 1], "relevance": [1, 2, 1]}
+    other_truth = {"user": ["a", "a", "c"], "item": [1, 2, 1], "relevance": [1, 1, 1]}
+    run = {"user": ["a", "a", "b"], "item": [1, 2, 1], "score": [0.3, 0.2, 0.5]}
+    other_run = {"user": ["a", "a", "a"], "item": [1, 2, 3], "score": [0.2, 0.2, 0.1]}
+    of_truths, of_runs = podium.explain(
+        truth, run, other_truth=other_truth, other_run=other_run
+    ).differences
+
+    def counts(of: Any) -> dict[str, tuple[int, int]]:
+        return {line.label: (line.n_yours, line.n_theirs) for line in of.lines}
+
+    assert counts(of_truths) == {
+        "users": (2, 2),
+        "users only here": (1, 1),
+        "pairs": (3, 3),
+        "pairs only here": (1, 1),
+    }
+    assert (of_truths.n_common_pairs, of_truths.n_changed_pairs) == (2, 1)
+    assert counts(of_runs)["pairs only here"] == (1, 1)
+    assert (of_runs.n_changed_pairs, of_runs.n_users_reordered) == (1, 1)
+    same = podium.explain(truth, run, other_run=run).differences[0]
+    assert counts(same)["users only here"] == counts(same)["pairs only here"] == (0, 0)
+    assert same.n_changed_pairs == 0
+
+
 def test_wrong_values_are_refused() -> None:
     for value in ("31.21", "0.31", "x", "-0.2"):
         with raises(ArgumentError, "value"):
@@ -65,6 +91,17 @@ def test_value_of_no_conventions_has_a_nearest_one() -> None:
     assert not found.matches
     assert found.nearest.value != 0.9999
     assert found.n_combinations > 1000
+
+
+def test_tables_are_compared_without_a_value_of_the_measure() -> None:
+    truth = {"user": [1, 1, 2], "item": [1, 2, 1], "rating": [4, 1, 5]}
+    run = {"user": [1, 1], "item": [1, 2], "score": [0.3, 0.2]}
+    explanation = podium.explain(truth, run, "ap@5", other_run=run)  # no threshold is needed
+    assert (explanation.n_users, explanation.n_missing) == (2, 1)
+    assert explanation.search is None
+    assert not explanation.packages
+    with pytest.raises(ArgumentError, match="min_relevance"):
+        podium.explain(truth, run, "ap@5", other_run=run, value="0.123")
 
 
 @pytest.mark.parametrize("grades", [(1, 2, 3), (0, 2, 3), (0.5, 1, 2)])

@@ -80,6 +80,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "gate": lambda: podium.gate(TRUTH, run(0), run(1), "ndcg@5", names=("old", HOSTILE)),
     "packages": lambda: podium.explain(TRUTH, run(0), "ndcg@5"),
     "number": lambda: podium.explain(TRUTH, run(0), "ndcg@5", value="0.123"),
+    "tables": lambda: podium.explain(TRUTH, run(0), "rr", other_run=run(1)),
     "search": search,
 }
 
@@ -242,7 +243,7 @@ def test_user_column_named_like_another_one_keeps_a_name_of_its_own() -> None:
     assert frame.columns == ["user", "n_pos", "rr"]
 
 
-WITHOUT = ("number", "packages")  # explanations have no pictures
+WITHOUT = ("number", "tables", "packages")  # explanations have no pictures
 PICTURES = {
     "evaluation": ["means", "distribution", "by n_pos"],
     "comparison": ["differences", "means", "gains"],

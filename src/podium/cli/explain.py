@@ -31,6 +31,8 @@ def explain(
     measure: Annotated[str | None, Sets("measures"), MEASURE] = None,
     value: list[str] | None = None,
     like: str | None = None,
+    other_truth: Path | None = None,
+    other_run: Path | None = None,
     lists: Annotated[Path | None, WRITTEN] = None,
     values: Path | None = None,
     format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
@@ -39,7 +41,7 @@ def explain(
 ) -> int:
     """Explain why your number differs from another one, on the same data.
 
-    Without --value and --like, the values of all packages are shown.
+    Without --value, --like, --other-truth and --other-run, the values of all packages are shown.
     The exit status is 1 if no cause gives the value, or if an implementation is not podium's.
 
     Parameters
@@ -52,6 +54,10 @@ def explain(
         causes that give it.
     like : PACKAGE
         Package, such as recbole. Shows the steps from podium's value to the package's.
+    other_truth : FILE
+        Their truth, to compare with TRUTH.
+    other_run : FILE
+        Their run, to compare with RUN.
     lists : FILE.json
         File to write 200 small lists to, for an implementation in any language; no TRUTH and RUN.
     values : FILE.json
@@ -63,6 +69,7 @@ def explain(
 
     _check.choice(format, "--format", FORMATS)
     others = {"TRUTH": truth, "-m": measure, "--value": value, "--like": like}
+    others |= {"--other-truth": other_truth, "--other-run": other_run}
     _refuse_others("--lists", lists, {"--values": values, **others})
     _refuse_others("--values", values, others)
     if lists is not None:
@@ -79,6 +86,8 @@ def explain(
         protocol,
         value=_numbers(value or []),
         like=like,
+        other_truth=other_truth,
+        other_run=other_run,
     )
     _render.write_result(ExplanationRenderer(result, (str(truth), str(run))), format)
     given.say(protocol)

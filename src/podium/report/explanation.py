@@ -14,6 +14,7 @@ from podium.report._types import Table
 from podium.report.cells import number, p_value
 from podium.report.conventions import as_option
 from podium.report.renderer import Renderer
+from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
@@ -41,15 +42,16 @@ class ExplanationRenderer(Renderer[Explanation]):
         self.files = files
 
     def parts(self) -> View:
-        """Return the conventions that fit, and values of packages."""
-        return View((*self._of_search(), *_of_packages(self.json["packages"])))
+        """Return the differences of tables, the conventions that fit, and values of packages."""
+        parts = (*_of_tables(self.json), *self._of_search(), *_of_packages(self.json["packages"]))
+        return View(parts)
 
     def _of_search(self) -> Iterator[Text | Tables]:
         result, search = self.json, self.json["search"]
         if (search is not None or result["packages"]) and result["n_missing"]:
             lacks = f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users."
             yield Text((f"{lacks} {_MISSING}",))
-        if result["n_repeated"]:
+        if result["n_repeated"] and not self.json["differences"]:
             rows = f"{result['n_repeated']:,} rows of the run repeat an item of their user."
             yield Text((f"{rows} {_REPEATED}",))
         if search is not None:
@@ -64,7 +66,7 @@ class ExplanationRenderer(Renderer[Explanation]):
             yield from (_lines_to_change(m["toml"][0]) for m in first if _has_command(m))
 
     def table(self) -> Table:
-        """Return one row per match and step to a package."""
+        """Return one row per match, step to a package, and count of two tables."""
         return {"columns": ["kind", "of", "conventions", "value"], "rows": [*_rows(self.json)]}
 
     def numbers(self) -> Numbers:
@@ -80,6 +82,15 @@ class ExplanationRenderer(Renderer[Explanation]):
             yield f"podium/{steps['measure']}", {"": steps["start"]}
             changes = {step["convention"]: step["change"] for step in steps["steps"]}
             yield f"{steps['like']}/{steps['measure']}", {"": steps["end"], **changes}
+        for table, line in _lines(result):
+            counts = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
+            yield f"{table}/{line['label']}", counts
+
+
+def _of_tables(result: Mapping[str, Any]) -> Iterator[Text | Tables]:
+    for compared in result["differences"]:
+        yield Tables((differences_table(compared),))
+        yield Text((differences_note(compared),))
 
 
 def _of_packages(packages: Sequence[Mapping[str, Any]]) -> Iterator[Text | Tables]:
@@ -113,6 +124,15 @@ def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
             change = conventions({step["convention"]: step["value"]})
             yield ["change", like, change, step["change"]]
         yield ["value", like, "", steps["end"]]
+    for table, line in _lines(result):
+        yield ["yours", table, line["label"], line["n_yours"]]
+        yield ["theirs", table, line["label"], line["n_theirs"]]
+
+
+def _lines(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the counts of two tables, with what both are."""
+    for compared in result["differences"]:
+        yield from ((f"two {compared['kind']}s", line) for line in compared["lines"])
 
 
 def conventions(changes: Mapping[str, Any]) -> str:
@@ -139,7 +159,7 @@ def search_headline(search: Mapping[str, Any]) -> str:
         return (
             f"{start}None of {total} gives {given}. The nearest value is "
             f"{number(nearest['value'])}, with {conventions(nearest['changes'][0])}. Perhaps the "
-            "data differ: compare your tables with theirs."
+            "data differ: compare your tables with theirs by --other-truth and --other-run."
         )
     if search["is_determined"]:
         return f"{start}Of {total}, this is the one that gives {given}:"
@@ -278,3 +298,27 @@ def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
         value = "–".join(map(number, steps["open_ties"] or [steps["end"]]))
         rows.append([steps["like"], value, conventions(changed) if changed else ""])
     return {"columns": ["package", "value", "conventions that matter here"], "rows": rows}
+
+
+def differences_table(compared: Mapping[str, Any]) -> Table:
+    """Return one row per count of two truths or two runs."""
+    columns: Columns = {
+        f"two {compared['kind']}s": ("label", str),
+        "yours": ("n_yours", str),
+        "theirs": ("n_theirs", str),
+        "such as": ("examples", ", ".join),
+    }
+    return build(columns, compared["lines"])
+
+
+def differences_note(compared: Mapping[str, Any]) -> str:
+    """Return the differences of the pairs that both tables have, in a sentence."""
+    of_what = "relevance" if compared["kind"] == "truth" else "score"
+    n_common, n_changed = compared["n_common_pairs"], compared["n_changed_pairs"]
+    verb = "has" if n_changed == 1 else "have"
+    text = f"Of {n_common:,} pairs in both, {n_changed:,} {verb} another {of_what}."
+    if compared["kind"] == "run":
+        n_users = compared["n_users_reordered"]
+        whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
+        text += f" {whose} common items in another order."
+    return text

@@ -1,4 +1,4 @@
-"""Why a number differs: the function, its result, and the steps to a package."""
+"""Why a number differs: the function, its result, differences of tables, steps to a package."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import presets
 from podium._json import plain
+from podium.data import Run, Truth
 from podium.data.frames import NO_FRAMES, Origin
+from podium.data.ids import share_all
 from podium.data.join import Join
 from podium.decide.explain.causes import package_choices
 from podium.decide.explain.numbers import Value, numbers_of
@@ -24,6 +27,106 @@ from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.results import Result
 from podium.types import PerGroup
+
+_MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of each of two tables.
+
+    Attributes
+    ----------
+    label : str
+        What is counted.
+    n_yours, n_theirs : int
+        The numbers in the first and the second table.
+    examples : tuple of str
+        Up to three of them.
+    """
+
+    label: str
+    n_yours: int
+    n_theirs: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of two truths or of two runs.
+
+    Attributes
+    ----------
+    kind : {"truth", "run"}
+    lines : tuple of Line
+        Counts of each table.
+    n_common_pairs : int
+        The pairs of a user and an item in both.
+    n_changed_pairs : int
+        Those with another relevance or, in runs, another score.
+    n_users_reordered : int
+        The users whose common items have another order; 0 for truths.
+    """
+
+    kind: str
+    lines: tuple[Line, ...]
+    n_common_pairs: int
+    n_changed_pairs: int
+    n_users_reordered: int = 0
+
+
+def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differences:
+    """Compare two truths or two runs by their ids and values.
+
+    Parameters
+    ----------
+    first_table, second_table : Truth or Run
+        Two tables of the same kind.
+    """
+    tables = first_table, second_table
+    users = share_all([t.user for t in tables], ["user" in t.whole for t in tables])
+    items = share_all([t.item for t in tables], ["item" in t.whole for t in tables])
+    of_first, of_second = users.columns
+    n_items, (items_of_first, items_of_second) = items.labels.size, items.columns
+    first, second = of_first * n_items + items_of_first, of_second * n_items + items_of_second
+
+    def pair(code: Any) -> str:
+        return f"({users.labels[code // n_items]}, {items.labels[code % n_items]})"
+
+    lines = [
+        Line("users", np.unique(of_first).size, np.unique(of_second).size),
+        _only("users only here", of_first, of_second, users.labels.__getitem__),
+        Line("pairs", first.size, second.size),
+        _only("pairs only here", first, second, pair),
+    ]
+    common, at_first, at_second = np.intersect1d(first, second, return_indices=True)
+    values, others = (t.relevance if isinstance(t, Truth) else t.score for t in tables)
+    pair_values, other_values = values[at_first], others[at_second]
+    kind, n_reordered = "truth", 0
+    if isinstance(first_table, Run):
+        kind, n_reordered = "run", _n_reordered(of_first[at_first], pair_values, other_values)
+    n_changed = int((pair_values != other_values).sum())
+    return Differences(kind, tuple(lines), common.size, n_changed, n_reordered)
+
+
+def _only(label: str, left: NDArray[np.int64], right: NDArray[np.int64], name_of: Any) -> Line:
+    """Count the codes that only one side has, with examples."""
+    only = np.setdiff1d(left, right), np.setdiff1d(right, left)
+    examples = [*only[0][:_MOST_EXAMPLES], *only[1][:_MOST_EXAMPLES]][:_MOST_EXAMPLES]
+    return Line(label, only[0].size, only[1].size, tuple(str(name_of(code)) for code in examples))
+
+
+def _n_reordered(
+    users: NDArray[np.int64], first: NDArray[np.float64], second: NDArray[np.float64]
+) -> int:
+    """Count the users for whom two scores of the same items give different orders."""
+    order = np.lexsort((first, users))
+    user, by_first, by_second = users[order], first[order], second[order]
+    is_same_user = user[1:] == user[:-1]
+    falls = is_same_user & (by_first[1:] > by_first[:-1]) & (by_second[1:] <= by_second[:-1])
+    splits = is_same_user & (by_first[1:] == by_first[:-1]) & (by_second[1:] != by_second[:-1])
+    return int(np.unique(user[1:][falls | splits]).size)
+
 
 _TOLERANCE = 1e-12
 
@@ -134,6 +237,8 @@ class Explanation(Result):
     packages : tuple of Waterfall
         The steps from podium's value to that of the package of `like`. If nothing else is asked,
         those to the values of all packages that have the measure.
+    differences : tuple of Differences
+        The differences of two truths, and of two runs.
     origin : Origin
         The kind of frames that came in.
     protocol : Protocol
@@ -146,6 +251,7 @@ class Explanation(Result):
     n_repeated: int = 0
     search: Search | None = None
     packages: tuple[Waterfall, ...] = ()
+    differences: tuple[Differences, ...] = ()
     origin: Origin = NO_FRAMES
     protocol: Protocol = NO_PROTOCOL
 
@@ -164,11 +270,13 @@ def explain(
     protocol: Protocol | Measures = "ndcg@10",
     *,
     value: Value | None = None,
+    other_truth: Any = None,
+    other_run: Any = None,
     **fields: Unpack[ProtocolFields],
 ) -> Explanation:
     """Explain why a number differs from podium's, on given data.
 
-    Without value and like, the result has the values of all packages.
+    Without value, like, other_truth and other_run, the result has the values of all packages.
 
     Parameters
     ----------
@@ -180,16 +288,19 @@ def explain(
         The other number, with all digits that were printed; a text keeps final zeros, such as
         "0.3120". A mapping has a number for each of several measures, which take the place of those
         of the protocol, or a mapping of users to their values.
+    other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
+        Their tables, which are compared with yours before any measure.
     like : str, optional
         A package (see `podium.measure`), to whose value the steps are shown. The package of a
         protocol is that of your number.
     **fields
-        Conventions of your number and names of columns, as in `podium.data.ranking`.
+        Conventions of your number and names of columns, as in `podium.data.ranking`. min_relevance
+        is required for ratings, unless only tables are compared.
 
     Returns
     -------
     Explanation
-        The conventions that give the other number, or the steps to the values of packages.
+        The differences of the tables, and the conventions that give the other number.
 
     Raises
     ------
@@ -208,34 +319,45 @@ def explain(
     """
     from podium.data.lists import threshold_of
     from podium.data.opened import Tables
+    from podium.data.runs import read_run, read_truth
 
     like = fields.pop("like", None)
     stated = Protocol.of(protocol, **fields)
     if isinstance(value, Mapping):
         stated = stated.replace(measures=list(value))
     measure = parse_relevance(stated.required_measures()[0])
-    opened = Tables.open(stated, truth, {"": run})
+    pairs = [(truth, {"": run}), (other_truth, {"": other_run})]
+    opened, other_opened = Tables.open_splits(stated, pairs)
     truth_table, runs = opened.read()
     run_table, listed = runs[""], listed_once(runs[""])
+    compared: list[Differences] = []
+    if other_truth is not None:
+        compared.append(differences(truth_table, read_truth(other_opened.truth)))
+    if other_run is not None:
+        compared.append(differences(run_table, read_run(other_opened.runs[""])))
+    only_tables = bool(compared) and value is None and like is None
     join = Join.of(truth_table, listed)
     if value is None:
         join.check(all_users=False)
     answers: dict[str, Any] = {}
-    threshold_of(truth_table, stated.conventions(measure))  # or raise
-    numbers = [] if value is None else numbers_of(value, stated.measure(measure))
-    measures = [parse_relevance(number.measure) for number in numbers] or [measure]
-    depth = max((of.k + 1 for of in measures if of.k is not None), default=None)
-    readings = Readings(join, stated.conventions(measure), run_table, depth)
-    tables = [ValueTable(readings, stated.measure(m), stated.conventions(m)) for m in measures]
-    if value is not None:
-        answers["search"] = search(tables, numbers, stated)
-        if not answers["search"].matches:
-            join.check(all_users=False)
-    if value is None or like is not None:
-        answers["packages"] = _packages(tables[0], like, stated)
+    if not only_tables:
+        threshold_of(truth_table, stated.conventions(measure))  # or raise
+
+        numbers = [] if value is None else numbers_of(value, stated.measure(measure))
+        measures = [parse_relevance(number.measure) for number in numbers] or [measure]
+        depth = max((of.k + 1 for of in measures if of.k is not None), default=None)
+        readings = Readings(join, stated.conventions(measure), run_table, depth)
+        tables = [ValueTable(readings, stated.measure(m), stated.conventions(m)) for m in measures]
+        if value is not None:
+            answers["search"] = search(tables, numbers, stated)
+            if not answers["search"].matches:
+                join.check(all_users=False)
+        if value is None or like is not None:
+            answers["packages"] = _packages(tables[0], like, stated)
     return Explanation(
         *(str(stated.measure(measure)), join.is_absent.size, int(join.is_absent.sum())),
         n_repeated=run_table.score.size - listed.score.size,
+        differences=tuple(compared),
         origin=Origin(opened.kind, truth_table.origin.user),
         protocol=stated,
         **answers,
