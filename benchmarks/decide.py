@@ -83,7 +83,7 @@ def gate(lists: Lists) -> Callable[[], Values]:
 
 
 def gate_any_time(lists: Lists) -> Callable[[], Values]:
-    """Time the first of the repeated looks of a gate with two guards."""
+    """Time the first look of a sequential gate with two guards."""
     import tempfile
 
     import podium
@@ -226,9 +226,9 @@ def _errors(name: str, population: Any, n_replays: int) -> None:
     """Print the share of replays with a false claim, by kind of look and size."""
     rows = []
     for size in (200, 1000, 5000):
-        for name_of_looks, is_repeated in (("once", False), ("any time", True)):
-            shares = _shares(population, is_repeated, size, n_replays)
-            rows.append((f"{name_of_looks}, {size:,} users", *shares))
+        for looks in ("once", "any time", "until horizon"):
+            shares = _shares(population, looks, size, n_replays)
+            rows.append((f"{looks}, {size:,} users", *shares))
     _harness.table(
         f"{name}, {population.n_users:,} users: share of {n_replays:,} replays, {N_PEEKS} looks",
         ("gate", "at limit: holds", "gate passes", "at 0: superior", "any segment", "power"),
@@ -236,7 +236,7 @@ def _errors(name: str, population: Any, n_replays: int) -> None:
     )
 
 
-def _shares(population: Any, is_repeated: bool, size: int, n_replays: int) -> list[float]:
+def _shares(population: Any, looks: Any, size: int, n_replays: int) -> list[float]:
     """Return the shares of false claims and, last, the power; see `_errors`.
 
     At the limit, base and candidate change places in every second replay.
@@ -248,21 +248,21 @@ def _shares(population: Any, is_repeated: bool, size: int, n_replays: int) -> li
     for replay in range(n_replays):
         sign = 1 - 2 * (replay % 2)
         sample = _exchanged(_drawn(population, size, rng), float(sign < 0), rng)
-        at_limit = _claims(_undivided(sample), is_repeated, [sign * limit for limit in limits])
+        at_limit = _claims(_undivided(sample), looks, [sign * limit for limit in limits])
         counts[0] += at_limit[0].holds
         counts[1] += all(claim.holds for claim in at_limit)
-        at_zero = _claims(_exchanged(_drawn(population, size, rng), 0.5, rng), is_repeated)
+        at_zero = _claims(_exchanged(_drawn(population, size, rng), 0.5, rng), looks)
         counts[2] += at_zero[0].verdict == "superior"
         counts[3] += any(c.verdict == "superior" for c in at_zero if c.role == "segment")
         sample = _undivided(_exchanged(_drawn(population, size, rng), share, rng))
-        better = _claims(sample, is_repeated, [0.0])
+        better = _claims(sample, looks, [0.0])
         counts[4] += better[0].verdict == "superior"
     if np.isnan(share):
         counts[4] = np.nan
     return [*(counts / n_replays)]
 
 
-def _claims(pairs: Any, is_repeated: bool, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
+def _claims(pairs: Any, looks: Any, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
     """Return the claims of a gate whose users arrive in equal parts."""
     from podium.decide.gate import claims
     from podium.decide.rules import Rules
@@ -270,8 +270,9 @@ def _claims(pairs: Any, is_repeated: bool, limits: Any = (0.0, 0.0, 0.0)) -> lis
     from podium.protocol import Protocol
 
     n, protocol = pairs.n_users, Protocol.of(MEASURES[: len(limits)])
-    sizes = tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS)) if is_repeated else (n,)
-    rules = Rules(protocol, tuple(limits), is_repeated=is_repeated)
+    sizes = (n,) if looks == "once" else tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS))
+    horizon = n if looks == "until horizon" else None
+    rules = Rules(protocol, tuple(limits), looks=looks, horizon=horizon)
     return [*claims(State(rules, pairs, sizes))]
 
 

@@ -83,8 +83,8 @@ EXPLAINED = {
     "--ray": "ray.md",
     "--report": "results.md#a-report",
     "--seen": "sampled.md#from-files",
+    "--sequential": "ship.md#repeated-looks",
     "--shared": "sampled.md#whole-rankings-from-a-shared-sample",
-    "--state": "ship.md#repeated-looks",
     "--ties": "conventions.md#ties",
     "--tune": "tuning.md",
     "--undefined": "conventions.md#undefined-groups",
@@ -95,6 +95,7 @@ EXPLAINED = {
     "--measures": "choosing.md#a-measure",
     "--ties-seed": "conventions.md#ties",
     "--guards": "ship.md#guards",
+    "--horizon": "ship.md#repeated-looks",
     "--unretrieved": "conventions.md#unretrieved-items",
 }
 """The places of the guides that explain an option."""

@@ -300,6 +300,10 @@ FIELDS: dict[str, Field] = {
         partial(_limits, sign="="),
         is_list=True,
     ),
+    "sequential": _flag(
+        "gate", "Whether the gate is used again as more users arrive.", "true if there is a state"
+    ),
+    "horizon": Field("gate", "Number of users at which the test ends.", "N", "none", _check.cutoff),
 }
 """The fields of a protocol, by name."""
 

@@ -26,12 +26,12 @@ READERS = {
     "by": "decide/gate.py decide/rules.py decide/several_runs.py evaluation/from_runs.py "
     "evaluation/users.py",
     "weight": "decide/rules.py evaluation/users.py",
-    "cluster": "decide/rules.py evaluation/users.py",
-    "level": "decide/claiming.py decide/rules.py evaluation/evaluation.py",
+    "cluster": "decide/gate.py evaluation/users.py",
+    "level": "decide/claiming.py evaluation/evaluation.py",
     "interval": "decide/several_runs.py evaluation/evaluation.py",
     "bootstrap_seed": "evaluation/comparison.py evaluation/evaluation.py",
     "n_permutations": "evaluation/comparison.py",
-    **dict.fromkeys(("margin", "guards", "at_least"), "decide/rules.py"),
+    **dict.fromkeys(("margin", "guards", "at_least", "sequential", "horizon"), "decide/rules.py"),
 }
 """The modules of each field. A line should become shorter; a new module needs a reason."""
 

@@ -131,7 +131,14 @@ def some(name: str, users: range) -> str:
 
 def look(users: range, *names: str) -> tuple[str, ...]:
     tables = (some(name, users) for name in ("truth", *names))
-    return ("gate", *tables, "-m", "hit_rate@1", *SEQUENTIAL)
+    return ("gate", *tables, "-m", "hit_rate@1", *SEQUENTIAL, "--horizon", "30")
+
+
+def test_an_option_takes_the_place_of_a_rule_of_the_file(podium: Run) -> None:
+    Path("podium.toml").write_text("[gate]\nsequential = true\nhorizon = 9\n")
+    assert "--sequential requires --state" in podium("gate", *PASS).message
+    done = podium("gate", *PASS, "--no-sequential", "--format", "json")
+    assert json.loads(done.out)["look"] is None
 
 
 REFUSED = """
@@ -146,9 +153,11 @@ REFUSED = """
 --users users.csv | --users --by
 --users users.csv --by contry | contry country
 --users few.csv --weight w | --users '39 of 40' --weight
---state s --users users.csv --weight visits | --weight --state
---state none/s | --state none/s
---state old | old
+--sequential | --sequential --state
+--no-sequential --state s | --state --sequential
+--sequential --state s --users users.csv --weight visits | --weight --state --horizon
+--sequential --state none/s | --state none/s
+--sequential --state old | old
 """
 
 
@@ -164,5 +173,7 @@ def test_state_is_of_one_gate(podium: Run, refuses: Callable[[str, str], None]) 
     other = shlex.join(look(range(25), "worst", "worst"))
     refuses(same, "--margin 0.5 | '--state s' limits 0.5")
     refuses(same, "--level 0.9 | '--state s' level 0.95 0.9")
+    refuses(same, "--horizon 50 | '--state s' horizon 30 50")
     refuses(other, " | --state hit_rate@1 'user 0' '10 users'")
     assert podium(*look(range(35), "worst", "best")).err == ""
+    refuses(shlex.join(look(range(N), "worst", "best")), " | --state '35 users' 30")

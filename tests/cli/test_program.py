@@ -67,7 +67,7 @@ BY_NAME = {command.__name__: command for commands in COMMANDS.values() for comma
         ("train", arg.resume, "--resume"),
         ("train", arg.address, "--ray"),
         ("gate", arg.guards, "--guard"),
-        ("gate", arg.state, "--state"),
+        ("gate", arg.sequential(True), "--sequential"),
         ("estimate", arg["columns", "user"], "--column user=NAME"),
         ("estimate", arg.n_items, "--items"),
         ("estimate", arg.seen_candidates("drop"), "--drop-seen"),

@@ -102,7 +102,7 @@ def _gate(files: Files) -> list[str]:
         argv += ["--users", files.add("people", people), "--by", "country"]
         argv += files.maybe("--weight", "weight") + files.maybe("--cluster", "country")
     if rng.random() < 0.3:
-        argv += ["--state", files.out("state")]
+        argv += ["--sequential", "--state", files.out("state"), *files.maybe("--horizon", "9")]
     if rng.random() < 0.3:
         argv += ["--out", files.out("gate.json", "gate.md", "gate.xml")]
     if rng.random() < 0.2:

@@ -23,10 +23,13 @@ _GATE = (
     ),
     "gate truth.csv a.csv b.csv -m rr --margin 0.9 --by country --users users.csv",
     *(
-        f"gate truth.csv a.csv b.csv -m rr {each}"
+        f"gate truth.csv a.csv b.csv -m rr --sequential {each}"
         for each in (
+            "",
             "--state s",
             "--seed 1 --state s",
+            "--state h --horizon 30",
+            "--horizon 30",
         )
     ),
     *(
@@ -34,7 +37,7 @@ _GATE = (
         for each in ("", "--by n_pos --format json", "--format junit", "--labels labels.csv")
     ),
     "gate truth.csv a.csv b.csv -m rr --labels labels.csv",
-    "gate truth.csv a.csv b.csv -m rr --unjudged bounds --state u",
+    "gate truth.csv a.csv b.csv -m rr --unjudged bounds --sequential --state u",
     *(f"gate truth.csv a.csv b.csv -m rr --fail-on {x}" for x in ("inferior", "non-inferior", "x")),
     *(f"gate truth.csv a.csv b.csv -m rr --out gate.{x}" for x in ("md", "xml", "json", "pdf")),
 )

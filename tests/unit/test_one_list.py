@@ -85,6 +85,21 @@ def test_a_gate_shows_the_gini_of_the_run_that_has_one() -> None:
     assert np.isnan(guard.candidate)
 
 
+def test_a_look_may_have_only_new_users_of_weight_0(tmp_path: Path) -> None:
+    n = 40
+    truth = {"user": [*range(n)], "item": [1] * n}
+    base, candidate = (
+        {"user": np.repeat(truth["user"], 2), "item": [1, 2] * n, "score": scores * n}
+        for scores in ([1.0, 0.5], [0.5, 1.0])
+    )
+    users = {"user": [*range(n)], "w": [1.0] * 20 + [0.0] * 20}
+    options: Any = {"sequential": True, "horizon": n, "state": tmp_path / "state.json"}
+    for n_users in (20, n):
+        some = {name: column[:n_users] for name, column in truth.items()}
+        look = podium.gate(some, base, candidate, "rr", users=users, weight="w", **options)
+        assert look.primary.difference == -0.5
+
+
 def test_diversity_of_features_does_not_depend_on_the_order_of_a_list() -> None:
     rng = np.random.default_rng(5)
     items: Table = {"item": [*range(10)], **{f"f{i}": rng.normal(size=10) for i in range(4)}}
@@ -190,7 +205,7 @@ def test_a_look_that_depends_on_ties_does_not_pass(tmp_path: Path) -> None:
     truth, tied, other = runs(500, 373)
     early = {name: column[:200] for name, column in truth.items()}
     for name, ties in (("open", {}), ("chosen", {"ties": "worst"})):
-        options: Any = {"state": tmp_path / name, **ties}
+        options: Any = {"sequential": True, "state": tmp_path / name, **ties}
         looks = [podium.gate(t, tied, other, "precision@1", **options) for t in (early, truth)]
         assert [look.passed for look in looks] == [bool(ties)] * 2
     assert podium.gate(truth, tied, other, "precision@1", **options).passed

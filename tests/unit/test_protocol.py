@@ -37,6 +37,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(NAMES, st.text()),
     "margin": st.floats(0, 1),
     **dict.fromkeys(("guards", "at_least"), st.dictionaries(EACH, st.floats(-1, 1), max_size=2)),
+    "sequential": st.booleans(),
+    "horizon": st.integers(1, 9),
 }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -30,7 +31,27 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "markdown", "junit")
 FAIL_ON = ("inferior", "cannot-tell", "non-inferior")
 _PASS, _FAIL, _CANNOT_TELL = 0, 1, 3
-_LOOKS = "Repeated looks"
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Options of repeated looks.
+
+    Parameters
+    ----------
+    sequential
+        Use the gate again as more users arrive. The probability of a false claim in any look is
+        then at most that of a single look. --state implies it, and is required.
+        --no-sequential uses the gate once, whatever a file states.
+    state : FILE
+        File that keeps the users of all looks. The first look creates it.
+    """
+
+    panel: ClassVar[str] = "Repeated looks"
+
+    sequential: Annotated[bool | None, typer.Option("--sequential/--no-sequential")] = None
+    horizon: int | None = None
+    state: Annotated[Path | None, WRITTEN] = None
 
 
 def gate(
@@ -50,7 +71,7 @@ def gate(
     catalogue: Path | None = None,
     items: Path | None = None,
     labels: Annotated[Path | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
-    state: Annotated[Path | None, WRITTEN, typer.Option(rich_help_panel=_LOOKS)] = None,
+    looks: Looks,
     fail_on: Annotated[str, typer.Option(rich_help_panel="Output")] = "cannot-tell",
     format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
     out: Annotated[list[Path] | None, WRITTEN, typer.Option(rich_help_panel="Output")] = None,
@@ -81,10 +102,6 @@ def gate(
         does too if podium split --by time wrote TRUTH.
     users : FILE
         Table of users with the columns for --by, --cluster, --weight.
-    state : FILE
-        File that keeps the users of all looks, for a gate that is used again as more users arrive.
-        The probability of a false claim in any look is then at most that of a single look. The
-        first look creates it.
     labels : FILE
         File to write the user-item pairs to whose labels would settle the order of the runs, the
         most effective first. Requires --unjudged bounds.
@@ -95,7 +112,7 @@ def gate(
         repeated.
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
-    check_target(state, "--state", ("",))  # any suffix
+    check_target(looks.state, "--state", ("",))  # any suffix
     _reports.check(report)
     large.check()
     from podium import data, decide
@@ -111,7 +128,11 @@ def gate(
         margin=margin,
         guards=guard,
         at_least=at_least,
+        sequential=looks.sequential,
+        horizon=looks.horizon,
     )
+    if looks.sequential is False and looks.horizon is None:
+        protocol = protocol.replace(horizon=None)  # that of the file is one of repeated looks
     check_labels(labels, protocol)
     with large.storage("deciding") as storage:
         result = decide.gate(
@@ -122,7 +143,7 @@ def gate(
             users=users,
             catalogue=catalogue,
             items=items,
-            state=state,
+            state=looks.state,
             names=(names[0], names[1]),
             storage=storage,
             train=train,

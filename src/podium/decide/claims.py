@@ -104,7 +104,7 @@ class Claim:
     def users_needed(self) -> int | None:
         """The number of users that would probably suffice for a verdict (80 % power).
 
-        It assumes that the true difference is the observed one. None if
+        It assumes that the true difference is the observed one, and it ignores a horizon. None if
         the verdict is known, if the observed difference is the limit or outside the interval, if
         the interval is infinite, if no user's values differ, or if more than 10 ** 12 users would
         be needed.

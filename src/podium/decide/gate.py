@@ -93,13 +93,17 @@ def gate(
         Measures, and the value that the mean of the candidate must reach, by its interval (at most,
         if lower is better), such as {"recall@5": 0.8}. The candidate passes only if the whole
         interval is at this value or better, and fails if all of it is worse.
+    horizon : int, optional
+        The number of users at which the test ends. The interval of the last look is then almost
+        as short as that of a single look. `state` is required.
+    sequential : bool, optional
+        Whether `state` must be passed. By default, it may be.
     by : str or sequence of str
         The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
         `users`.
     cluster : str, optional
         The column of `users` with the cluster of each user, for lists that depend on each other,
-        such as several lists of one person or the lists of several seeds. Repeated looks have
-        neither clusters nor weights.
+        such as several lists of one person or the lists of several seeds.
     weight : str, optional
         The column of `users` with the weight of each user, >= 0. Coverage and gini have no
         weights.
@@ -143,12 +147,15 @@ def gate(
     measure with bounds, the variance is increased by (width of the bounds / number of clusters)².
     Without this, sparse measures such as recall@10 give false claims in up to a quarter of small
     samples.
-    Intervals of repeated looks: a confidence sequence by betting, over users in the order of
-    arrival.
+    Intervals without a horizon: a confidence sequence by betting, over clusters in the order of
+    arrival. All means and differences then give each cluster the same weight.
+    Intervals with a horizon: repeated confidence intervals with O'Brien-Fleming-type spending, and
+    the same increase of the variance. If the last look has more users than the horizon, its
+    interval allows for it.
 
     References
     ----------
-    agresti2005; berger1982; piaggio2012; waudbysmith2023.
+    agresti2005; berger1982; piaggio2012; waudbysmith2023; lan1983; jennison1989.
 
     Examples
     --------
@@ -168,7 +175,7 @@ def gate(
     if state is not None:
         check_target(Path(state), "state")
     has_bounds = stated.has_bounds
-    if has_bounds and rules.is_repeated:
+    if has_bounds and rules.looks != "once":
         raise ArgumentError(
             f"{arg.unjudged('bounds')} is not available with {arg.state}, which keeps no lists of "
             f"earlier looks. Use the gate once, or use {arg.unjudged('negative')}."
@@ -194,7 +201,7 @@ def gate(
         two = tables.runs["base"], tables.runs["candidate"]
         ranges = UnjudgedRanges.read(tables.truth, *two, base_run, stated)
     is_equal = (
-        not rules.is_repeated
+        rules.looks == "once"
         and pairs.are_equal(rules.measures)
         and read_same_lists(tables, stated, storage)
     )
@@ -234,9 +241,16 @@ def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
 
 
 def _look(state: State, n_new: int) -> dict[str, Any] | None:
-    if not state.rules.is_repeated:
+    if state.rules.looks == "once":
         return None
-    return {"number": len(state.looks), "n_users": state.pairs.n_users, "n_new": n_new}
+    look = {
+        "number": len(state.looks),
+        "n_users": state.pairs.n_users,
+        "n_new": n_new,
+        "horizon": state.rules.horizon,
+    }
+    is_clustered = state.rules.looks == "any time" and state.rules.protocol.cluster is not None
+    return {**look, "mean_over": "clusters"} if is_clustered else look
 
 
 def _check_names(names: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,14 @@ class Paired:
         weight = None if self.weight is None else self.weight[rows]
         cluster = None if self.cluster is None else self.cluster[rows]
         return Paired(self.base[rows], self.candidate[rows], weight, cluster, self.is_mean)
+
+    def with_equal_clusters(self) -> Paired:
+        """Return the users with weights that sum to 1 in each cluster, over defined values."""
+        if self.cluster is None:
+            return self
+        codes = np.unique(self.cluster, return_inverse=True)[1]
+        sizes = np.bincount(codes, self.is_defined)[codes]
+        return replace(self, weight=self.is_defined / np.maximum(sizes, 1.0))
 
     def means(self) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values."""

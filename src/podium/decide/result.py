@@ -223,7 +223,8 @@ class Gate(Result):
     claims : tuple of Claim
         The primary claim, then one for each guard and each floor, then those of the segments.
     look : dict or None
-        The number of this look, its users and its new users. None if the gate is used once.
+        The number of this look, its users and its new users, and the horizon. None if the gate is
+        not sequential.
     conventions : dict
         The conventions of the values, such as ties, min_relevance and missing.
     base, candidate : str

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.protocol import Protocol
+
+Looks: TypeAlias = Literal["once", "any time", "until horizon"]
 
 
 @dataclass(frozen=True)
@@ -25,14 +27,16 @@ class Rules:
         The difference candidate - base that the primary measure and each guard must not reach.
     floors : tuple of (Measure, float)
         The values that the candidate must reach.
-    is_repeated : bool
-        Whether the gate may be used again whenever users arrive, and not only once.
+    looks : {"once", "any time", "until horizon"}
+        When the gate may be used: once, or again whenever users arrive, or until `horizon` users.
+    horizon : int or None
     """
 
     protocol: Protocol
     limits: tuple[float, ...]
     floors: tuple[tuple[Measure, float], ...] = ()
-    is_repeated: bool = False
+    looks: Looks = "once"
+    horizon: int | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -46,7 +50,8 @@ class Rules:
         Raises
         ------
         ArgumentError
-            If a measure is named twice, or something has no valid interval in repeated looks.
+            If a measure is named twice or cannot be used with these looks, or if repeated looks
+            have no state, or a single look has a state or a horizon.
         """
         primary = protocol.required_measures()[0]
         if primary.metric.reads != "relevance":
@@ -54,7 +59,7 @@ class Rules:
                 f"{arg.measures} must begin with a measure of relevance, such as ndcg@10, got "
                 f"{primary}. It can be a guard."
             )
-        margin = protocol.margin
+        margin, horizon = protocol.margin, protocol.horizon
         limit = 0.0 - margin if primary.metric.higher_is_better else margin  # not -0.0
         measures = (primary, *(measure for measure, _ in protocol.guards))
         _refuse_twice(measures, "measures", "guards")
@@ -63,48 +68,50 @@ class Rules:
         for measure, floor in floors:
             _check_floor(measure, floor)
         measures += tuple(measure for measure, _ in floors if measure not in measures)
+        looks: Looks = "once"
+        if _is_sequential(protocol, has_state=has_state):
+            looks = "any time" if horizon is None else "until horizon"
         limits = (limit, *(limit for _, limit in protocol.guards))
-        rules = cls(protocol.replace(measures=measures), limits, floors, has_state)
+        rules = cls(protocol.replace(measures=measures), limits, floors, looks, horizon)
         rules.check_looks()
         return rules
 
     def check_looks(self) -> None:
         """Refuse what has no valid interval in repeated looks."""
-        if not self.is_repeated:
+        if self.looks == "once":
             return
         if "n_pos" in self.protocol.by:
             raise ArgumentError(
                 f"{arg.by('n_pos')} divides all users again at each look, so it can't be combined "
                 f"with {arg.state}. Use 'engagement' or a column of users."
             )
-        columns = {"weight": self.protocol.weight, "cluster": self.protocol.cluster}
-        for name, column in columns.items():
-            if column is not None:
-                raise ArgumentError(
-                    f"{arg[name]} is not available with {arg.state}, which counts each user once. "
-                    "Leave it out, or use the gate once."
-                )
+        if self.looks == "any time" and self.protocol.weight is not None:
+            raise ArgumentError(
+                f"{arg.weight} has no valid interval with {arg.state} alone. Pass {arg.horizon}."
+            )
         for measure in self.measures:
             if not measure.metric.is_mean:
                 raise ArgumentError(
                     f"{measure} is not a mean over users, so {arg.state} has no interval for it. "
                     "Leave it out, or use the gate once."
                 )
-            if math.isinf(width(measure)):
+            if self.looks == "any time" and math.isinf(width(measure)):
                 raise ArgumentError(
-                    f"{measure} has no bounds, which {arg.state} requires. Leave it out, or use "
-                    "the gate once."
+                    f"{measure} has no bounds, which {arg.state} requires. Leave it out, or pass "
+                    f"{arg.horizon}."
                 )
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules that no look may change, beside the conventions of values."""
+        stated = {name: vars(self.protocol)[name] for name in ("level", "cluster", "weight")}
         return {
             "measures": [measure.canonical for measure in self.measures],
             "limits": list(self.limits),
             **({"at_least": [floor for _, floor in self.floors]} if self.floors else {}),
-            "level": self.protocol.level,
+            **stated,
             "by": list(self.protocol.by),
-            "looks": "any time",
+            "looks": self.looks,
+            "horizon": self.horizon,
         }
 
 
@@ -115,6 +122,25 @@ def width(measure: Measure) -> float:
     """
     low, high = measure.metric.bounds
     return high - low if measure.metric.is_mean else math.inf
+
+
+def _is_sequential(protocol: Protocol, *, has_state: bool) -> bool:
+    """Return whether looks are repeated; refuse rules that contradict this."""
+    if protocol.sequential and not has_state:
+        raise ArgumentError(
+            f"{arg.sequential(True)} requires {arg.state}, the file that keeps earlier users."
+        )
+    if has_state and protocol.sequential is False:
+        raise ArgumentError(
+            f"{arg.state} has no effect if the gate is used once. Leave it out, or pass "
+            f"{arg.sequential(True)}."
+        )
+    if protocol.horizon is not None and not has_state:
+        raise ArgumentError(
+            f"{arg.horizon} requires {arg.state}, the file that keeps earlier users. Leave it out "
+            "to use the gate once."
+        )
+    return has_state
 
 
 def _refuse_twice(measures: Sequence[Measure], *names: str) -> None:

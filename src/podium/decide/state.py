@@ -50,7 +50,8 @@ class State:
         Raises
         ------
         ArgumentError
-            If a user of an earlier look has other values now.
+            If a user of an earlier look has other values now, if a cluster of an earlier look gets
+            new users, or if the horizon was reached before.
         """
         from podium.data.users import user_positions
 
@@ -59,6 +60,7 @@ class State:
         new = pairs.rows(known < 0)
         if not new.n_users:
             return self
+        self._refuse_late(new)
         joined = _joined(self.pairs, _shuffled(new, len(self.looks)))
         return replace(self, pairs=joined, looks=(*self.looks, joined.n_users))
 
@@ -107,15 +109,37 @@ class State:
             if kind in ("labels", "segment"):  # a user stays in the segments of the first look
                 continue
             then = earlier.columns[column]
-            differs = ~np.isclose(now, then, rtol=0, atol=1e-9, equal_nan=True)
+            differs = now != then
+            if now.dtype.kind == "f":
+                differs = ~np.isclose(now, then, rtol=0, atol=1e-9, equal_nan=True)
             if differs.any():
-                row = int(differs.argmax())
+                row, noun = int(differs.argmax()), f"{name} of {kind}" if name else kind
                 raise ArgumentError(
-                    f"{arg.state} has {name} of {kind} {then[row]:.4g} for user "
-                    f"{_check.label(current.labels[row])}, but it is {now[row]:.4g} now "
+                    f"{arg.state} has {noun} {_text(then[row])} for user "
+                    f"{_check.label(current.labels[row])}, but it is {_text(now[row])} now "
                     f"({int(differs.sum())} users differ). The values of earlier users can't "
                     "change: pass only users whose lists and truth are final, or begin a new state."
                 )
+
+    def _refuse_late(self, new: Pairs) -> None:
+        horizon = self.rules.horizon
+        if horizon is not None and self.pairs.n_users >= horizon:
+            raise ArgumentError(
+                f"{arg.state} has {self.pairs.n_users} users, so the horizon of {horizon} was "
+                "reached. The last verdict is final. Begin a new state for another test."
+            )
+        if new.cluster is None or self.pairs.cluster is None:
+            return
+        split = np.isin(new.cluster, self.pairs.cluster)
+        if split.any():
+            raise ArgumentError(
+                f"cluster {_check.label(new.cluster[split.argmax()])} has users of an earlier look "
+                f"and new ones. With {arg.state}, all users of a cluster must arrive together."
+            )
+
+
+def _text(value: Any) -> str:
+    return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
 
 
 def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
@@ -137,11 +161,16 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
 
 
 def _shuffled(pairs: Pairs, look: int) -> Pairs:
-    """Return new users in a random order, which depends on nothing else.
+    """Return new users in a random order of users, or of clusters, which depends on nothing else.
 
-    In the order of their ids, the first users could be the oldest ones.
+    In the order of their ids, the first users could be the oldest ones. In a random order of the
+    users of clusters, the first clusters would be the largest ones.
     """
-    return pairs.rows(np.random.default_rng([look, _ORDER]).permutation(pairs.n_users))
+    rng = np.random.default_rng([look, _ORDER])
+    if pairs.cluster is None:
+        return pairs.rows(rng.permutation(pairs.n_users))
+    labels, codes = np.unique(pairs.cluster, return_inverse=True)
+    return pairs.rows(np.argsort(rng.permutation(labels.size)[codes], kind="stable"))
 
 
 def _joined(first: Pairs, second: Pairs) -> Pairs:

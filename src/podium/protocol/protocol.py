@@ -63,6 +63,8 @@ class ProtocolFields(TypedDict, total=False):
     margin: float
     guards: Mapping[Any, float] | Iterable[str]
     at_least: Mapping[Any, float] | Iterable[str]
+    sequential: bool | None
+    horizon: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +104,7 @@ class Protocol:
         The names of columns without a usual name. A parent is the document of an item.
     rows_ranked : bool
         Whether the rows of a run without ranks are in the order shown.
-    margin, guards, at_least
+    margin, guards, at_least, sequential, horizon
         The rules of a gate, see `podium.gate`.
 
     Raises
@@ -150,6 +152,8 @@ class Protocol:
     margin: float = 0.0
     guards: tuple[tuple[Measure, float], ...] = ()
     at_least: tuple[tuple[Measure, float], ...] = ()
+    sequential: bool | None = None
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         for name, field in FIELDS.items():

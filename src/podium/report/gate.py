@@ -268,8 +268,11 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         for level in levels - {first}
     ]
     if look := result["look"]:
+        horizon = f", horizon {look['horizon']:,}" if look["horizon"] else ""
         users = f"{look['n_users']:,} users, {look['n_new']:,} of them new"
-        lines.append(f"Look {look['number']}: {users}.")
+        lines.append(f"Look {look['number']}: {users}{horizon}.")
+        if look.get("mean_over") == "clusters":
+            lines.append("Means are over clusters: each cluster counts once.")
     if (ties := result["ties"]) and not depends_on_ties(result):
         lines.append(ties["sentence"])
     if unjudged := result["unjudged"]:

@@ -9,6 +9,7 @@ from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, cro
 from podium.evaluation.stats.comparing import PairedTest, holm, paired
 from podium.evaluation.stats.intervals import Interval, differences
 from podium.evaluation.stats.means import Summary, pooled, summarize
+from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
 
 __all__ = [
     "ClusteredMean",
@@ -22,5 +23,7 @@ __all__ = [
     "holm",
     "paired",
     "pooled",
+    "repeated_interval",
+    "spending_boundaries",
     "summarize",
 ]

@@ -34,11 +34,15 @@ class ClusteredMean:
         `widened` is the largest difference that rare clusters, missing in the sample, could have.
         The variance of the mean is increased by (widened / n_clusters)².
         """
-        error = self.std_error
-        if widened and self.n_clusters:
-            error = float(np.hypot(error, widened / self.n_clusters))
+        error = self.error(widened)
         interval = intervals.t_interval(self.mean, error, self.n_clusters, level)
         return intervals.inside(interval, (-width, width))
+
+    def error(self, widened: float) -> float:
+        """Return the standard error with the variance increased by (widened / n_clusters)²."""
+        if not widened or not self.n_clusters:
+            return self.std_error
+        return float(np.hypot(self.std_error, widened / self.n_clusters))
 
 
 def clustered_mean(
@@ -104,6 +108,36 @@ def clustered_mean(
         )
     n_effective = float(group_weights.sum() ** 2 / (group_weights**2).sum())
     return ClusteredMean(mean, _jackknife_error(deviations, group_weights), n_effective)
+
+
+def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
+    """Return `clustered_mean` of the first counts[0], counts[1], … values, in one pass.
+
+    Parameters
+    ----------
+    values : float64, (n_groups,)
+        The value of each group; nan is undefined and left out.
+    counts : int, (n_looks,)
+        The number of groups of each mean.
+
+    Examples
+    --------
+    >>> [estimate.mean for estimate in running_means(np.array([1.0, 3.0, 2.0]), [2, 3])]
+    [2.0, 2.0]
+    """
+    is_defined = ~np.isnan(values)
+    centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
+    shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits
+    columns = (is_defined.astype(np.float64), shifted, shifted**2)
+    sums = np.stack([np.append(0.0, np.cumsum(column)) for column in columns])
+    n, total, squares = sums[:, np.asarray(counts, np.int64)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = centre + total / n
+        errors = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
+    return [
+        ClusteredMean(float(mean), float(error) if size > 1 else np.nan, float(size))
+        for mean, error, size in zip(means, errors, n, strict=True)
+    ]
 
 
 def _jackknife_error(deviations: PerGroup, weights: PerGroup) -> float:
