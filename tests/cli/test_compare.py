@@ -37,6 +37,8 @@ def test_segments_are_compared_too(compared: Compare, podium: Callable[..., Any]
     argv = ("truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--pairs", "all")
     argv = (*argv, "--by", "country", "--users", "users.csv")
     found = compared(*argv)
+    assert found["measures"]["recall@2"]["letters"] == {"a": "a", "b": "a"}
+    assert "letters" in podium("compare", *argv).out
     assert [(s["by"], s["name"], s["n_groups"]) for s in found["segments"]] == [
         ("country", "FR", 2),
         ("country", "UK", 2),

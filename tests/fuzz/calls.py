@@ -169,6 +169,7 @@ def _stats(rng: random.Random) -> _Call:
         (stats.holm, {"p_values": np.abs(a) % 1}),
         (stats.pooled, {"values": a, "weights": np.abs(b), "level": 0.9}),
         (stats.crossed_mean, {"values": a, "users": _whole(rng, 4), "splits": _whole(rng, 3)}),
+        (stats.letters, {"means": a, "differs": np.abs(np.subtract.outer(a, a)) > 1}),
         (stats.summarize, {"values": np.abs(a) % 1, "method": "wilson", "bounds": (0.0, 1.0)}),
     ))  # fmt: skip
 

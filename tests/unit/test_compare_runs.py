@@ -1,7 +1,8 @@
-"""podium.compare on tables: all pairs, segments, several splits and seeds."""
+"""podium.compare on tables: all pairs and their letters, segments, several splits and seeds."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,19 @@ def test_many_tests_are_t_tests_if_sign_patterns_could_not_be_significant(
     assert comparison.difference("ndcg@3", "good", "weak").holm_p_value <= 0.05
 
 
-def test_other_pairs_than_those_with_the_first_run_are_compared_with_all_alone() -> None:
-    first = podium.compare(truth(), RUNS, "ndcg@3")
+@pytest.mark.parametrize("measure", MEASURES)
+def test_runs_have_a_letter_in_common_if_they_do_not_differ(measure: str) -> None:
+    comparison = podium.compare(truth(), RUNS, MEASURES, pairs="all")
+    letters = comparison.letters[measure]
+    for a, b in combinations(RUNS, 2):
+        is_significant = comparison.difference(measure, b, a).holm_p_value <= 0.05
+        assert set(letters[a]).isdisjoint(letters[b]) == is_significant
+    assert "a" in letters["good"]
+    assert letters["fair"] == letters["also fair"]
+    first = podium.compare(truth(), RUNS, measure)
+    assert first.letters == {}
     with raises(ArgumentError, "pairs"):
-        first.difference("ndcg@3", "good", "fair")
+        first.difference(measure, "good", "fair")
 
 
 def several(noise: float, seeds: range) -> list[Any]:

@@ -52,7 +52,8 @@ def compare(
         Training part, to find leaks and to measure lists of popular, of recent and of the user's
         own items, which is done too if podium split --by time wrote TRUTH.
     pairs : PAIRS
-        Pairs of runs to compare: first (each run with the first one) or all.
+        Pairs of runs to compare: first (each run with the first one) or all. With all, letters show
+        which runs do not differ significantly.
     labels : FILE
         File to write items to judge to: measure, baseline, run, user, item. If none of them is
         relevant, it is settled which run is better. Requires --unjudged bounds.

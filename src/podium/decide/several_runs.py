@@ -63,7 +63,8 @@ def compare(
     items : path, frame or mapping of columns, optional
         The table of items with their categories or features, for diversity.
     pairs : {"first", "all"}
-        The pairs to compare: each run with the first one, or all pairs.
+        The pairs to compare: each run with the first one, or all pairs. With "all", letters show
+        which runs do not differ significantly.
     splits : sequence of str
         The names of the splits, if truth or runs are lists. Default: "1", "2", and so on.
     keep_lists : bool
@@ -112,7 +113,7 @@ def compare(
 
     References
     ----------
-    smucker2007; holm1979; cameron2011.
+    smucker2007; holm1979; piepho2004; cameron2011.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Comparison of runs on the same groups, in pairs: differences and tests."""
+"""Comparison of runs on the same groups, in pairs: differences, tests and letters."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import Measure, parse
+from podium.metrics.measures import ByMeasure
 from podium.results import Result
 from podium.types import Labels
 
@@ -153,6 +154,30 @@ class Comparison(Result):
         empty = [np.empty(0, np.str_)]
         return {name: np.concatenate(parts or empty) for name, parts in columns.items()}
 
+    @property
+    def letters(self) -> dict[str, dict[str, str]]:
+        """The letters of each run, by measure, over all groups; empty unless pairs="all".
+
+        Two runs have a letter in common if and only if their difference is not significant: the p
+        value after Holm's correction is above 1 - level.
+        """
+        if self.pairs != "all":
+            return {}
+        measures = self.evaluations[self.baseline].measures
+        return ByMeasure({measure: self._letters(measure, None) for measure in measures})
+
+    def _letters(self, measure: str, segment: Segment | None) -> dict[str, str]:
+        runs = list(self.evaluations)
+        level = self.evaluations[self.baseline].level
+        mask = None if segment is None else segment.mask
+        sign = parse(measure).metric.sign
+        means = [sign * self.evaluations[run].summary(measure, mask).mean for run in runs]
+        differs = np.zeros((len(runs), len(runs)), np.bool_)
+        for d in self._of(measure, segment):
+            i, j = runs.index(d.run), runs.index(d.baseline)
+            differs[i, j] = differs[j, i] = d.holm_p_value <= 1 - level
+        return dict(zip(runs, stats.letters(means, differs), strict=True))
+
     def _of(self, measure: str, segment: Segment | None) -> list[Difference]:
         """Return the differences in a measure over all groups, or over a segment."""
         key = (measure, *_names_of(segment))
@@ -184,6 +209,7 @@ class Comparison(Result):
 
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
+        is_all = self.pairs == "all"
         effects = {
             run: {name: {"ties": plain(vars(effect))} for name, effect in e.open_ties(mask)}
             for run, e in self.evaluations.items()
@@ -197,6 +223,7 @@ class Comparison(Result):
                     for run, evaluation in self.evaluations.items()
                 },
                 "differences": [d.as_json() for d in self._of(measure, segment)],
+                **({"letters": self._letters(measure, segment)} if is_all else {}),
             }
             for measure in _measures_of(self.evaluations[self.baseline], segment)
         }

@@ -112,16 +112,17 @@ class ComparisonRenderer(Renderer[Comparison]):
     def table(self) -> Table:
         """Return one row per segment, measure, run and test.
 
-        A row has the run's mean, and its test against a baseline. A run without a test has one row.
+        A row has the run's mean, its letters, and its test against a baseline. A run without a test
+        has one row.
         """
         records: list[Mapping[str, Any]] = []
         for by, name, measure, results in measured.comparisons(self.json):
             for run, summary in results["means"].items():
                 start = {"by": by, "segment": name, "measure": measure, "run": run}
-                start |= {"mean": summary["mean"]}
+                start |= {"mean": summary["mean"], "letters": results.get("letters", {}).get(run)}
                 tests = [test for test in results["differences"] if test["run"] == run]
                 records += [{**test, **of_unjudged(test), **start} for test in tests or [start]]
-        names = ["by", "segment", "measure", "run", "mean", "baseline", *_TEST]
+        names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
         has_ranges = self.json["conventions"].get("unjudged") == "bounds"
         return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
 

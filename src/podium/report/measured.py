@@ -122,7 +122,8 @@ def without_segments(result: Mapping[str, Any]) -> str:
 
 def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
-    columns = {**texts("measure", "run"), **_mean_columns(_first_level(result))}
+    letters = ["letters"] if result["pairs"] == "all" else []
+    columns = {**texts("measure", "run", *letters), **_mean_columns(_first_level(result))}
     leads = ((lead(name, tested), tested["means"]) for _, _, name, tested in comparisons(result))
     bold = [best and best.is_proven and run == best.run for best, runs in leads for run in runs]
     places = (1, list(columns).index("mean"))
@@ -131,11 +132,11 @@ def run_means_table(result: Mapping[str, Any]) -> Table:
 
 
 def means(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the means of all runs, with their measure and run."""
+    """Yield the means of all runs, with their measure, run and letters."""
     for by, name, measure, tested in comparisons(result):
         for run, mean in tested["means"].items():
             place = {"measure": _measure_in(by, name, measure), "run": run}
-            yield {**mean, **place}
+            yield {**mean, **place, "letters": tested.get("letters", {}).get(run)}
 
 
 def differences_table(result: Mapping[str, Any]) -> Table:
@@ -198,7 +199,8 @@ def _first_level(result: Mapping[str, Any]) -> float:
 
 def tests_notes(result: Mapping[str, Any]) -> list[str]:
     """Return how to read the differences and tests of a comparison."""
-    notes = [f"Differences are from {result['baseline']}."] if result["pairs"] == "first" else []
+    is_first = result["pairs"] == "first"
+    notes = [f"Differences are from {result['baseline']}."] if is_first else []
     if result["splits"] == 1:
         notes.append(
             "p rand., p Holm: paired randomisation test, before and after Holm's correction for "
@@ -226,6 +228,8 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
             "truth lacks. Labels: if this range contains both signs, the number of items to judge "
             "(--labels writes them). If none of them is relevant, the sign cannot change."
         )
+    if not is_first:
+        notes.append("Runs with a letter in common do not differ significantly (p Holm).")
     return [re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{GLUE}", note) for note in notes]
 
 

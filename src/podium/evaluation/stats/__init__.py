@@ -6,7 +6,7 @@ arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSO
 
 from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, crossed_mean
-from podium.evaluation.stats.comparing import PairedTest, holm, paired
+from podium.evaluation.stats.comparing import PairedTest, holm, letters, paired
 from podium.evaluation.stats.intervals import Interval, differences
 from podium.evaluation.stats.means import Summary, pooled, summarize
 from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
@@ -21,6 +21,7 @@ __all__ = [
     "crossed_mean",
     "differences",
     "holm",
+    "letters",
     "paired",
     "pooled",
     "repeated_interval",
