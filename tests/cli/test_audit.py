@@ -73,8 +73,6 @@ REFUSED = """
 a.csv --fail-on note | --fail-on error
 a.csv --out found.txt | --out .json found.txt
 a.csv --candidates popular | --candidates uniform
-a.csv --negatives 0 | --negatives
---negatives 9 | --candidates --negatives
 a.csv --min-relevance 0 | --min-relevance
 a.csv --column timestamp=when | train.csv when
 found.json --out found.json | --out found.json

@@ -73,7 +73,7 @@ BY_NAME = {command.__name__: command for commands in COMMANDS.values() for comma
         ("estimate", arg.seen_candidates("drop"), "--drop-seen"),
         ("estimate", arg.scores, None),
         ("plan", arg.n_users, "--users"),
-        ("audit", arg.n_negatives, "--negatives"),
+        ("audit", arg.candidates, "--candidates"),
     ],
 )
 def test_parameters_read_as_options(command: str, parameter: Parameter, shown: str | None) -> None:

@@ -169,8 +169,7 @@ def sampled(seed: int = 0, n_negatives: int = 30) -> Case:
     score = rng.normal(size=item.shape) + (np.arange(n_negatives + 1) == 0)
     user = np.repeat(users, n_negatives + 1)
     run = {"user": user, "item": item.ravel(), "score": score.ravel()}
-    options = {"candidates": "uniform", "n_negatives": n_negatives}
-    return Case(case.train, test, {"model": run}, options)
+    return Case(case.train, test, {"model": run}, {"candidates": "uniform"})
 
 
 @dataclass(frozen=True)
@@ -337,16 +336,6 @@ def planted_ties(case: Case) -> Planted:
     return Planted(with_run(case, run), "ties", ids, effect, "warning")
 
 
-def planted_saturation(case: Case) -> Planted:
-    run = case.runs["model"]
-    highest = np.quantile(run["score"], 0.8)
-    clipped = {**run, "score": np.minimum(run["score"], highest)}
-    n_highest = np.bincount(run["user"][run["score"] >= highest])
-    users = np.flatnonzero(n_highest > 1)
-    effect = case.value(run=clipped, ties="best"), case.value(run=clipped)
-    return Planted(with_run(case, clipped), "saturated-scores", ids_of(users), effect, "warning")
-
-
 def planted_seen_items(case: Case) -> Planted:
     users = np.unique(case.test["user"])[:40]
     seen = {"user": users, "item": first_items(case.train, users), "score": np.full(40, 1e6)}
@@ -376,12 +365,6 @@ def planted_chance(case: Case) -> Planted:
     users = np.unique(case.test["user"])
     damaged = with_run(case, lists(case.train, users, scores))
     return Planted(damaged, "below-popularity", (), severity="warning", count=users.size)
-
-
-def planted_swap(case: Case) -> Planted:
-    damaged = replace(case, train=case.test, test=case.train, runs={})
-    n = case.test["user"].size
-    return Planted(damaged, "swapped-parts", ids_of(case.test["user"]), count=n)
 
 
 def planted_sample_lists(sample: Case) -> Planted:
@@ -430,20 +413,6 @@ def planted_sample_lost_targets(sample: Case) -> Planted:
     effect = sample.value(run=cut), sample.value(kept, cut)
     labels = pairs_of(rows(run, is_lost))
     return Planted(with_run(sample, cut), "targets-not-listed", labels, effect)
-
-
-def planted_sample_few_candidates(sample: Case) -> Planted:
-    sample = sampled(n_negatives=8)
-    run = copied(sample.runs["model"])
-    order = by_popularity(n_users_of(sample.train))
-    allowed = order[1::2]  # every second item, so that the mean popularity is as before
-    taken = set(pairs_of_all(sample.train)) | set(pairs_of_all(sample.test))
-    rng = np.random.default_rng(3)
-    for start in range(0, run["user"].size, 9):
-        user = int(run["user"][start])
-        free = [item for item in allowed if (user, item) not in taken]
-        run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
-    return Planted(with_run(sample, run), "negatives-few-items", ids_of(order[::2], "item"))
 
 
 def planted_everything_retrieved(case: Case) -> Planted:

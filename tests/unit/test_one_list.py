@@ -71,30 +71,6 @@ def test_warnings_describe_the_truth_and_not_what_the_lists_hold() -> None:
     assert "column" not in text
 
 
-@pytest.mark.parametrize("column", ["score", "rank"])
-def test_audit_names_no_number_of_a_run_that_only_has_an_order(column: str) -> None:
-    users = list(range(30))
-    train = {"user": users * 2, "item": [50 + u % 5 for u in users] + [60 + u % 7 for u in users]}
-    test = {"user": users, "item": [u % 10 for u in users]}
-    ranks, scores = [1, 1, *range(2, 10)], [2**60 + 9] * 2 + [2**60 - i for i in range(8)]
-    values = ranks if column == "rank" else scores
-    run = {"user": np.repeat(users, 10), "item": [*range(10)] * 30, column: values * 30}
-    findings = podium.audit(train, test, {"r": run}, "recall@2").findings
-    [text] = [finding.text for finding in findings if finding.check == "saturated-scores"]
-    assert "-1" not in text
-    assert "highest score, 9" not in text
-
-
-def test_a_convention_has_an_effect_if_it_changes_any_combination() -> None:
-    truth = {"user": [1, 1, 2], "item": [1, 2, 1]}
-    run = {"user": [1, 1, 2], "item": [1, 3, 2], "score": [2.0, 1.0, 1.0]}
-    search = podium.explain(truth, run, "recall@2", value="0.250").search
-    assert search is not None
-    # drop: user 1 has 1 of 1, user 2 is undefined; zero changes that mean from 1 to 1/2.
-    assert not {"unretrieved", "undefined"} & search.without_effect.keys()
-    assert "ties" in search.without_effect
-
-
 def test_a_gate_shows_the_gini_of_the_run_that_has_one() -> None:
     truth = {"user": [1, 2], "item": [1, 2]}
     a = {"user": [1, 2], "item": [1, 2], "score": [1.0, 1.0]}

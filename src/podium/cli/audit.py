@@ -37,7 +37,6 @@ def audit(
     published: str | None = None,
     measure: Annotated[str | None, Sets("measures"), MEASURE] = None,
     candidates: str | None = None,
-    negatives: Annotated[int | None, Sets("n_negatives")] = None,
     memory: Annotated[str | None, typer.Option(rich_help_panel="Large tables")] = None,
     fail_on: Annotated[str, typer.Option(rich_help_panel="Output")] = "error",
     format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
@@ -68,9 +67,7 @@ def audit(
     measure : MEASURE
         Measure on which the effects of faults are shown. Default: ndcg@10.
     candidates : HOW
-        How the items of the lists were sampled, if they are samples: uniform.
-    negatives : N
-        Number of sampled items in addition to the targets, if lists are samples.
+        How the items of the lists were sampled, if they are samples: uniform or other.
     memory : SIZE
         Memory for tables, such as 4GiB. If parquet and Arrow tables need more, some users are
         audited. Default: half of the available memory.
@@ -99,7 +96,6 @@ def audit(
         dict(zip(names, lists, strict=True)),
         protocol,
         candidates=candidates,
-        n_negatives=negatives,
         timestamp=columns.name_of("timestamp"),
         memory=memory,
         published=published,

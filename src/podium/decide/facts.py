@@ -142,7 +142,7 @@ def of_training(
     protocol = protocol.replace(
         measures=protocol.required_measures()[:1], unjudged="negative", missing="skip"
     )
-    how: dict[str, Any] = dict.fromkeys(("candidates", "n_negatives", "timestamp"))
+    how: dict[str, Any] = dict.fromkeys(("candidates", "timestamp"))
     how |= {"runs": {} if train is None else runs, "protocol": protocol, "memory": memory}
     tables = read_tables(known, truth, **how)
     findings, price = ([], Pricing(tables)) if train is None else checked(tables)

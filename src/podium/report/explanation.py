@@ -209,9 +209,6 @@ def search_notes(search: Mapping[str, Any]) -> Iterator[str]:
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
     if hidden:
         yield f"{hidden:,} further causes also fit. More digits exclude most of them."
-    hints = "; ".join(f"{name} ({data})" for name, data in search["without_effect"].items())
-    if hints:
-        yield f"Without effect on these data, each with the data that would show one: {hints}."
 
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:

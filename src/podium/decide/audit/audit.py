@@ -25,7 +25,7 @@ from podium.decide.audit import (
 )
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.reading import read_tables
-from podium.decide.audit.tables import Tables, present
+from podium.decide.audit.tables import Tables
 from podium.decide.audit.vocabulary import respell
 from podium.decide.finding import Facts, finding
 from podium.errors import ArgumentError, arg
@@ -104,7 +104,6 @@ def audit(
     protocol: Protocol | Measures = "ndcg@10",
     *,
     candidates: str | None = None,
-    n_negatives: int | None = None,
     timestamp: str | None = None,
     memory: int | str | None = None,
     published: Any = None,
@@ -126,10 +125,8 @@ def audit(
         audited, and effects are those on the list of the most popular items.
     protocol : str, Measure or Protocol
         The measure on which effects are computed: the first one of a protocol.
-    candidates : {"uniform"}, optional
+    candidates : {"uniform", "other"}, optional
         How the items of the lists were sampled, if the lists are samples.
-    n_negatives : int, optional
-        The number of sampled items in addition to the targets, if the lists are samples.
     timestamp : str, optional
         The name of the column of times, if it is not a usual one.
     memory : int or str, optional
@@ -189,7 +186,6 @@ def audit(
     tables = read_tables(
         *(train, test, _by_name(runs), stated),
         candidates=candidates,
-        n_negatives=n_negatives,
         timestamp=timestamp,
         memory=memory,
     )
@@ -201,7 +197,6 @@ def audit(
         {
             "min_relevance": tables.request.threshold,
             "candidates": candidates,
-            "n_negatives": n_negatives,
         },
         tables.origin,
     )
@@ -246,8 +241,6 @@ def checked(tables: Tables) -> tuple[list[Finding], Pricing]:
 PER_USER = "positives per user"
 """The name of this number in the context."""
 
-_TOP = 0.01  # the share of items that are called the most popular
-
 
 def read_context(price: Pricing) -> dict[str, Any]:
     """Return the sizes of the tables, and the values of runs, popularity and random lists."""
@@ -262,30 +255,17 @@ def read_context(price: Pricing) -> dict[str, Any]:
         "users of TRAIN": int(tables.in_train[0].sum()),
         "items of TRAIN": int(tables.in_train[1].sum()),
     }
-    on_top = {"share of positives on the top 1 % of items": _share_on_top(price)}
-    has_train = tables.train.n_rows > 0
     return {
-        **(of_train if has_train else {}),
+        **(of_train if tables.train.n_rows else {}),
         "users of TEST with positives": n_users,
         "positives of TEST": n_positives,
         PER_USER: n_positives / n_users if n_users else float("nan"),
-        **(on_top if has_train else {}),
         **values,
     }
 
 
-def _share_on_top(price: Pricing) -> float:
-    """Return the share of positives on the 1 % of training items with the most users."""
-    tables = price.tables
-    n_top = max(1, round(_TOP * int(tables.in_train[1].sum())))
-    top = np.argsort(-tables.n_item_users, kind="stable")[:n_top]
-    is_top = present(top, tables.n_items)
-    items = tables.positives.item
-    return float(is_top[items].mean()) if items.size else float("nan")
-
-
 _FORM = "n=500,hits=41,baseline=35"
-_CONVENTIONS = {"min_relevance": 1.0, "candidates": None, "n_negatives": None}
+_CONVENTIONS = {"min_relevance": 1.0, "candidates": None}
 _SIZE = 0.05  # of the test
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +11,6 @@ from podium.data.ids import distinct
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Floats, Ints, Part, present
 from podium.decide.finding import Facts, fault, finding
-from podium.errors import PodiumError, PodiumWarning
 from podium.evaluation.finding import Effect, Finding
 from podium.types import Mask
 
@@ -62,21 +60,9 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
     if not _looks_sampled(price, lists):
         return None
     length, n_items = int(np.bincount(lists.sizes).argmax()), catalogue_size(price)
-    effects = effect_of_sampling(price, name, lists) if _looks_uniform(price, lists) else ()
     facts: Facts = {"length": length, "n_items": n_items, "measure": price.request.measure}
     kind = "stated" if price.request.is_sampled else ""
-    return finding("sampled-lists", lists.users.size, (), effects, kind=kind, run=name, **facts)
-
-
-def seen_negatives(price: Pricing, name: str) -> Finding | None:
-    """Sampled negatives that are training items of the user."""
-    if not price.request.is_sampled:
-        return None
-    tables, lists = price.tables, lists_of(price, name)
-    is_seen = tables.is_seen(lists.rows) & ~lists.is_positive
-    effects = partial(price.of_run, name, lists.rows.rows(~is_seen))
-    examples = tables.pair_examples(lists.rows.rows(is_seen))
-    return fault("negatives-seen", is_seen[~lists.is_positive], examples, effects, run=name)
+    return finding("sampled-lists", lists.users.size, kind=kind, run=name, **facts)
 
 
 def uneven_negatives(price: Pricing, name: str) -> Finding | None:
@@ -88,27 +74,25 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
     if not negatives.n_rows:
         return None
     ranks, mean, expected = popularity_of_negatives(price, lists)
-    if not _is_uneven(ranks, mean, expected, negatives.n_rows):
+    error = float(ranks.std()) / np.sqrt(negatives.n_rows)
+    if abs(mean - expected) < max(_UNEVEN, _SURE * error):
         return None
     count = int((ranks[negatives.item] > expected).sum())
     check = "negatives-popular" if mean > expected else "negatives-unpopular"
     examples = tables.examples("item", _most_drawn(negatives.item))
     facts: Facts = {"mean": mean, "expected": expected, "run": name}
-    effects = effect_of_popularity(price, name, lists)
-    return finding(check, (count, negatives.n_rows), examples, effects, **facts)
+    return finding(check, (count, negatives.n_rows), examples, **facts)
 
 
 def number_of_negatives(price: Pricing, name: str) -> Finding | None:
-    """Lists with another number of negatives than was said."""
-    n_drawn = price.request.n_negatives
-    if n_drawn is None:
-        return None
+    """Lists with another number of negatives than most lists."""
     lists = lists_of(price, name)
+    if not price.request.is_sampled or not lists.users.size:
+        return None
     tables, base = price.tables, price.base[name]
     n_listed = np.bincount(lists.negatives.user, minlength=tables.n_users)[lists.users]
+    n_drawn = int(np.bincount(n_listed).argmax())
     is_other = n_listed != n_drawn
-    if not is_other.any():
-        return None
     is_user = np.isin(tables.test_users, lists.users[is_other])
     effects = partial(price.effects, {name: (base, np.where(is_user, np.nan, base))})
     examples = tables.examples("user", lists.users[is_other])
@@ -131,41 +115,6 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     return fault("targets-not-listed", ~listed, tables.pair_examples(lost), effects, run=name)
 
 
-def few_candidates(price: Pricing, name: str) -> Finding | None:
-    """Negatives said to be uniform that come from a part of the catalogue only."""
-    if price.request.candidates != "uniform":
-        return None
-    tables, lists = price.tables, lists_of(price, name)
-    n_items, negatives = catalogue_size(price), lists.negatives
-    if not negatives.n_rows:
-        return None
-    is_negative = present(negatives.item, tables.n_items)
-    n_drawn = int((is_negative & tables.in_train[1]).sum())
-    n_never = expected_never(price, lists)
-    # The number of items that are never drawn is almost a Poisson number.
-    if n_items - n_drawn <= n_never + _SURE * np.sqrt(n_never + 1):
-        return None
-    never = np.flatnonzero(tables.in_train[1] & ~is_negative)
-    of, examples = (n_items - n_drawn, n_items), tables.examples("item", never)
-    facts: Facts = {"n_drawn": n_drawn, "expected": n_items - n_never}
-    return finding("negatives-few-items", of, examples, run=name, **facts)
-
-
-def _is_uneven(ranks: Floats, mean: float, expected: float, n_negatives: int) -> bool:
-    """Return whether the mean popularity rank of negatives differs too much for uniform draws."""
-    error = float(ranks.std()) / np.sqrt(n_negatives)
-    return abs(mean - expected) >= max(_UNEVEN, _SURE * error)
-
-
-def _looks_uniform(price: Pricing, lists: Candidates) -> bool:
-    """Return whether the negatives may be uniform draws of unseen items, which can be corrected."""
-    negatives = lists.negatives
-    if not negatives.n_rows:
-        return False
-    is_uneven = _is_uneven(*popularity_of_negatives(price, lists), negatives.n_rows)
-    return not (is_uneven or price.tables.is_seen(negatives).any())
-
-
 def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
     if lists.users.size < _LEAST_USERS:
         return False
@@ -183,64 +132,6 @@ def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
 def _most_drawn(items: Ints) -> Ints:
     counts = np.bincount(items)
     return np.flatnonzero(counts >= np.sort(counts)[::-1][min(2, counts.size - 1)])
-
-
-def effect_of_sampling(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
-    """Return the effect of sampling, if each user has one target; estimated from its ranks."""
-    from podium import sampled
-
-    n_targets = np.bincount(lists.rows.user[lists.is_positive], minlength=price.tables.n_users)
-    is_usable = (n_targets[lists.users] == 1) & (lists.sizes > 1)
-    users = lists.users[is_usable]
-    if not users.size or (n_targets[lists.users] > 1).any():
-        return ()
-    target = np.full(price.tables.n_users, np.inf)
-    target[lists.rows.user[lists.is_positive]] = lists.rows.values[lists.is_positive]
-    negatives = lists.negatives
-    is_above = negatives.values >= target[negatives.user]
-    n_above = np.bincount(negatives.user[is_above], minlength=price.tables.n_users)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)
-        try:
-            ranks = sampled.SampledRanks(
-                n_above[users] + 1,
-                lists.sizes[is_usable] - 1,
-                catalogue_size(price),
-                replacement=False,
-            )
-            estimate = sampled.evaluate(ranks, price.request.measure, bounds=False)
-        except PodiumError:  # such as a measure that ranks don't determine
-            return ()
-    base = price.summary(price.base[name])
-    text = str(price.request.measure)
-    return (Effect(name, text, base.mean, estimate.means[text], base.std_error),)
-
-
-def effect_of_popularity(price: Pricing, name: str, lists: Candidates) -> tuple[Effect, ...]:
-    """Return the effect of uneven draws: negatives are drawn again with weights that even them.
-
-    The weight of a listed item is the number of users who could have drawn it over the number of
-    lists that contain it. Items that were never drawn stay unknown.
-    """
-    negatives = lists.negatives
-    negatives = negatives.rows(np.lexsort((negatives.item, negatives.user)))
-    n_lists = np.bincount(negatives.item, minlength=price.tables.n_items)
-    n_drawers = np.maximum(_n_drawers(price, lists), n_lists)
-    ends = np.cumsum((n_drawers / np.maximum(n_lists, 1))[negatives.item])
-    _, first, size = np.unique(negatives.user, return_index=True, return_counts=True)
-    starts = np.where(first > 0, ends[first - 1], 0.0)
-    total = ends[first + size - 1] - starts
-    draw = np.random.default_rng(0).random(negatives.n_rows)
-    drawn = np.searchsorted(ends, np.repeat(starts, size) + draw * np.repeat(total, size))
-    drawn = np.clip(drawn, np.repeat(first, size), np.repeat(first + size - 1, size))
-    new_items = price.tables.n_items + np.arange(drawn.size)  # repeats count as other items
-    targets = lists.rows.rows(lists.is_positive)
-    redrawn = Part(
-        np.concatenate([targets.user, negatives.user]),
-        np.concatenate([targets.item, new_items]),
-        np.concatenate([targets.values, negatives.values[drawn]]),
-    )
-    return price.of_run(name, redrawn)
 
 
 def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, float, float]:
@@ -263,20 +154,6 @@ def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, 
     return ranks, float(ranks[negatives.item].mean()), float(means[negatives.user].mean())
 
 
-def expected_never(price: Pricing, lists: Candidates) -> float:
-    """Return the expected number of items that uniform draws of unseen items never draw."""
-    n_drawers = _n_drawers(price, lists)[price.tables.in_train[1]]
-    mean_draws = lists.negatives.n_rows * n_drawers / max(int(n_drawers.sum()), 1)
-    return float(np.exp(-mean_draws).sum())
-
-
-def _n_drawers(price: Pricing, lists: Candidates) -> Ints:
-    """Return the number of users who don't own each item, so that it could be drawn for them."""
-    users, items = _owned(price)
-    items = items[present(lists.users, price.tables.n_users)[users]]
-    return lists.users.size - np.bincount(items, minlength=price.tables.n_items)
-
-
 def _owned(price: Pricing) -> tuple[Ints, Ints]:
     """Return the users and the items of pairs that can't be drawn: seen ones and positives."""
     tables = price.tables
@@ -286,9 +163,7 @@ def _owned(price: Pricing) -> tuple[Ints, Ints]:
 
 CHECKS = (
     sampled_lists,
-    seen_negatives,
     uneven_negatives,
-    few_candidates,
     number_of_negatives,
     unlisted_targets,
 )

@@ -74,14 +74,18 @@ def _n_left(price: Pricing, name: str) -> Ints:
 
 def seen_items(price: Pricing, name: str) -> Finding | None:
     """Rows of a run with items that the user has in the training part."""
-    if price.is_repeating or price.request.is_sampled:
-        return None  # users consume items again, or checks_candidates reports these rows
-    tables = price.tables
+    is_sampled = price.request.is_sampled
+    if price.is_repeating and not is_sampled:
+        return None  # users consume items again
+    tables, is_positive = price.tables, price.is_positive(name)
     run = tables.tested(name)
-    is_seen = tables.is_seen(run) & ~price.is_positive(name)
-    of, examples = (int(is_seen.sum()), tables.list_of(name).n_rows), run.rows(is_seen)
-    effects = partial(price.of_run, name, run.rows(~is_seen))
-    return fault("seen-items", of, tables.pair_examples(examples), effects, run=name)
+    is_seen = tables.is_seen(run) & ~is_positive
+    check, total = "seen-items", tables.list_of(name).n_rows
+    if is_sampled:
+        check, total = "negatives-seen", int((~is_positive).sum())
+    examples, effects = run.rows(is_seen), partial(price.of_run, name, run.rows(~is_seen))
+    of = int(is_seen.sum()), total
+    return fault(check, of, tables.pair_examples(examples), effects, run=name)
 
 
 def unknown_run_items(price: Pricing, name: str) -> Finding | None:

@@ -11,13 +11,11 @@ from functools import partial
 import numpy as np
 
 from podium.data.ids import distinct
-from podium.data.lists import top_rows
 from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import Floats, Ints
 from podium.decide.finding import Facts, fault, finding
 from podium.evaluation.finding import Finding
 from podium.evaluation.open_ties import differs
-from podium.groups import Groups
 from podium.metrics import Measure
 from podium.types import Mask
 
@@ -28,8 +26,6 @@ _LIKELY = 1.0  # standard errors, if the file is in the reverse order too
 _ALMOST_ALL = 0.99  # share of rows, without a few that differ by chance
 _MOST = 0.9  # share of lists
 _LEAST_LISTS = 5  # with fewer lists, their order in the file is chance
-_SATURATED = 0.05  # share of lists; a few ties at the highest score are chance
-_SAME = 0.9  # share of users with the same list from which a run is not personal
 
 
 def tied_scores(price: Pricing, name: str) -> Finding | None:
@@ -52,27 +48,6 @@ def constant_scores(price: Pricing, name: str) -> Finding | None:
     examples = price.tables.examples("user", np.flatnonzero(is_constant))
     effects = price.effects({name: (price.in_order(name, "best"), price.base[name])})
     return finding("constant-scores", (count, total), examples, effects, run=name)
-
-
-def saturated_scores(price: Pricing, name: str) -> Finding | None:
-    """Lists that begin with several items of the highest score of the whole run."""
-    tables = price.tables
-    run = tables.tested(name)
-    if not run.n_rows or constant_scores(price, name) is not None:
-        return None
-    is_highest = run.values == run.values.max()
-    n_highest = np.bincount(run.user[is_highest], minlength=tables.n_users)
-    users = np.flatnonzero(n_highest > 1)
-    n_lists = distinct(run.user).size
-    if users.size < _SATURATED * n_lists:
-        return None
-    best, base = price.in_order(name, "best"), price.base[name]
-    is_affected = np.isin(tables.test_users, users)
-    effects = price.effects({name: (np.where(is_affected, best, base), base)})
-    # Of ranks and of integers that float64 would round, only the order is known.
-    highest = "best rank or score" if run.is_order else f"highest score, {run.values.max():g}"
-    of, examples = (users.size, n_lists), tables.examples("user", users)
-    return finding("saturated-scores", of, examples, effects, run=name, highest=highest)
 
 
 def reversed_scores(price: Pricing, name: str) -> Finding | None:
@@ -140,23 +115,6 @@ def same_scores(price: Pricing, name: str) -> Finding | None:
     return finding("same-scores", of, examples, kind="popular" if is_popular else "", **facts)
 
 
-def same_lists(price: Pricing, name: str) -> Finding | None:
-    """A run that lists the same best item for almost every user."""
-    run = price.tables.list_of(name)
-    best = run.item[top_rows(Groups.from_qid(run.user), run.values, run.item, 1)[1]]
-    if best.size < 2 or same_scores(price, name) is not None:
-        return None
-    share = np.bincount(best).max() / best.size
-    if share < _SAME:
-        return None
-    counts = np.bincount(best)
-    of, examples = (
-        (int(counts.max()), best.size),
-        price.tables.examples("item", best[best == counts.argmax()]),
-    )
-    return finding("same-lists", of, examples, run=name, share=share)
-
-
 def _constant(price: Pricing, name: str) -> tuple[Ints, Mask]:
     """Return the size of the list of each user, and whether its items have one score."""
     run, n_users = price.tables.tested(name), price.tables.n_users
@@ -177,11 +135,9 @@ def _steps(price: Pricing, name: str, sign: int) -> float:
 CHECKS = (
     tied_scores,
     constant_scores,
-    saturated_scores,
     reversed_scores,
     file_order,
     same_scores,
-    same_lists,
 )
 OF_TRAIN = (below_popularity,)
 

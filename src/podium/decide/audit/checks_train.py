@@ -146,27 +146,11 @@ def future_of_all(price: Pricing) -> Finding | None:
     if tables.train.time is None or tables.test.time is None:
         return None
     is_future = tables.train.time > tables.test.time.min()
-    if _is_swapped(tables):
-        return None
     examples = tables.examples("user", tables.train.user[is_future])
     return fault("future-of-all", is_future, examples, price.of_future)
 
 
-def swapped_parts(price: Pricing) -> Finding | None:
-    """A training part that begins after the end of the test part."""
-    tables = price.tables
-    if not _is_swapped(tables):
-        return None
-    return finding("swapped-parts", tables.train.n_rows, tables.examples("user", tables.train.user))
-
-
-def _is_swapped(tables: Tables) -> bool:
-    if tables.train.time is None or tables.test.time is None:
-        return False
-    return bool(tables.train.time.min() > tables.test.time.max())
-
-
 CHECKS = (
     *(trained_on, repeat_consumption, repeated_training, unknown_users, unknown_items),
-    *(no_times, swapped_parts, future_of_user, future_of_all),
+    *(no_times, future_of_user, future_of_all),
 )

@@ -26,7 +26,7 @@ from podium.errors import ArgumentError, arg
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol
 
-_CANDIDATES = ("uniform",)
+_CANDIDATES = ("uniform", "other")
 _NO_EVENTS = Interactions(np.empty(0, np.int64), np.empty(0, np.int64))
 _ROW_BYTES = 200  # bytes that the audit takes per row of its tables
 
@@ -38,12 +38,11 @@ def read_tables(
     protocol: Protocol,
     *,
     candidates: str | None,
-    n_negatives: int | None,
     timestamp: str | None,
     memory: int | str | None = None,
 ) -> Tables:
     """Read the tables; see `audit`."""
-    request = _request(protocol, candidates, n_negatives)
+    request = _request(protocol, candidates)
     _check_runs(runs, request, has_train=train is not None)
     wanted = [
         Wanted(test, "truth", (*TRUTH, TIMESTAMP)),
@@ -69,13 +68,11 @@ def read_tables(
     return _joined(read, list(runs), other_items, both, request, origin)
 
 
-def _request(protocol: Protocol, candidates: str | None, n_negatives: int | None) -> Request:
+def _request(protocol: Protocol, candidates: str | None) -> Request:
     if candidates is not None:
         _check.choice(candidates, "candidates", _CANDIDATES)
     measure, least = parse_relevance(protocol.required_measures()[0]), protocol.min_relevance
-    n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, "n_negatives")
-    drawn: dict[str, Any] = {"candidates": candidates, "n_negatives": n_drawn}
-    return Request(measure, least or 1.0, least is not None, **drawn)
+    return Request(measure, least or 1.0, least is not None, candidates=candidates)
 
 
 def _check_runs(runs: Any, request: Request, *, has_train: bool) -> None:
@@ -84,8 +81,8 @@ def _check_runs(runs: Any, request: Request, *, has_train: bool) -> None:
         raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
     if not runs and request.is_sampled:
         raise ArgumentError(
-            f"{arg.candidates} and {arg.n_negatives} describe the lists of runs, but there are no "
-            f"runs. Pass runs, or leave {arg.candidates} and {arg.n_negatives} out."
+            f"{arg.candidates} describes the lists of runs, but there are no runs. Pass runs, or "
+            f"leave {arg.candidates} out."
         )
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")

@@ -83,7 +83,6 @@ class Request:
     has_threshold: bool
     is_rating: bool = False
     candidates: str | None = None
-    n_negatives: int | None = None
     one_in: int = 1
 
     @property
@@ -94,7 +93,7 @@ class Request:
     @property
     def is_sampled(self) -> bool:
         """Whether the lists are said to be sampled candidates."""
-        return self.candidates is not None or self.n_negatives is not None
+        return self.candidates is not None
 
     @property
     def depth(self) -> int:

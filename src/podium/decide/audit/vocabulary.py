@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.data import spelling
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Ints, Tables, present
+from podium.decide.audit.tables import Tables, present
 from podium.decide.finding import finding
 from podium.evaluation.finding import Finding
 from podium.types import Mask
@@ -39,88 +38,61 @@ def respell(tables: Tables, price: Callable[[Tables], Pricing]) -> tuple[Tables,
     list of Finding
     """
     findings: list[Finding] = []
-    if all(labels.dtype.kind != "U" for labels in (tables.users, tables.items)):
-        return tables, findings  # all ids are plain integers
-    for noun in ("user", "item"):
-        for name in ("", *tables.runs):
-            twins = _twins_of(tables, noun, name)
-            if twins is not None:
-                after = tables.respelled(noun, twins.code)
-                findings.append(_finding(twins, noun, name, price(tables), price(after)))
-                tables = after
+    for noun, run in product(("user", "item"), ("", *tables.runs)):
+        labels = tables.users if noun == "user" else tables.items
+        if labels.dtype.kind != "U":
+            continue  # all ids are plain integers
+        has_id, is_known = _ids(tables, noun, run)
+        lone, known = np.flatnonzero(has_id & ~is_known), np.flatnonzero(is_known)
+        code = np.arange(labels.size)
+        for left, right in _matches(labels[lone].tolist(), labels[known].tolist()):
+            code[lone[left]] = known[right]
+        changed = np.flatnonzero(code != np.arange(code.size))
+        if changed.size:
+            pairs = list(zip(labels[changed].tolist(), labels[code[changed]].tolist(), strict=True))
+            of, after = (changed.size, int(has_id.sum())), tables.respelled(noun, code)
+            own, others = (labels[mask].tolist() for mask in (has_id, is_known))
+            remedy = spelling.remedy(pairs, own, others, noun)
+            findings.append(_finding(pairs, of, noun, run, remedy, price(tables), price(after)))
+            tables = after
     return tables, findings
 
 
-@dataclass(frozen=True, eq=False)
-class _Twins:
-    """The code of the other spelling of each id, or its own code."""
-
-    code: Ints
-    labels: NDArray[np.str_]
-    has_id: Mask
-    is_known: Mask
-
-    @property
-    def n_ids(self) -> int:
-        """The number of ids of the table."""
-        return int(self.has_id.sum())
-
-    def remedy(self, noun: str) -> str:
-        """Return an instruction that merges the twins and no other ids."""
-        codes = self.respelled
-        pairs = zip(
-            self.labels[codes].tolist(), self.labels[self.code[codes]].tolist(), strict=True
-        )
-        ids, known = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
-        return spelling.remedy(list(pairs), ids, known, noun)
-
-    @property
-    def respelled(self) -> Ints:
-        """The codes that have another spelling."""
-        return np.flatnonzero(self.code != np.arange(self.code.size))
-
-
-def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricing) -> Finding:
-    first = twins.respelled[0]
-    texts = [str(twins.labels[code]) for code in (first, twins.code[first])]
-    pair = f"{texts[0]!r} against {texts[1]!r}"
-    table = f"Run {name}" if name else "TEST"
-    reference = "TRAIN" if not name else "TEST" if noun == "user" else "TRAIN or TEST"
-    runs = [run for run in before.base if run == name or not name]
+def _finding(
+    pairs: Sequence[tuple[str, str]],
+    of: tuple[int, int],
+    noun: str,
+    run: str,
+    remedy: str,
+    before: Pricing,
+    after: Pricing,
+) -> Finding:
+    reference = "TRAIN" if not run else "TEST" if noun == "user" else "TRAIN or TEST"
+    runs = [name for name in before.base if run in ("", name)]
     return finding(
         f"{noun}-spelling",
-        (int(twins.respelled.size), twins.n_ids),
-        tuple(f"{noun} {label}" for label in twins.labels[twins.respelled[:3]]),
-        before.effects({run: (before.base[run], after.base[run]) for run in runs}),
-        run=name,
-        table=table,
+        of,
+        tuple(f"{noun} {text}" for text, _ in pairs[:3]),
+        before.effects({name: (before.base[name], after.base[name]) for name in runs}),
+        run=run,
+        table=f"Run {run}" if run else "TEST",
         reference=reference,
-        pair=pair,
-        advice=twins.remedy(noun),
+        pair="{!r} against {!r}".format(*pairs[0]),
+        advice=remedy,
     )
 
 
-def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
-    """Return the twins of ids that only the test part, or only a run, has."""
-    labels = tables.users if noun == "user" else tables.items
-    if labels.dtype.kind != "U":
-        return None
+def _ids(tables: Tables, noun: str, run: str) -> tuple[Mask, Mask]:
+    """Return which ids the test part or a run has, and which are those of other tables."""
     if noun == "user":
-        test, train = (present(p.user, labels.size) for p in (tables.test, tables.train))
+        test, train = (present(p.user, tables.n_users) for p in (tables.test, tables.train))
     else:
         test, train = tables.item_in_test, tables.in_train[1]
-    has_id = present(tables.runs[run].ids(noun), labels.size) if run else test
+    if not run:
+        return test, train
     # A run lists items of training, but its users are those of the test part.
-    reference = train if not run else test if noun == "user" else train | test
-    lone = np.flatnonzero(has_id & ~reference)
-    if not lone.size:
-        return None
-    known = np.flatnonzero(reference)
-    code = np.arange(labels.size)
-    for left, right in _matches(labels[lone].tolist(), labels[known].tolist()):
-        code[lone[left]] = known[right]
-    twins = _Twins(code, labels, has_id, reference)
-    return twins if twins.respelled.size else None
+    has_id = present(tables.runs[run].ids(noun), test.size)
+    return has_id, test if noun == "user" else train | test
 
 
 def _matches(lone: Sequence[str], known: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -186,16 +186,6 @@ class Candidates:
         share = np.mean([others[differs].mean() for others in same[1:]])
         return float(max(share, _LEAST_SHARE) ** differs.sum())
 
-    def effective(self) -> set[str]:
-        """Return the conventions that change a mean in one of the causes."""
-        names: set[str] = set()
-        for cause, (mean, _) in self._results.items():
-            for change in cause:
-                others = tuple(other for other in cause if other != change)
-                if change[0] not in names and others in self._results:
-                    names |= set() if _is_close(mean, self.mean(others)) else {change[0]}
-        return names
-
 
 def _is_close(one: float, other: float) -> bool:
     """Return whether two means are equal up to rounding, or both undefined."""

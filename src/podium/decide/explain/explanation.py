@@ -102,15 +102,11 @@ def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differen
     common, at_first, at_second = np.intersect1d(first, second, return_indices=True)
     values, others = (t.relevance if isinstance(t, Truth) else t.score for t in tables)
     pair_values, other_values = values[at_first], others[at_second]
+    kind, n_reordered = "truth", 0
+    if isinstance(first_table, Run):
+        kind, n_reordered = "run", _n_reordered(of_first[at_first], pair_values, other_values)
     n_changed = int((pair_values != other_values).sum())
-    if isinstance(first_table, Truth):
-        n_grades = np.unique(values).size, np.unique(others).size
-        lines.append(Line("distinct relevances", *n_grades))
-        return Differences("truth", tuple(lines), common.size, n_changed)
-    n_tied = _n_tied_users(of_first, values), _n_tied_users(of_second, others)
-    lines.append(Line("users with equal scores", *n_tied))
-    reordered = _n_reordered(of_first[at_first], pair_values, other_values)
-    return Differences("run", tuple(lines), common.size, n_changed, reordered)
+    return Differences(kind, tuple(lines), common.size, n_changed, n_reordered)
 
 
 def _only(label: str, left: NDArray[np.int64], right: NDArray[np.int64], name_of: Any) -> Line:
@@ -118,14 +114,6 @@ def _only(label: str, left: NDArray[np.int64], right: NDArray[np.int64], name_of
     only = np.setdiff1d(left, right), np.setdiff1d(right, left)
     examples = [*only[0][:_MOST_EXAMPLES], *only[1][:_MOST_EXAMPLES]][:_MOST_EXAMPLES]
     return Line(label, only[0].size, only[1].size, tuple(str(name_of(code)) for code in examples))
-
-
-def _n_tied_users(users: NDArray[np.int64], scores: NDArray[np.float64]) -> int:
-    """Count the users with two equal scores."""
-    order = np.lexsort((scores, users))
-    user, score = users[order], scores[order]
-    is_tied = (user[1:] == user[:-1]) & (score[1:] == score[:-1])
-    return int(np.unique(user[1:][is_tied]).size)
 
 
 def _n_reordered(

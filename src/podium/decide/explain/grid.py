@@ -43,9 +43,7 @@ _OTHER_ODDS = 0.03
 _NO_VALUE = ("error", "bounds")
 """The rules under which a list, or the mean, has no single value."""
 
-_ENTRIES = tomllib.loads(files("podium.decide.explain").joinpath("grid.toml").read_text("utf-8"))
-SEPARATED_BY: dict[str, str] = {name: entry["data"] for name, entry in _ENTRIES.items()}
-"""The data under which the values of a convention give different results."""
+_ODDS = tomllib.loads(files("podium.decide.explain").joinpath("grid.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -119,13 +117,8 @@ def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
 
 def odds_of(convention: str, value: Any) -> float:
     """Return how often an implementation has a value, compared with the default."""
-    odds = _ENTRIES.get(convention, {}).get("odds", {})
+    odds = _ODDS.get(convention, {})
     return odds.get(str(value).lower(), odds.get("other", _OTHER_ODDS))
-
-
-def separated_by(convention: str) -> str:
-    """Return the data that show a convention; a metric of another package can have its own."""
-    return SEPARATED_BY.get(convention, f"lists whose value depends on {convention}")
 
 
 def with_options(measure: Measure, choice: Choice) -> Measure:

@@ -19,7 +19,6 @@ from podium.decide.explain.causes import (
     unsearched,
 )
 from podium.decide.explain.deviation import REGISTRY
-from podium.decide.explain.grid import separated_by
 from podium.decide.explain.numbers import Number
 from podium.decide.explain.table import DEVIATION, READING, Cause, ValueTable
 from podium.metrics import Measure
@@ -110,8 +109,6 @@ class Search:
         The answer with the nearest value of the first measure.
     n_combinations : int
         The number of causes that were searched, of all measures.
-    without_effect : dict of str to str
-        The conventions that have no effect on these data, and data that would show one.
     deciding : dict of str to tuple of float
         A further measure, with its value under each of the first answers, if the cause is not
         determined; empty if no measure separates them.
@@ -130,7 +127,6 @@ class Search:
     n_others: int
     nearest: Match
     n_combinations: int
-    without_effect: dict[str, str]
     deciding: Mapping[str, tuple[float, ...]]
     examples: tuple[Example, ...]
 
@@ -171,8 +167,6 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
     first = [causes[0].parts[0] for causes in answers[:_MOST_COMPARED]]
     defaults = [one.mean(()) for one in candidates]
     names = [one.name for one in candidates]
-    conventions = {axis.name for one in candidates for axis in one.table.conventions}
-    without_effect = sorted(conventions.difference(*(one.effective() for one in candidates)))
     return Search(
         names[0],
         numbers[0].text,
@@ -184,7 +178,6 @@ def search(tables: Sequence[ValueTable], numbers: Sequence[Number], given: Proto
         len(answers) - len(matches),
         _nearest(candidates[0], given),
         sum(len(one.causes) for one in candidates),
-        {name: separated_by(name) for name in without_effect},
         {} if is_determined else _deciding(tables[0], first),
         _examples(tables[0], first, is_determined),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +118,8 @@ def _inside(values: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
 
 def _lower_end(values: NDArray[np.float64], alpha: float) -> float:
     """Return the lower end for the mean of values in [0, 1]."""
+    from scipy.optimize import brentq
+
     from podium.evaluation.stats import _betting_kernels as kernels
 
     if not values.size:
@@ -129,55 +131,27 @@ def _lower_end(values: NDArray[np.float64], alpha: float) -> float:
     # The capital never rises with m, so the rejected m are those up to the lower end. For a bet b,
     # a factor is 1 + b (x - m) if m <= c / b, and 1 - c + c x / m if m is higher. Both are positive
     # and do not rise with m, and they are equal at m = c / b.
+    @cache
     def excess(step: int) -> float:
-        """Return the logarithm of the highest capital, less the one that rejects m."""
+        """Return the logarithm of the highest capital, less the one that rejects the mean."""
+        if step == 0:
+            return float(np.log(_ENOUGH))
         highest = kernels.highest_capital(
             values, inverse_sigma, step / _STEPS, _SHARES, sizes, _JOINS, _LARGEST_BET, _ENOUGH
         )
         return float(np.log(highest) + np.log(alpha / 2))
 
-    return _last_positive(excess, *_guess(values)) / _STEPS
-
-
-def _guess(values: NDArray[np.float64]) -> tuple[int, int]:
-    """Return a guess of the lower end and the size of its error, both in steps."""
-    radius = 3 * float(values.std()) / values.size**0.5 + 3 / values.size
-    guess = min(max(float(values.mean()) - radius, 0.0), 1.0)
-    return min(max(round(guess * _STEPS), 1), _STEPS - 1), max(round(radius * _STEPS) // 8, 1)
-
-
-def _last_positive(excess: Callable[[int], float], guess: int, stride: int) -> int:
-    """Return the last step in [0, _STEPS] where the falling function is >= 0; 0 counts as one.
-
-    Regula falsi (the Illinois form), with bisection each third time, until the bracket is one step
-    wide. So the result does not depend on the guess.
-    """
-    (low, at_low), (high, at_high) = _bracket(excess, guess, stride)
-    n_raised, n_passes = 0, 0  # how often in a row low moved up, or high moved down if negative
-    while high - low > 1:
-        n_passes += 1
-        share = 0.5 if n_passes % 3 == 0 else at_low / (at_low - at_high)
-        step = min(max(low + round((high - low) * share), low + 1), high - 1)
-        value = excess(step)
-        if value >= 0:
-            low, at_low, n_raised = step, value, max(n_raised, 0) + 1
-            at_high /= 2 if n_raised > 1 else 1
-        else:
-            high, at_high, n_raised = step, value, min(n_raised, 0) - 1
-            at_low /= 2 if n_raised < -1 else 1
-    return low
-
-
-def _bracket(
-    excess: Callable[[int], float], step: int, stride: int
-) -> tuple[tuple[int, float], tuple[int, float]]:
-    """Return a step where the function is >= 0, one where it is below, and the values there."""
-    value = excess(step)
-    sign = 1 if value >= 0 else -1
-    while True:
-        moved = min(max(step + sign * stride, 0), _STEPS)
-        reached = excess(moved) if moved else float(np.log(_ENOUGH))
-        if (reached >= 0) != (value >= 0):
-            before, after = (step, value), (moved, reached)
-            return (before, after) if sign > 0 else (after, before)
-        step, value, stride = moved, reached, 2 * stride
+    error = float(values.std()) / values.size**0.5 + 1 / values.size
+    guesses = (max(round((float(values.mean()) - n * error) * _STEPS), 0) for n in (5, 2))
+    low, high = guesses  # the root is usually between them
+    low = low if excess(low) >= 0 else 0
+    high = high if excess(high) < 0 else _STEPS
+    if excess(high) >= 0:
+        return 1.0
+    # It ends within about a step, so that the result does not depend on the guesses.
+    step = round(brentq(lambda at: excess(round(at)), low, high, xtol=1.0))
+    while excess(step) < 0:
+        step -= 1
+    while excess(step + 1) >= 0:
+        step += 1
+    return step / _STEPS

@@ -232,11 +232,11 @@ def letters(means: ArrayLike, differs: ArrayLike) -> list[str]:
     Notes
     -----
     Definition: no two systems with the same letter differ. A system without this letter differs
-    from at least one of them. No letter can be left out.
+    from at least one of them.
     Algorithm: the insert-and-absorb algorithm of piepho2004 finds all such groups of systems, of
     which there can be exponentially many. This function adds one group for each pair of systems
-    that does not differ and has no letter in common yet, starting with the best systems. It then
-    drops the groups that are not needed. The number of letters is not always the smallest possible.
+    that does not differ and has no letter in common yet, starting with the best systems. The number
+    of letters is not always the smallest possible.
     Cost: O(n_systems²) groups at most, each in O(n_systems²).
 
     References
@@ -262,7 +262,7 @@ def letters(means: ArrayLike, differs: ArrayLike) -> list[str]:
     order = np.argsort(-mean_values, kind="stable")  # nan sorts last
     alike = ~table[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
-    groups = sorted(_needed(_covering(alike), order.size), key=tuple)
+    groups = sorted(_covering(alike), key=tuple)
     texts = [""] * order.size
     for number, group in enumerate(groups):
         for rank in group:
@@ -292,21 +292,6 @@ def _grown(alike: Mask, first: int, second: int) -> NDArray[np.int64]:
             is_member[rank] = True
             is_possible &= alike[rank]
     return np.flatnonzero(is_member)
-
-
-def _needed(groups: list[NDArray[np.int64]], n_systems: int) -> list[NDArray[np.int64]]:
-    """Return the groups without those whose pairs all are in other groups, the last ones first."""
-    n_covering = np.zeros((n_systems, n_systems), np.int64)
-    for group in groups:
-        n_covering[np.ix_(group, group)] += 1
-    needed: list[NDArray[np.int64]] = []
-    for group in reversed(groups):
-        pairs = np.ix_(group, group)
-        if (n_covering[pairs] > 1).all():
-            n_covering[pairs] -= 1
-        else:
-            needed.append(group)
-    return needed
 
 
 def _letter(number: int) -> str:
