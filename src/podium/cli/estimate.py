@@ -12,7 +12,7 @@ from podium.cli import _messages, _render, _reports
 from podium.cli._messages import Sets
 from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
-from podium.cli._samples import SampleColumns, Samples, read_all
+from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def estimate(
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed, "bounds": bounds}
     names = measures or _DEFAULT
     reader = samples.reader(columns, names, shared=shared, ties=ties, seed=seed)
-    models = read_all(files, reader)
+    models = [reader.read(path) for path in files]
     stated = _stated(samples, columns, ties, level)
     renderer: Renderer[Any]
     if len(files) == 1:
@@ -91,7 +91,7 @@ def estimate(
         with _messages.progress("comparing") as show:
             compared = sampled.compare(by_name, names, progress=show, **options)
         renderer = SampledComparisonRenderer(compared, stated)
-    read = (*files, samples.negatives_file, samples.seen)
+    read = (*files, samples.seen)
     _reports.write(renderer.result, report, read, seed=seed)
     _render.write_result(renderer, format)
 
@@ -100,7 +100,7 @@ def _stated(
     samples: Samples, columns: SampleColumns, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
-    names = ("items", "negatives", "drop_seen", "negatives_file", "seen")
+    names = ("items", "negatives", "drop_seen", "seen")
     values = {"column": columns.column, **{name: vars(samples)[name] for name in names}}
     values |= {"ties": ties, "level": None if level == _LEVEL else level}
     return {f"--{name.replace('_', '-')}": value for name, value in values.items()}
