@@ -46,6 +46,8 @@ def one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         prefix = f"{error.filename}: " if error.filename else ""
         return f"{prefix}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error or 'nothing is left'}."
     return errors.one_line(str(error) or type(error).__name__)
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from typing import Any, cast
 
 from podium import _check
 from podium._check import is_sparse
 from podium.cli import _messages
 from podium.cli._options import texts_by_name
+from podium.cli._searching import values_of
 from podium.cli._training import AUTO, DEFAULT_K, Model
 from podium.errors import ArgumentError, arg
 from podium.types import PerRow
-
-OF_RECOMMENDERS = frozenset({"loss", "gain"})
-"""Parameters of recommenders that have an option of the same name."""
-
 
 _OF_FEATURES = {"standardize": True, "query_norm": False}
 """Parameters of --set about the features of a linear model, with their defaults."""
@@ -52,6 +50,7 @@ def make(model: Model, measure: str | None, seed: int) -> Any:
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
+    _check.parameters(estimator)
     return estimator
 
 
@@ -92,7 +91,7 @@ def make_recommender(model: Model, fitting: dict[str, Any], seed: int) -> Any:
         )
     names = list(inspect.signature(cls).parameters)
     by_option = _known({"loss": model.loss, **fitting})
-    set_parameters = text_parameters | recommender_assignments(model.set)
+    set_parameters = text_parameters | assignments(model.set)
     _refuse_both(by_option, set_parameters)
     return _model_with(cls, name, by_option | set_parameters, names, seed)
 
@@ -205,11 +204,6 @@ def accepted(features: Any, estimator: Any) -> Any:
     return features.toarray() if is_sparse(features) and not takes_sparse else features
 
 
-def estimator_of(model: Model, loss: Any) -> Any:
-    """Return an estimator of the model with this loss, otherwise with its defaults."""
-    return _class(model.model)(loss)
-
-
 def _class(name: str) -> Any:
     from podium.rankers import REGISTRY
 
@@ -237,31 +231,44 @@ def _is_library_loss(model: Model, text: str) -> bool:
     )
 
 
+def given_grid(model: Model, values: Mapping[str, Any], estimator: Any) -> dict[str, Any]:
+    """Return the grid of ``--grid name=values``; a loss without a cutoff gets none.
+
+    Raises
+    ------
+    ArgumentError
+        If k is a distribution beside several losses.
+    """
+    from podium import losses
+
+    if "loss" not in estimator.get_params(deep=False):
+        return dict(values)
+    if "loss" not in values:
+        return {"loss__k" if name == "k" else name: listed for name, listed in values.items()}
+    others = {name: listed for name, listed in values.items() if name not in ("loss", "k")}
+    cutoffs: Any = values.get("k")
+    if not isinstance(cutoffs, list | None):
+        raise ArgumentError("--grid k must be a list of numbers beside --grid loss.")
+    listed: list[Any] = []
+    for loss in (loss_of(model, text) for text in values["loss"]):
+        if cutoffs and not isinstance(loss, str) and "k" in loss.parameters():
+            listed += [losses.from_spec(losses.spec(loss) | {"k": k}) for k in values["k"]]
+        else:
+            listed.append(loss)
+    return {"loss": listed, **others}
+
+
 def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
-    from podium.tuning.candidates import parse_values
-
     params: dict[str, Any] = {}
     for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():
-        values = parse_values(value)
+        values = values_of(name, value)
         if not isinstance(values, list):
             text = f"{name}={value}"
             raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")
-        params[name] = values[0] if len(values) == 1 else tuple(values)
+        listed = cast("list[Any]", values)
+        params[name] = listed[0] if len(listed) == 1 else tuple(listed)
     return params
-
-
-def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
-    """Parse ``--set name=value`` for a recommender; "none" is None, but for decay a value."""
-    params = assignments(texts)
-    if "decay" in params:
-        params["decay"] = decay_of(params["decay"])
-    return params
-
-
-def decay_of(value: Any) -> Any:
-    """Return a value of the parameter decay, of which "none" is one."""
-    return "none" if value is None else value
 
 
 def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:

@@ -95,26 +95,9 @@ def _weight_note(
     return f"{weight_text}; --min-relevance X trains on the rows >= X only"
 
 
-def _counts(model: Any) -> str:
-    n_users, n_items = model.n_users_, model.n_items_
-    counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
-    return ", ".join(counted(n, names) for n, names in counts)
-
-
 def _n_pairs(model: Any) -> int:
     """Return the number of pairs that the model has learned from."""
     return int((model.seen_weights_ > 0).sum())
-
-
-def _fit_summary(model: Any, seconds: float, n_passes: int) -> str:
-    """Return the number of passes, their speed, and the reason for stopping, as text."""
-    speed = n_passes * model.n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
-    parts = [name for name in ("validation", "prior") if name in model.history_]
-    validation = f", {' and '.join(parts)} included" if parts else ""
-    passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
-    progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
-    reasons = {"patience": ", stopped by patience", "diverged": ", then it diverged"}
-    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{kept_pass(model)}"
 
 
 def passes_of(model: Any) -> int:
@@ -142,14 +125,17 @@ def cost_summary(model: Any, valid: Path | None) -> str:
     return f"{value}, {measure} on {valid.name} {best:.4f}"
 
 
-def about_fit(
-    model: Any, valid: Path | None, out: Path, seconds: float, n_passes: int
-) -> list[str]:
+def about_fit(model: Any, valid: Path | None, seconds: float) -> list[str]:
     """Return the size of the data, the course of the fit and its result, as texts."""
+    counts = ((model.n_users_, "users"), (model.n_items_, "items"), (_n_pairs(model), "pairs"))
+    text = ", ".join(counted(*count) for count in counts)
+    course = f"fitted in {seconds:.1f} s"
     if not model.makes_passes:
-        return [f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {out}"]
+        return [f"{text}; {course}"]
+    reasons = {"patience": ", stopped by patience", "diverged": ", then it diverged"}
+    passes = f"{counted(passes_of(model), 'passes')}{reasons.get(model.stop_reason_, '')}"
     blocks = counted(model.n_blocks_, "blocks")
     return [
-        f"{_counts(model)} in {blocks}; {_fit_summary(model, seconds, n_passes)}",
-        f"{cost_summary(model, valid)}; wrote {out}",
+        f"{text} in {blocks}; {passes}{kept_pass(model)}; {course}",
+        cost_summary(model, valid),
     ]
