@@ -15,14 +15,6 @@ from podium.tuning.candidates import Params
 from podium.tuning.results import Trial
 
 _KIND = "podium_search"
-_PARTS = {
-    "podium": "was written by another version of podium",
-    "pairs": "belongs to a search with other interactions or validation pairs",
-    "recommender": "belongs to a search with another recommender or other parameters",
-    "grid": "belongs to a search with another grid",
-    "measure": "belongs to a search by another measure",
-    "seed": "belongs to a search with another seed",
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class FitFile:
     path : path, optional
         The file; None keeps nothing.
     identity : dict of str
-        The texts that identify the search, by the names of `_PARTS`.
+        The texts that identify the search, by what they are of.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, str]) -> None:
@@ -83,11 +75,11 @@ class FitFile:
             warn(f"There is no checkpoint {self._path}. The search starts from the first fit.")
             return
         identity, fits = self._parsed(self._path)
-        for part, reason in _PARTS.items():
-            if identity.get(part) != self._identity[part]:
+        for part, text in self._identity.items():
+            if identity.get(part) != text:
                 raise DataError(
-                    f"checkpoint {self._path} {reason}. Pass another checkpoint, or start again "
-                    f"without {arg.resume}."
+                    f"checkpoint {self._path} is of a search with another {part}. Pass another "
+                    f"checkpoint, or start again without {arg.resume}."
                 )
         self._fits = {(fit.candidate, fit.rung): fit for fit in fits}
 
@@ -107,11 +99,6 @@ class FitFile:
         with replacing(self._path) as beside:
             text = "".join(f"{json.dumps(line, default=str)}\n" for line in lines)
             beside.write_text(text, encoding="utf-8")
-
-    def remove(self) -> None:
-        """Remove the file: no fit has succeeded, so that there is nothing to continue."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
 
     def _parsed(self, path: Path) -> tuple[dict[str, Any], list[Fit]]:
         try:
