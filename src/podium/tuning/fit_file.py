@@ -91,10 +91,10 @@ class FitFile:
         return replace(fit, params=params, trial=replace(fit.trial, params=with_passes))
 
     def add(self, fit: Fit) -> None:
-        """Replace the file by one that also has this fit."""
-        if self._path is None:
-            return
+        """Replace the file by one that also has this fit; there is none until a fit succeeds."""
         self._fits[fit.candidate, fit.rung] = fit
+        if self._path is None or all(fit.trial.error for fit in self._fits.values()):
+            return
         lines = [{"kind": _KIND, **self._identity}, *map(asdict, self._fits.values())]
         with replacing(self._path) as beside:
             text = "".join(f"{json.dumps(line, default=str)}\n" for line in lines)

@@ -132,7 +132,7 @@ def search(
         The executor of each fit, for a recommender that learns in passes (`makes_passes`).
     checkpoint : path, optional
         A file for a search of a recommender. It is replaced atomically after each fit by one with
-        all finished fits.
+        all finished fits. There is no file before a fit succeeds.
     resume : bool
         Whether to continue after the finished fits of the checkpoint. The result is that of an
         uninterrupted search. A larger budget or n_trials continues a finished search. Without a
