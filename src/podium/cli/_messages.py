@@ -159,7 +159,7 @@ def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
             values = alternatives(texts).replace("True", "true").replace("False", "false")
             return f"{entry[0]}={values}" if values else "".join(entry)
         if parameter.name not in options and key and name in options:
-            return f"{options[name][0]} {key.removeprefix('loss__')}"
+            return f"{options[name][0]} {key}"
         option, value = options.get(parameter.name, (None, ""))
         if option is None or not texts or texts == [value]:
             return option

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
 from typing import Any, cast
 
 from podium import _check
@@ -162,26 +161,18 @@ def loss_of(model: Model, text: str) -> Any:
     if base not in losses.REGISTRY:
         return losses.get(text)
     cls: Any = losses.REGISTRY[base]
-    params, fields, low = dict[str, Any](), _defaults(cls), "min_relevance"
-    if model.min_relevance is not None:
-        if low not in fields:
-            others = sorted(n for n, loss in losses.REGISTRY.items() if low in _defaults(loss))
-            raise ArgumentError(
-                f"{arg.min_relevance} has no effect with the loss {base}. Leave it out, or use it "
-                f"with {', '.join(others)}."
-            )
-        params[low] = model.min_relevance
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+    params = _known({"min_relevance": model.min_relevance})
+    if params and "min_relevance" not in defaults:
+        raise ArgumentError(
+            f"{arg.min_relevance} has no effect with the loss {base}. Leave it out."
+        )
     if "k" not in text_parameters:
-        if fields.get("k") is dataclasses.MISSING:
+        if defaults.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
         elif model.k is not None and cls.head_cutoff:
             params["k"] = model.k
     return losses.get(text, **params)
-
-
-def _defaults(cls: Any) -> dict[str, Any]:
-    """Return the default of each parameter of a class of losses."""
-    return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
 def of_features(model: Model, name: str) -> bool:
@@ -231,33 +222,6 @@ def _is_library_loss(model: Model, text: str) -> bool:
     )
 
 
-def given_grid(model: Model, values: Mapping[str, Any], estimator: Any) -> dict[str, Any]:
-    """Return the grid of ``--grid name=values``; a loss without a cutoff gets none.
-
-    Raises
-    ------
-    ArgumentError
-        If k is a distribution beside several losses.
-    """
-    from podium import losses
-
-    if "loss" not in estimator.get_params(deep=False):
-        return dict(values)
-    if "loss" not in values:
-        return {"loss__k" if name == "k" else name: listed for name, listed in values.items()}
-    others = {name: listed for name, listed in values.items() if name not in ("loss", "k")}
-    cutoffs: Any = values.get("k")
-    if not isinstance(cutoffs, list | None):
-        raise ArgumentError("--grid k must be a list of numbers beside --grid loss.")
-    listed: list[Any] = []
-    for loss in (loss_of(model, text) for text in values["loss"]):
-        if cutoffs and not isinstance(loss, str) and "k" in loss.parameters():
-            listed += [losses.from_spec(losses.spec(loss) | {"k": k}) for k in values["k"]]
-        else:
-            listed.append(loss)
-    return {"loss": listed, **others}
-
-
 def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
     params: dict[str, Any] = {}
@@ -291,6 +255,6 @@ def _model_with(cls: Any, model: str, params: dict[str, Any], names: list[str], 
             option = _messages.SPELLING.get()(arg[name]) or f"--set {name}"
             raise ArgumentError(
                 f"--model {model} does not accept {option}.{_check.nearest(name, names)} Its "
-                f"parameters are {', '.join(names)}."
+                f"parameters are {', '.join(names) or 'none'}."
             )
     return cls(**({"random_state": seed} if "random_state" in names else {}) | params)

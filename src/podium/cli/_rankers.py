@@ -167,14 +167,13 @@ def _prepared(job: Job) -> tuple[Any, Any]:
     if "loss" in estimator.get_params(deep=False):
         fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss
     grid = tuning.free_grid(estimator, {*fixed, *(f"loss__{name}" for name in fixed)})
-    if tuning.grid is not None:
-        names = grid[0].keys()
-        if model.model == "linear" and not names & {"loss", "solver"}:
-            _models.refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
-        grid = [_models.given_grid(model, grid[0], estimator)]
-        if "loss" in grid[0] and job.validation.eval_metric is None:
+    if tuning.grid is not None and "loss" in grid[0]:
+        grid[0]["loss"] = [_models.loss_of(model, text) for text in grid[0]["loss"]]
+        if job.validation.eval_metric is None:
             like_first = clone(estimator).set_params(loss=grid[0]["loss"][0], eval_metric=None)
             estimator.set_params(eval_metric=_models.measure_of(model, like_first))
+    elif tuning.grid is not None and model.model == "linear" and "solver" not in grid[0]:
+        _models.refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in grid[0]})
     plan(estimator, grid, limits.get("n_trials"), tuning.seed)
     return estimator, grid
 

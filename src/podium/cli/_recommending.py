@@ -33,6 +33,8 @@ def train(job: Job) -> None:
     if model.min_relevance is not None:
         _check.positive(model.min_relevance, "--min-relevance")
     job.columns.refuse(["relevance"], f"with --model {model.model}, which learns from events")
+    if {".checkpoint", ".search"} & {path.suffix for path in job.data}:
+        raise ArgumentError("DATA must not be the .checkpoint or .search of an interrupted fit.")
     File.of(job.data[0], "interactions")
     if validation.valid is not None:
         File.of(validation.valid, "pairs to validate on")
@@ -57,18 +59,14 @@ def _prepared(job: Job) -> Any:
     cls = recommenders.REGISTRY[name]
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
-    if not cls.reads_gain and job.gain == "exp2":
-        raise ArgumentError(
-            f"--gain exp2 has no effect with --model {name}, which counts each pair once. "
-            "Leave it out."
-        )
     if not cls.makes_passes and not job.tuning.tune:
         for option, given in {"--valid": validation.valid, "--resume": job.work.resume}.items():
             if given:
                 raise ArgumentError(
                     f"{option} needs --tune with --model {name}, which is not learned in passes."
                 )
-    params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain else {}
+    # A model without the parameter refuses it, but its pairs can count once.
+    params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain or job.gain == "exp2" else {}
     if cls.makes_passes and validation.valid is not None:
         params["eval_metric"] = validation.eval_metric
     return make_recommender(job.model, params, job.tuning.seed)

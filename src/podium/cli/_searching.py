@@ -32,8 +32,9 @@ class Tuning:
         Choose the parameters that are best on validation rows, among those that are not given as
         options. For a recommender, the command that repeats the best fit is printed.
     grid : NAME=VALUES
-        Values to try instead of the default ones, such as l2=1e-4,1e-2, loss=logistic,pap-ramp or
-        l2='log(1e-6,1)', which draws random values. May be repeated.
+        Values to try instead of the default ones, such as l2=1e-4,1e-2, loss=logistic,pap-ramp@30
+        or l2='log(1e-6,1)', which draws random values. loss__k is the cutoff of the loss. May be
+        repeated.
     budget : TIME|N
         Number of random candidates to try. For a recommender, also the processor time of the
         search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a recommender, 15.
@@ -148,10 +149,7 @@ def describe(search: Search) -> str:
     errors = {trial.number: trial.error for trial in search.trials if trial.error}
     failed = tally(errors.values())
     best = search.best
-    values = ", ".join(
-        f"{name.removeprefix('loss__')}={text_of(value, '.4g')}"
-        for name, value in best.params.items()
-    )
+    values = ", ".join(f"{name}={text_of(value, '.4g')}" for name, value in best.params.items())
     return (
         f"tried {counted(len(names), 'candidates')}"
         f"{f', of which {len(errors)} failed ({failed})' if errors else ''}; best "

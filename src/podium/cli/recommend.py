@@ -18,7 +18,6 @@ from podium.cli._messages import Sets, progress
 from podium.cli._options import (
     WRITTEN,
     ColumnNames,
-    check_new_folder,
     check_target,
     is_folder_target,
 )
@@ -85,10 +84,7 @@ def recommend(
         Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The lists of a model
         with factors are the same. Default: the CPU, by NumPy.
     """
-    if is_folder_target(out):
-        check_new_folder(out, "--out")
-    else:
-        check_target(out, "--out", RUNS)
+    check_target(out, "--out", RUNS, or_folder=True)
     cluster.check()
     import numpy as np
 

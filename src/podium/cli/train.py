@@ -12,7 +12,7 @@ from podium import _check
 from podium.cli import _rankers, _recommending
 from podium.cli._cluster import Work
 from podium.cli._models import is_recommender
-from podium.cli._options import Written, check_target
+from podium.cli._options import WRITTEN, check_target
 from podium.cli._searching import Tuning
 from podium.cli._training import AUTO, FeatureColumns, Interactions, Job, Model, Validation
 
@@ -21,7 +21,7 @@ def train(
     *,
     context: typer.Context,
     data: Annotated[list[Path], typer.Argument()],
-    out: Annotated[Path, Written(beside=(".checkpoint", ".search")), typer.Option("--out", "-o")],
+    out: Annotated[Path, WRITTEN, typer.Option("--out", "-o")],
     model: Model,
     validation: Validation,
     tuning: Tuning,

@@ -33,13 +33,7 @@ class Distribution:
     high: float
 
     def __post_init__(self) -> None:
-        limits: tuple[Any, Any] = (self.low, self.high)
-        if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
-            raise ArgumentError(
-                f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}."
-            )
-        if self.low > self.high:
-            raise ArgumentError(f"low must be <= high, got {self.low} and {self.high}.")
+        _check.number(self.high, "high", low=_check.number(self.low, "low", low=-math.inf))
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""

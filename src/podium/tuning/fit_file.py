@@ -105,7 +105,7 @@ class FitFile:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             first, *others = cast("list[dict[str, Any]]", lines)
             if first["kind"] == _KIND:
-                return first, [_fit(line) for line in others]
+                return first, [_fit(**line) for line in others]
         except (KeyError, TypeError, ValueError):
             pass  # the error below
         raise DataError(
@@ -114,11 +114,5 @@ class FitFile:
         )
 
 
-def _fit(line: dict[str, Any]) -> Fit:
-    """Return a fit from its line, in which tuples are lists."""
-    values: dict[str, Any] = {
-        name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-        for name, value in line["trial"].items()
-    }
-    fields: dict[str, Any] = {**line, "trial": Trial(**values)}
-    return Fit(**fields)
+def _fit(*, trial: dict[str, Any], **others: Any) -> Fit:
+    return Fit(trial=Trial(**trial), **others)
