@@ -169,7 +169,7 @@ def test_default_grid_has_cutoffs_of_the_loss_and_refuses_a_solver_that_is_none(
 
 def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
     rated = LinearRanker("logistic(min_relevance=4)")
-    check_ratings("r.csv", rated, {}, validated=False)
+    check_ratings("r.csv", rated, [], validated=False)
     with raises(ArgumentError, "min_relevance", "loss"):
         grid = [{"loss": [losses.get(name)]} for name in ("softmax", "pap-ramp@5")]
         check_ratings("r.csv", rated, grid, validated=False)

@@ -124,8 +124,7 @@ def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None)
     if measure is not None:
         counts_positives |= not parse(measure).graded
     names = {"loss": model.loss, **assignments(model.set)}
-    grids = cast("list[Any]", grid if isinstance(grid, list) else [grid])
-    has_loss = names["loss"] is not None or any("loss" in part for part in grids)
+    has_loss = names["loss"] is not None or any("loss" in part for part in grid)
     if text is None or counts_positives or has_loss or not are_grades(relevance):
         return None
     name, parameters = losses.split(text)

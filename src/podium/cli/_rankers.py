@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium import _check
 from podium._check import is_sparse
 from podium._text import counted
 from podium.cli import _messages, _models
 from podium.cli._messages import progress
-from podium.cli._searching import chosen, describe, run, tried
+from podium.cli._searching import chosen, describe, run, say_choice
 from podium.cli._training import AUTO, DEFAULT_K, Job
 from podium.errors import ArgumentError
 
@@ -28,8 +27,6 @@ def train(job: Job) -> None:
 
     model, validation, time = job.model, job.validation, job.columns.name_of("timestamp")
     job.columns.refuse(["value"], f"with --model {model.model}, which learns from features")
-    if job.tuning.jobs not in (None, -1):
-        _check.cutoff(job.tuning.jobs, name="--jobs")
     check_parts(eval_set=validation.valid, **validation.parts())
     by_time = (validation.split or "").startswith("time")
     if by_time and time is None:
@@ -62,9 +59,8 @@ def _chosen(job: Job, time: str | None) -> _Fit:
     data = {"X": rows.X, "y": relevance, "qid": rows.qid, "eval_set": _eval_set(job, rows)}
     options = job.tuning.limits() | {"measure": job.validation.eval_metric or measure}
     result = _searched(job, AUTO, data, time, "choosing", chosen, **options)
-    for line in tried(result):
-        _messages.say(line)
-    return _Fit(result.estimator, rows, chosen(result))
+    say_choice(result)
+    return _Fit(result.estimator, rows)
 
 
 def _fitted(job: Job, time: str | None) -> _Fit:
@@ -107,7 +103,12 @@ def _fitted(job: Job, time: str | None) -> _Fit:
     summary = ""
     if tuning.tune or job.validation.holds_out_data:
         title, measure = "tuning" if tuning.tune else "validating", last_step(estimator).eval_metric
-        options = {**tuning.limits(), "grid": grid, "measure": measure, "n_jobs": tuning.jobs or 1}
+        options = {
+            **tuning.limits(),
+            "grid": grid or {},
+            "measure": measure,
+            "n_jobs": tuning.jobs or 1,
+        }
         result = _searched(job, estimator, data, time, title, describe, **options)
         estimator, summary = result.estimator, describe(result)
     else:
@@ -162,7 +163,7 @@ def _prepared(job: Job) -> tuple[Any, Any]:
             f"features, got the time {tuning.budget!r}."
         )
     if not tuning.tune:
-        return estimator, {}
+        return estimator, []
     fixed = {*_models.given_parameters(model), *_models.assignments(model.set)}
     if "loss" in estimator.get_params(deep=False):
         fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss

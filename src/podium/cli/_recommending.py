@@ -16,7 +16,7 @@ from podium.cli import _messages
 from podium.cli import _recommender_notes as _notes
 from podium.cli._messages import progress
 from podium.cli._models import make_recommender
-from podium.cli._searching import chosen, describe, run, text_of, tried
+from podium.cli._searching import chosen, describe, run, say_choice, text_of
 from podium.cli._training import AUTO, Job
 from podium.errors import ArgumentError, DataError
 
@@ -38,7 +38,6 @@ def train(job: Job) -> None:
     File.of(job.data[0], "interactions")
     if validation.valid is not None:
         File.of(validation.valid, "pairs to validate on")
-    job.work.check()
     check_parts(eval_set=validation.valid, split=validation.split, valid=validation.valid_share)
     job.tuning.limits()
     fit(None if model.model == AUTO else _prepared(job), job)
@@ -223,8 +222,7 @@ def _chosen(job: Job, events: Events, others: Mapping[str, Events | None]) -> An
         _save(stop.search.estimator, job.out, None)
         _messages.say(f"wrote {job.out}, which has not learned from the validation pairs")
         raise
-    for line in (*tried(result), chosen(result)):
-        _messages.say(line)
+    say_choice(result)
     _say_repeated(job, dict(result.best_params), is_validated=False)
     return recommenders.get(result.best_params["model"])
 

@@ -158,17 +158,6 @@ def describe(search: Search) -> str:
     )
 
 
-def tried(search: Search) -> list[str]:
-    """Return one line per model of a portfolio: its measure and time, or why it was not tried."""
-    return [
-        f"{trial.params['model']}: {trial.error}"
-        if trial.error
-        else f"{trial.params['model']}: {trial.mean:.4f} ± {trial.std_error:.4f}, "
-        f"{trial.seconds:.1f} s"
-        for trial in search.trials
-    ]
-
-
 def chosen(search: Search) -> str:
     """Return the model that is chosen from a portfolio, and its measure."""
     best = search.best
@@ -176,6 +165,14 @@ def chosen(search: Search) -> str:
         f"chosen: {best.params['model']}, {search.measure} {best.mean:.4f} on the validation data "
         f"of {counted(best.n_groups, 'users')}"
     )
+
+
+def say_choice(search: Search) -> None:
+    """Print the measure of each model of a portfolio, or why it was not tried; and the choice."""
+    for trial in search.trials:
+        figures = f"{trial.mean:.4f} ± {trial.std_error:.4f}, {trial.seconds:.1f} s"
+        _messages.say(f"{trial.params['model']}: {trial.error or figures}")
+    _messages.say(chosen(search))
 
 
 def text_of(value: Any, digits: str = "") -> str:

@@ -41,13 +41,6 @@ class LargeTables(Cluster):
 
     memory: str | None = None
 
-    def check(self) -> None:
-        """Refuse a size or a number of workers that is wrong."""
-        from podium.data.storage import Storage
-
-        super().check()
-        Storage(self.memory)
-
     @contextmanager
     def storage(self, title: str) -> Generator[Storage]:
         """Yield the limit of memory, with the executor and a progress bar."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_K = 10
 AUTO = "auto"
 """The name of the choice among several models."""
+_NAMES = ("start", "tol", "fit_intercept", "solver", "learning_rate", "l2", "max_iter", "patience")
+_ENTRIES = tuple(Sets(name, is_entry=True) for name in _NAMES)
 _HELD_OUT = "valid valid_share folds split tune"
 _COMMON = (
     "data out model min_relevance seed valid valid_share split eval_metric budget tune_table column"
@@ -88,17 +90,7 @@ class Model:
     loss: str | None = None
     k: Annotated[int | None, typer.Option("-k")] = None
     min_relevance: float | None = None
-    set: Annotated[
-        list[str] | None,
-        Sets("start", is_entry=True),
-        Sets("tol", is_entry=True),
-        Sets("fit_intercept", is_entry=True),
-        Sets("solver", is_entry=True),
-        Sets("learning_rate", is_entry=True),
-        Sets("l2", is_entry=True),
-        Sets("max_iter", is_entry=True),
-        Sets("patience", is_entry=True),
-    ] = None
+    set: Annotated[list[str] | None, *_ENTRIES] = None
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,6 @@ def compare(
         relevant, it is settled which run is better. Requires --unjudged bounds.
     """
     output.check()
-    large.check()
     from podium import data
     from podium.decide import compare as compare_runs
     from podium.evaluation.comparison import PAIRS

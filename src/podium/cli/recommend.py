@@ -85,7 +85,6 @@ def recommend(
         with factors are the same. Default: the CPU, by NumPy.
     """
     check_target(out, "--out", RUNS, or_folder=True)
-    cluster.check()
     import numpy as np
 
     from podium.recommenders import load

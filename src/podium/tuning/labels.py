@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.metrics import parse
 from podium.rankers.estimator import Ranker
+from podium.tuning.candidates import Params
 from podium.types import PerRow
 
 _FEW = 6  # maximum number of grades in a message
 
 
-def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: bool) -> None:
+def check_ratings(
+    source: str | Path, ranker: Ranker, grid: list[Params], *, validated: bool
+) -> None:
     """Raise for ratings if a loss or measure counts positives and there is no threshold.
 
     Parameters
@@ -25,7 +28,7 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
     source : str or Path
         The name of the table of ratings in messages.
     ranker : Ranker
-    grid : mapping of name to values, or a sequence of such
+    grid : list of dict
         The candidates of a search, whose losses replace the ranker's; may be empty.
     validated : bool
         Whether the ranker's `eval_metric` will be used.
@@ -50,7 +53,7 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
         )
 
 
-def grades_unread(relevance: PerRow, ranker: Ranker, grid: Any, *, name: str) -> str:
+def grades_unread(relevance: PerRow, ranker: Ranker, grid: list[Params], *, name: str) -> str:
     """Return a message on which rows are positive if labels have grades that the loss ignores.
 
     The message is empty if the loss reads grades or there is a threshold. `name` is the name of a
@@ -80,13 +83,12 @@ def _advice(loss: Any) -> str:
     )
 
 
-def _losses(ranker: Ranker, grid: Any) -> list[Any]:
+def _losses(ranker: Ranker, grid: list[Params]) -> list[Any]:
     """Return the losses of all candidates: those of the grid, if it has any."""
-    parts = cast("list[dict[str, Any]]", grid if isinstance(grid, list) else [grid])
-    return [loss for part in parts for loss in part.get("loss", [ranker.loss_in_use()])]
+    return [loss for part in grid or [{}] for loss in part.get("loss", [ranker.loss_in_use()])]
 
 
-def _counting(ranker: Ranker, grid: Any) -> Iterator[Any]:
+def _counting(ranker: Ranker, grid: list[Params]) -> Iterator[Any]:
     """Yield the losses that count positives, of which every label >= 1 is one."""
     for loss in _losses(ranker, grid):
         low = loss.min_relevance if isinstance(loss, Loss) else ranker.min_relevance_in_use()

@@ -139,15 +139,10 @@ def _ones(pairs: Any) -> Any:
 
 def check_measured(parts: Parts, measure: Measure) -> None:
     """Raise unless the measure is defined on a user with validation pairs."""
-    if not parts.valid.nnz:
-        raise ArgumentError(
-            "No user has both validation pairs and pairs to learn from, so that no model can be "
-            "measured. Hold out more pairs, or fit a model without a search, such as popularity."
-        )
     if np.isnan(measured(Popularity().fit(parts.train), parts, measure)).all():
         raise ArgumentError(
-            f"{measure} is defined on no user of the validation pairs. Hold out more pairs, or "
-            "choose another measure."
+            f"{measure} is defined on no user with both validation pairs and pairs to learn from. "
+            "Hold out more pairs, choose another measure, or fit a model without a search."
         )
 
 
