@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,22 +33,12 @@ def train(job: Job) -> None:
         raise ArgumentError(f"--split {validation.split} needs --column timestamp=NAME.")
     if time is not None and not by_time:
         raise ArgumentError("--column timestamp=NAME needs --split time or time-per-user.")
-    result = _chosen(job, time) if model.model == AUTO else _fitted(job, time)
-    _finish(result, job)
+    fitted = _chosen(job, time) if model.model == AUTO else _fitted(job, time)
+    _finish(job, *fitted)
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """A fitted ranker, its training rows, and what a search or validation found as text."""
-
-    model: Any
-    rows: Features
-    summary: str = ""
-    is_pooled: bool = False
-
-
-def _chosen(job: Job, time: str | None) -> _Fit:
-    """Choose a ranker on validation rows."""
+def _chosen(job: Job, time: str | None) -> tuple[Any, Features, list[str]]:
+    """Choose a ranker on validation rows; return it, the training rows and no notes."""
     from podium.data.features import labels
     from podium.rankers.validation import are_grades
 
@@ -60,18 +50,20 @@ def _chosen(job: Job, time: str | None) -> _Fit:
     options = job.tuning.limits() | {"measure": job.validation.eval_metric or measure}
     result = _searched(job, AUTO, data, time, "choosing", chosen, **options)
     say_choice(result)
-    return _Fit(result.estimator, rows)
+    return result.estimator, rows, []
 
 
-def _fitted(job: Job, time: str | None) -> _Fit:
-    """Fit a ranker, with the parameters that are best on validation rows if there is a search."""
-    from podium import tuning as library
+def _fitted(job: Job, time: str | None) -> tuple[Any, Features, list[str]]:
+    """Fit a ranker, with the parameters that are best on validation rows if there is a search.
+
+    Return it, the training rows, and what a search or validation found as texts.
+    """
     from podium.data.features import check_scalable, labels
     from podium.rankers.scaling import folded, scaled
     from podium.tuning import labels as checks
     from podium.tuning.fitting import last_step, takes
 
-    model, tuning = job.model, job.tuning
+    model = job.model
     estimator, grid = _prepared(job)
     missing = _models.missing_allowed(estimator)
     rows = _read(job, job.data, time=time, missing=missing)
@@ -86,7 +78,7 @@ def _fitted(job: Job, time: str | None) -> _Fit:
             notes.insert(0, _grades_learned(relevance, loss))
     if model.min_relevance is None:
         if rows.is_rating:
-            validated = tuning.tune or job.validation.is_given
+            validated = job.tuning.tune or job.validation.is_given
             checks.check_ratings(job.data[0], estimator, grid, validated=validated)
         notes.insert(0, checks.grades_unread(relevance, estimator, grid, name=model.model))
     eval_set = _eval_set(job, rows, missing=missing)
@@ -98,36 +90,36 @@ def _fitted(job: Job, time: str | None) -> _Fit:
     item = rows.item if takes(last_step(estimator), "item") and rows.names_items else None
     for note in filter(None, notes):
         _messages.say(note)
-    data: dict[str, Any] = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item}
-    data["eval_set"] = eval_set
-    summary = ""
-    if tuning.tune or job.validation.holds_out_data:
-        title, measure = "tuning" if tuning.tune else "validating", last_step(estimator).eval_metric
-        options = {
-            **tuning.limits(),
-            "grid": grid or {},
-            "measure": measure,
-            "n_jobs": tuning.jobs or 1,
-        }
-        result = _searched(job, estimator, data, time, title, describe, **options)
-        estimator, summary = result.estimator, describe(result)
-    else:
+    data = {"X": rows.X, "y": relevance, "qid": rows.qid, "item": item, "eval_set": eval_set}
+    learned, results = _learned(job, estimator, grid, data, time)
+    ranker = folded(learned)
+    if _models.of_features(model, "query_norm"):
+        ranker.query_norm_ = True
+    if item is not None and ranker.pools_items and ranker.pool_share > 0:
+        results.append("labels are pooled over items")
+    return ranker, rows, results
+
+
+def _learned(
+    job: Job, estimator: Any, grid: list[dict[str, Any]], data: dict[str, Any], time: str | None
+) -> tuple[Any, list[str]]:
+    """Return the fitted estimator, and what a search or validation found as texts."""
+    from podium import tuning as library
+    from podium.tuning.fitting import last_step
+
+    tuning = job.tuning
+    if not tuning.tune and not job.validation.holds_out_data:
         with progress("training") as show:
-            estimator = library.fit(estimator, **data, progress=show)
-    ranker = folded(estimator)
-    ranker.query_norm_ = _models.of_features(model, "query_norm")
-    is_pooled = item is not None and ranker.pools_items and ranker.pool_share > 0
-    return _Fit(ranker, rows, summary, is_pooled)
+            return library.fit(estimator, **data, progress=show), []
+    more = tuning.limits() | {"grid": grid or {}, "n_jobs": tuning.jobs or 1}
+    more["measure"] = last_step(estimator).eval_metric
+    title = "tuning" if tuning.tune else "validating"
+    result = _searched(job, estimator, data, time, title, describe, **more)
+    return result.estimator, [describe(result)]
 
 
 def _searched(
-    job: Job,
-    estimator: Any,
-    data: dict[str, Any],
-    time: str | None,
-    title: str,
-    tell: Any,
-    **more: Any,
+    job: Job, estimator: Any, data: Any, time: str | None, title: str, tell: Any, **more: Any
 ) -> Any:
     """Search with the options of the validation."""
     from podium import tuning as library
@@ -151,8 +143,6 @@ def _prepared(job: Job) -> tuple[Any, Any]:
 
     The grid is the given one, or the default one without parameters that options fix.
     """
-    from sklearn.base import clone
-
     from podium.tuning.searching import plan
 
     model, tuning, limits = job.model, job.tuning, job.tuning.limits()
@@ -171,7 +161,10 @@ def _prepared(job: Job) -> tuple[Any, Any]:
     if tuning.grid is not None and "loss" in grid[0]:
         grid[0]["loss"] = [_models.loss_of(model, text) for text in grid[0]["loss"]]
         if job.validation.eval_metric is None:
-            like_first = clone(estimator).set_params(loss=grid[0]["loss"][0], eval_metric=None)
+            params = estimator.get_params(deep=False)
+            like_first = type(estimator)(
+                **params | {"loss": grid[0]["loss"][0], "eval_metric": None}
+            )
             estimator.set_params(eval_metric=_models.measure_of(model, like_first))
     elif tuning.grid is not None and model.model == "linear" and "solver" not in grid[0]:
         _models.refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in grid[0]})
@@ -234,23 +227,21 @@ def _split(texts: list[str] | None) -> list[str] | None:
     return [name for name in names if name] if texts else None
 
 
-def _finish(fit: _Fit, job: Job) -> None:
+def _finish(job: Job, model: Any, rows: Features, notes: list[str]) -> None:
     """Write the model, and print the data, the course of the fit and its result."""
     import numpy as np
 
     from podium import rankers
 
-    model, rows, valid = fit.model, fit.rows, job.validation.valid
     model.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     rankers.save(model, job.out)
     n_groups = np.unique(np.asarray(rows.qid)).size
     sizes = ((n_groups, "groups"), (len(rows.qid), "rows"), (len(rows.feature_names), "features"))
     counts = ", ".join(counted(n, names) for n, names in sizes)
-    pooling = "; labels pooled over items" if fit.is_pooled else ""
-    _messages.say(f"{counts}{pooling}{_course(model)}")
-    for note in filter(None, (_head_drawn(model.loss_in_use(), rows), fit.summary)):
+    _messages.say(f"{counts}{_course(model)}")
+    for note in filter(None, (_head_drawn(model.loss_in_use(), rows), *notes)):
         _messages.say(note)
-    _messages.say(f"{_result_summary(model, valid)}wrote {job.out}")
+    _messages.say(f"{_result_summary(model, job.validation.valid)}wrote {job.out}")
 
 
 def _course(model: Ranker) -> str:

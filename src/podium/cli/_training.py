@@ -212,6 +212,11 @@ class Job:
             f"set {name}" for name in texts_by_name(self.model.set, "--set", "NAME=VALUE")
         }
 
+    def can_choose(self) -> bool:
+        """Return whether the model is auto, or all options have an effect with auto on events."""
+        effects = {*_EFFECTS["events"].split()}
+        return self.model.model == AUTO or self.given() <= effects
+
     def check_options(self, *, reads_events: bool) -> None:
         """Refuse options that have no effect with the model, or none without another one."""
         given, model = self.given(), self.model.model

@@ -46,13 +46,13 @@ def train(
     out : MODEL
         File to write the model to.
     """
-    reads_events = (
-        _is_log(data[0], columns, interactions)
-        if model.model in ("", AUTO)
-        else is_recommender(model.model)
-    )
-    model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
     job = Job(context, data, out, model, validation, tuning, columns, interactions, work)
+    if model.model not in ("", AUTO):
+        reads_events = is_recommender(model.model)
+    else:
+        reads_events = job.can_choose() and _is_log(data[0], columns, interactions)
+        model = replace(model, model=model.model or (AUTO if reads_events else "linear"))
+    job = replace(job, model=model)
     job.check_options(reads_events=reads_events)
     check_target(out, "--out", ("",))
     check_target(tuning.tune_table, "--tune-table")

@@ -142,7 +142,8 @@ def check_measured(parts: Parts, measure: Measure) -> None:
     if np.isnan(measured(Popularity().fit(parts.train), parts, measure)).all():
         raise ArgumentError(
             f"{measure} is defined on no user with both validation pairs and pairs to learn from. "
-            "Hold out more pairs, choose another measure, or fit a model without a search."
+            "Hold out more pairs, choose another measure, or fit a model without a search, such as "
+            "popularity."
         )
 
 
