@@ -86,7 +86,7 @@ REFUSED = """
 'x*/truth.csv' a.csv b.csv | 'x*/truth.csv'
 '*/*.csv' a.csv b.csv | '*/*.csv'
 '*/truth.csv' 't*/a.csv' '*/b.csv' | '*/truth.csv' 't*/a.csv'
-truth.csv 'one*/a.csv' b.csv | 'one*/a.csv' one/a.csv
+truth.csv 'one*/a.csv' b.csv | 'one*/a.csv'
 truth.csv a.csv '*/b.csv' --per-user two/b.csv | two/b.csv
 truth.csv a.csv b.csv --by country | --users
 truth.csv a.csv b.csv --labels x.csv | --labels --unjudged

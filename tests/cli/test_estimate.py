@@ -101,6 +101,7 @@ ranks.csv --negatives 9 --ties best | --ties
 ranks.csv --negatives 9 --level 2 | --level
 ranks.csv --negatives 9 --column score=x | '--column score=NAME' ranks
 ranks.csv --negatives 9 --column history=x | 'x'
+ranks.csv --negatives 9 --drop-seen | --drop-seen --seen
 scores.csv --negatives 99 | '9 candidates'
 lost.csv --negatives 9 | '8 candidates' --negatives
 """

@@ -77,8 +77,7 @@ def test_patience_stops(podium: Run) -> None:
     done = podium(*train(*argv, n_epochs=200, decay="none"))
     n_made = len(Factorization.load("model").history_["cost"])
     assert n_made < 200
-    assert f"; {n_made} passes in " in done.err
-    assert f", stopped by patience, kept pass {n_made - 2}\n" in done.err
+    assert f"; {n_made} passes, stopped by patience, kept pass {n_made - 2}; fitted " in done.err
 
 
 def test_held_out_pairs_of_strangers_are_left_out_and_told(podium: Run) -> None:
@@ -119,11 +118,11 @@ def test_interrupted_fit_keeps_its_last_pass_and_resumes_with_the_same_bits(
     podium: Run, stopped: Any
 ) -> None:
     assert stopped.status == 130
-    assert "after pass 2 of 6; wrote model; --resume continues from model.checkpoint" in stopped.err
+    assert "after pass 2; wrote model; --resume continues from model.checkpoint" in stopped.err
     model = Factorization.load("model")
     assert (model.n_epochs_, model.stop_reason_) == (2, "interrupted")
     done = podium(*FIT, "--resume")
-    assert "; 4 passes in " in done.err
+    assert "; 6 passes; " in done.err
     assert not Path("model.checkpoint").exists()
     assert "There is no checkpoint model.checkpoint" in podium(*FIT, "--resume").err
     fitted(podium, *FIT, out="whole")
@@ -169,7 +168,7 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run) -> None:
     status, said = interrupted("_recommending", 3, f"{line} --out model")
     assert status == 130
     found = re.fullmatch(
-        r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume continues from "
+        r"podium: interrupted after pass (\d+); wrote model; --resume continues from "
         r"model\.checkpoint\.\npodium: interrupted\.\n",
         said,
     )
@@ -194,7 +193,7 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
         "model can't be written: No space left on device. The fit is in "
         "model.checkpoint. Free some space, and pass --resume."
     )
-    assert "; 0 passes in " in podium(*FIT, "--resume").err
+    assert podium(*FIT, "--resume").status == 0
     fitted(podium, *FIT, out="whole")
     assert Path("model").read_bytes() == Path("whole").read_bytes()
 
@@ -209,7 +208,7 @@ REFUSED = """
 --column user=item | item user
 --column usr=item | --column user
 --column relevance=item | '--column relevance=NAME'
---set n_factors=1000000000000 | n_factors '4e+05 GB' 60
+--set n_factors=1000000000000 | memory
 --workers 2 | --workers --ray
 --set learning_rate=1e6 | learning_rate
 --min-relevance 6 | --min-relevance 3
@@ -280,8 +279,7 @@ def test_search_is_that_of_the_library(podium: Run) -> None:
     model = Factorization.load("model")
     assert np.array_equal(model.item_factors_, found.estimator.item_factors_)
     assert model.get_params() == found.estimator.get_params()
-    n_fits = len(found.trials)
-    assert f"tried 3 candidates in {n_fits} fits" in done.err
+    assert "tried 3 candidates; best " in done.err
     assert sorted(path.name for path in Path().glob("model*")) == ["model"]
 
 
@@ -309,6 +307,7 @@ def test_printed_command_gives_the_same_model(podium: Run, options: tuple[str, .
 
 def test_time_limits_the_search(podium: Run) -> None:
     argv = (*TRAIN, "--tune")
+    assert podium(*TRAIN).status == 0  # kernels are compiled
     done = podium(*argv, "--budget", "0.3s", "--tune-table", "t.csv")
     assert done.status == 0, done.err
     assert pl.read_csv("t.csv").height > 1
@@ -347,9 +346,9 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:  # the old checkpoint is not read
         interrupt(patch, "podium.cli._recommending", 4)
         done = podium(*TUNE, "--resume")
-    assert "interrupted after pass 4 of 9; wrote model; --resume continues from model." in done.err
+    assert "interrupted after pass 4; wrote model; --resume continues from model." in done.err
     done = podium(*TUNE, "--resume")
-    assert "; 5 passes in " in done.err
+    assert "; 9 passes; " in done.err
     assert Path("model").read_bytes() == before
     assert not list(Path().glob("model.*"))
 

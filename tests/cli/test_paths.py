@@ -30,8 +30,8 @@ READ = {
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "recommend": {"model", "users", "allow", "deny", "fallback"},
-    "estimate": {"files", "negatives_file", "seen"},
-    "plan": {"negatives_file", "seen", "pilot"},
+    "estimate": {"files", "seen"},
+    "plan": {"seen", "pilot"},
     "demo": {"out"},  # a folder, and nothing is read
     "reproduce": {"out", "data"},  # the library refuses one that lies in the other
 }
@@ -118,7 +118,7 @@ def test_input_is_not_written_over(podium: Run, argv: str, option: str) -> None:
 def test_checkpoint_is_not_written_over_what_is_read(podium: Run) -> None:
     Path("past.csv").rename("m.checkpoint")
     done = podium("train", "--model", "factorization", "m.checkpoint", "--out", "m")
-    assert "the checkpoint of --out, m.checkpoint is the same file as DATA" in done.message
+    assert "DATA must not be the .checkpoint" in done.message
 
 
 @pytest.mark.usefixtures("files")

@@ -63,7 +63,7 @@ BY_NAME = {command.__name__: command for commands in COMMANDS.values() for comma
         ("train", arg.fit_intercept(False), "--set fit_intercept=false"),
         ("train", arg.fit_intercept(True), "--set fit_intercept=true"),
         ("train", arg.k(None), None),
-        ("train", arg["grid", "loss__k"], "--grid k"),
+        ("train", arg["grid", "loss__k"], "--grid loss__k"),
         ("train", arg.resume, "--resume"),
         ("train", arg.address, "--ray"),
         ("gate", arg.guards, "--guard"),

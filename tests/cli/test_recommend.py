@@ -145,7 +145,7 @@ def test_unknown_ids_are_left_out_and_told(podium: Run) -> None:
     argv = ("--users", "users.txt", "--deny", "deny.txt", "-o", "run.parquet")
     done = podium("recommend", "model", *argv)
     assert "users.txt: 2 of 3 users left out" in done.err
-    assert "--deny deny.txt: 2 of 3 items left out" in done.err
+    assert "deny.txt: 2 of 3 items left out" in done.err
     run = pl.read_parquet("run.parquet")
     assert set(run["user"]) == {"u1"}
     assert 100 not in run["item"]
@@ -174,7 +174,7 @@ REFUSED = """
 --users blank.txt | blank.txt
 --users bytes.txt | bytes.txt 'line 1'
 --users none.txt | none.txt
---allow strangers.txt | '--allow strangers.txt' u1 100
+--allow strangers.txt | strangers.txt u1 100
 --allow items.csv --deny items.csv | --allow --deny
 --fallback model | --fallback 'a Factorization'
 --fallback other | --fallback 'other has 1 and model has 12'

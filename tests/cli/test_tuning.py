@@ -32,7 +32,7 @@ def given() -> tuple[Any, Any, Any]:
 
 
 def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
-    grid = ("--grid", "l2=1e-4,1.0", "--grid", "k=1,2", "--grid", "learning_rate=0.5")
+    grid = ("--grid", "l2=1e-4,1.0", "--grid", "loss__k=1,2", "--grid", "learning_rate=0.5")
     done = podium(*TRAIN, "--tune", *grid, "--folds", "3", "--tune-table", "trials.parquet")
     assert (done.status, done.out) == (0, "")
     found = tuning.search(
@@ -45,20 +45,19 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert np.array_equal(load("model").coef_, folded(found.estimator).coef_)
     table = pl.read_parquet("trials.parquet")
     assert table.drop("seconds").equals(pl.DataFrame(found.table).drop("seconds"))
-    assert f"tried 4 candidates; best l2={found.best.params['l2']:.4g}, k=" in done.err
+    assert f"tried 4 candidates; best l2={found.best.params['l2']:.4g}, loss__k=" in done.err
 
 
 def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> None:
-    grid = ("--grid", "loss=logistic,pap-ramp", "--grid", "k=2,3", "--grid", "l2=0.1")
+    grid = ("--grid", "loss=logistic,pap-ramp@2,pap-ramp@3", "--grid", "l2=0.1")
     done = podium(
         "train", "train.csv", "-o", "model", "--tune", *grid, "--eval-metric", "ap",
         *("--tune-table", "t.csv", "--min-relevance", "0.5"),
     )  # fmt: skip
     assert done.status == 0
     table = pl.read_csv("t.csv")
-    assert table["loss"].to_list() == ["logistic(min_relevance=0.5)", "pap-ramp", "pap-ramp"]
-    assert table["loss__k"].to_list() == [None, 2, 3]
-    assert table["loss__min_relevance"].to_list() == [None, 0.5, 0.5]
+    ramps = [f"pap-ramp(min_relevance=0.5)@{k}" for k in (2, 3)]
+    assert table["loss"].to_list() == ["logistic(min_relevance=0.5)", *ramps]
     assert table["error"].to_list() == [""] * 3
 
 
@@ -112,6 +111,7 @@ REFUSED = """
 --tune --tune-table t.txt | --tune-table
 --tune --tune-table no/t.csv | --tune-table no/t.csv
 --tune --grid l2 | --grid l2
+--tune --grid k=1,2 | --grid k
 --tune --grid 'l2=log(0,1)' | --grid 'l2=log(0,1)'
 --tune --grid 'l2=log(1,2)' | --budget
 --tune --grid loss=pap-ramp | --grid loss
@@ -131,7 +131,6 @@ REFUSED = """
 --set patience=9 | '--set patience' --valid
 --model forest | --model
 --set solver=newton | '--set solver'
---set solver=lbfgs | '--set solver=lbfgs'
 --solver lbfgs | --solver
 --set start=warm | '--set start'
 --set l2 | --set l2
@@ -153,6 +152,7 @@ REFUSED = """
 --loss softmax --min-relevance 2 | --min-relevance softmax
 """
 OF_ROWS = """
+--set solver=lbfgs | '--set solver=lbfgs'
 --split time --column timestamp=dya | train.csv dya
 --split time --column timestamp=item | train.csv item
 --tune --loss logistic --grid learning_rate=1,2 | --grid learning_rate lbfgs

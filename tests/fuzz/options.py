@@ -25,7 +25,7 @@ _WORK = {"--set", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _OUTPUTS |= {"--lists"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
-_READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
+_READ |= {"--items", "--other-truth", "--other-run"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
 _FILES += ("linear", "negatives", "none.csv", ".", "")
 

@@ -120,11 +120,6 @@ def _ranks(rng: np.random.Generator) -> None:
         for position, i in enumerate(items)
     ]
     _csv("scores.csv", "user,item,score,target", scored)
-    text = "".join(
-        f"({u},{t})\t" + "\t".join(map(str, negatives)) + "\n"
-        for u, (t, *negatives) in enumerate(lists)
-    )
-    Path("listed.txt").write_text(text)
     all_scores = (
         (u, i, round(float(rng.normal()), 3)) for u in range(N_USERS) for i in range(N_ITEMS)
     )

@@ -314,8 +314,6 @@ def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
             tuning.search(estimator, X, y, **rows)
         with pytest.raises(ArgumentError, match="eval_set qid"):
             search(estimator, grid={}, measure="ap", eval_set=(X, y))
-        found = tuning.search(estimator, X, y, one_group=True, **rows)
-        assert found.best.n_groups == 1
     one = LinearRanker("logistic", one_group=True)
     for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
         with raises(ArgumentError, "eval_set"):  # no users to divide
@@ -324,7 +322,9 @@ def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
         tuning.search(LogisticRegression(), X, y, **rows)
     with raises(ArgumentError, "y", "measure"):  # a measure in the place of y
         tuning.search("auto", X, "ap")
-    assert tuning.search(LogisticRegression(), X, y, one_group=True, **rows).best.n_groups == 1
+    assert tuning.search(one, X, y, **rows).best.n_groups == 1
+    piped = make_pipeline(StandardScaler(), one)
+    assert tuning.search(piped, X, y, **rows).best.n_groups == 1
 
 
 def test_items_reach_the_fit_cut_as_the_rows_are() -> None:

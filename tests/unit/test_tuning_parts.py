@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.raised import raises
 
-from podium import tuning
+from podium import losses, tuning
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import parse
 from podium.rankers import LinearRanker, NeuralRanker
@@ -169,10 +169,10 @@ def test_default_grid_has_cutoffs_of_the_loss_and_refuses_a_solver_that_is_none(
 
 def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
     rated = LinearRanker("logistic(min_relevance=4)")
-    check_ratings("r.csv", rated, {}, validated=False)
-    with raises(ArgumentError, "min_relevance"):
-        losses = [{"loss": ["softmax"]}, {"loss": ["pap-ramp"]}]
-        check_ratings("r.csv", rated, losses, validated=False)
+    check_ratings("r.csv", rated, [], validated=False)
+    with raises(ArgumentError, "min_relevance", "loss"):
+        grid = [{"loss": [losses.get(name)]} for name in ("softmax", "pap-ramp@5")]
+        check_ratings("r.csv", rated, grid, validated=False)
 
 
 MEASURING = 0.1  # seconds

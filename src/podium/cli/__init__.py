@@ -134,7 +134,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
         return _fail(_messages.usage(error))
     except BrokenPipeError:
         return _reader_gone()
-    except (PodiumError, OSError) as error:
+    except (PodiumError, OSError, MemoryError) as error:
         if debug:
             traceback.print_exc()
         return _fail(_messages.one_line(error))

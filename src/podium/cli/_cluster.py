@@ -32,16 +32,13 @@ class Cluster:
     ray: Annotated[str | None, Sets("executor"), Sets("address")] = None
     workers: Annotated[int | None, Sets("n_workers")] = None
 
-    def check(self) -> None:
-        """Refuse a number of workers that is wrong or has no effect."""
-        if self.ray is None and self.workers is not None:
-            raise ArgumentError("--workers needs --ray. Without Ray, all processors are used.")
-        _check.cutoff(self.workers, name="--workers", required=False)
-
     @contextmanager
     def executor(self) -> Generator[Executor | None]:
         """Yield the executor of the cluster; None without --ray."""
+        _check.cutoff(self.workers, name="--workers", required=False)
         if self.ray is None:
+            if self.workers is not None:
+                raise ArgumentError("--workers needs --ray. Without Ray, all processors are used.")
             yield None
             return
         from podium.executors import Ray

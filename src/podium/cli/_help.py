@@ -9,7 +9,6 @@ from typing import Any
 _PARAMETERS = "\nParameters\n----------\n"
 
 SHOWN = {
-    "split": "out by test valid at seed least where drop-missing unique task columns format column",
     "measure": "measure by users catalogue items min-relevance ties undefined missing unjudged "
     "like protocol format report per-user",
     "compare": "measure by users catalogue items pairs min-relevance ties protocol missing "
@@ -20,10 +19,6 @@ SHOWN = {
     "unjudged like fail-on out report",
     "train": "out model loss k min-relevance set valid split eval-metric tune budget seed "
     "features resume",
-    "estimate": "measure method shared level seed format report items negatives "
-    "no-replacement negatives-file seen column",
-    "plan": "users error measure method pilot seed format items negatives no-replacement "
-    "negatives-file seen column",
 }
 """The options that --help shows, for each command with more than 16."""
 

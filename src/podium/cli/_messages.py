@@ -46,6 +46,8 @@ def one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         prefix = f"{error.filename}: " if error.filename else ""
         return f"{prefix}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error or 'nothing is left'}."
     return errors.one_line(str(error) or type(error).__name__)
 
 
@@ -157,7 +159,7 @@ def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
             values = alternatives(texts).replace("True", "true").replace("False", "false")
             return f"{entry[0]}={values}" if values else "".join(entry)
         if parameter.name not in options and key and name in options:
-            return f"{options[name][0]} {key.removeprefix('loss__')}"
+            return f"{options[name][0]} {key}"
         option, value = options.get(parameter.name, (None, ""))
         if option is None or not texts or texts == [value]:
             return option

@@ -10,13 +10,10 @@ from podium import _check
 from podium._check import is_sparse
 from podium.cli import _messages
 from podium.cli._options import texts_by_name
+from podium.cli._searching import values_of
 from podium.cli._training import AUTO, DEFAULT_K, Model
 from podium.errors import ArgumentError, arg
 from podium.types import PerRow
-
-OF_RECOMMENDERS = frozenset({"loss", "gain"})
-"""Parameters of recommenders that have an option of the same name."""
-
 
 _OF_FEATURES = {"standardize": True, "query_norm": False}
 """Parameters of --set about the features of a linear model, with their defaults."""
@@ -52,6 +49,7 @@ def make(model: Model, measure: str | None, seed: int) -> Any:
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
+    _check.parameters(estimator)
     return estimator
 
 
@@ -92,7 +90,7 @@ def make_recommender(model: Model, fitting: dict[str, Any], seed: int) -> Any:
         )
     names = list(inspect.signature(cls).parameters)
     by_option = _known({"loss": model.loss, **fitting})
-    set_parameters = text_parameters | recommender_assignments(model.set)
+    set_parameters = text_parameters | assignments(model.set)
     _refuse_both(by_option, set_parameters)
     return _model_with(cls, name, by_option | set_parameters, names, seed)
 
@@ -126,8 +124,7 @@ def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None)
     if measure is not None:
         counts_positives |= not parse(measure).graded
     names = {"loss": model.loss, **assignments(model.set)}
-    grids = cast("list[Any]", grid if isinstance(grid, list) else [grid])
-    has_loss = names["loss"] is not None or any("loss" in part for part in grids)
+    has_loss = names["loss"] is not None or any("loss" in part for part in grid)
     if text is None or counts_positives or has_loss or not are_grades(relevance):
         return None
     name, parameters = losses.split(text)
@@ -163,26 +160,18 @@ def loss_of(model: Model, text: str) -> Any:
     if base not in losses.REGISTRY:
         return losses.get(text)
     cls: Any = losses.REGISTRY[base]
-    params, fields, low = dict[str, Any](), _defaults(cls), "min_relevance"
-    if model.min_relevance is not None:
-        if low not in fields:
-            others = sorted(n for n, loss in losses.REGISTRY.items() if low in _defaults(loss))
-            raise ArgumentError(
-                f"{arg.min_relevance} has no effect with the loss {base}. Leave it out, or use it "
-                f"with {', '.join(others)}."
-            )
-        params[low] = model.min_relevance
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+    params = _known({"min_relevance": model.min_relevance})
+    if params and "min_relevance" not in defaults:
+        raise ArgumentError(
+            f"{arg.min_relevance} has no effect with the loss {base}. Leave it out."
+        )
     if "k" not in text_parameters:
-        if fields.get("k") is dataclasses.MISSING:
+        if defaults.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
         elif model.k is not None and cls.head_cutoff:
             params["k"] = model.k
     return losses.get(text, **params)
-
-
-def _defaults(cls: Any) -> dict[str, Any]:
-    """Return the default of each parameter of a class of losses."""
-    return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
 def of_features(model: Model, name: str) -> bool:
@@ -203,11 +192,6 @@ def accepted(features: Any, estimator: Any) -> Any:
 
     takes_sparse = last_step(estimator).__sklearn_tags__().input_tags.sparse
     return features.toarray() if is_sparse(features) and not takes_sparse else features
-
-
-def estimator_of(model: Model, loss: Any) -> Any:
-    """Return an estimator of the model with this loss, otherwise with its defaults."""
-    return _class(model.model)(loss)
 
 
 def _class(name: str) -> Any:
@@ -239,29 +223,15 @@ def _is_library_loss(model: Model, text: str) -> bool:
 
 def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
-    from podium.tuning.candidates import parse_values
-
     params: dict[str, Any] = {}
     for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():
-        values = parse_values(value)
+        values = values_of(name, value)
         if not isinstance(values, list):
             text = f"{name}={value}"
             raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")
-        params[name] = values[0] if len(values) == 1 else tuple(values)
+        listed = cast("list[Any]", values)
+        params[name] = listed[0] if len(listed) == 1 else tuple(listed)
     return params
-
-
-def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
-    """Parse ``--set name=value`` for a recommender; "none" is None, but for decay a value."""
-    params = assignments(texts)
-    if "decay" in params:
-        params["decay"] = decay_of(params["decay"])
-    return params
-
-
-def decay_of(value: Any) -> Any:
-    """Return a value of the parameter decay, of which "none" is one."""
-    return "none" if value is None else value
 
 
 def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
@@ -284,6 +254,6 @@ def _model_with(cls: Any, model: str, params: dict[str, Any], names: list[str], 
             option = _messages.SPELLING.get()(arg[name]) or f"--set {name}"
             raise ArgumentError(
                 f"--model {model} does not accept {option}.{_check.nearest(name, names)} Its "
-                f"parameters are {', '.join(names)}."
+                f"parameters are {', '.join(names) or 'none'}."
             )
     return cls(**({"random_state": seed} if "random_state" in names else {}) | params)

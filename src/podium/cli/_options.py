@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -31,12 +31,7 @@ TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather"
 
 @dataclass(frozen=True)
 class Written:
-    """A mark in the annotation of an option whose file is written; all other paths are read.
-
-    `beside` are the suffixes of further files that are written next to it.
-    """
-
-    beside: tuple[str, ...] = ()
+    """A mark in the annotation of an option whose file is written; all other paths are read."""
 
 
 WRITTEN = Written()
@@ -170,26 +165,10 @@ def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, An
     read: list[Named] = []
     written: list[Named] = []
     for parameter in parameters:
-        mark = _mark(parameter)
+        files = written if WRITTEN in metadata(parameter) else read
         for path in _paths(values.get(parameter.name)):
-            named_file = Named(option_name(parameter), path)
-            if mark is None:
-                read.append(named_file)
-            else:
-                written += [named_file, *_beside(named_file, mark)]
+            files.append(Named(option_name(parameter), path))
     refuse_same(read, written)
-
-
-def _beside(file: Named, mark: Written) -> Iterator[Named]:
-    for suffix in mark.beside:
-        if file.path.name and not is_stream(file.path):
-            path = file.path.with_name(f"{file.path.name}{suffix}")
-            yield Named(f"the {suffix.removeprefix('.')} of {file.name},", path)
-
-
-def _mark(parameter: inspect.Parameter) -> Written | None:
-    marks = [item for item in metadata(parameter) if isinstance(item, Written)]
-    return marks[0] if marks else None
 
 
 def _paths(value: Any) -> list[Path]:
@@ -218,45 +197,38 @@ def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, 
     return values
 
 
-def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | None = None) -> None:
+def check_target(
+    path: Path | None,
+    option: str,
+    suffixes: tuple[str, ...] = TABLES,
+    *,
+    or_folder: bool = False,
+) -> None:
     """Refuse a path that could not be written; by default it must have the suffix of a table.
 
-    If the table may be CSV, a device or a pipe needs no suffix.
+    If the table may be CSV, a device or a pipe needs no suffix. A folder must be a new one.
     """
     if path is None:
         return
-
-    suffixes = suffixes or TABLES
+    is_folder = or_folder and is_folder_target(path)
     is_csv = ".csv" in suffixes and is_plain_stream(path)
-    if not is_csv and not path.name.lower().endswith(suffixes):
+    if not (is_csv or is_folder or path.name.lower().endswith(suffixes)):
         raise ArgumentError(f"{option} must end in {_check.listed(suffixes)}, got {str(path)!r}.")
+    if is_folder and path.exists():
+        raise ArgumentError(f"{option} must be a new folder, but {path} exists.")
     if path.is_dir():
         raise ArgumentError(f"{option} must be a file, but {path} is a folder.")
-    _refuse_unwritable(path, option)
-
-
-def is_folder_target(path: Path | None) -> bool:
-    """Return whether a path to write is that of a folder: it has no suffix and is no stream."""
-    return path is not None and not path.suffix and not is_stream(path)
-
-
-def check_new_folder(path: Path | None, option: str) -> None:
-    """Refuse a folder to write that exists, or that could not be created."""
-    if path is None:
-        return
-
-    if path.exists():
-        raise ArgumentError(f"{option} must be a new folder, but {path} exists.")
-    _refuse_unwritable(path, option)
-
-
-def _refuse_unwritable(path: Path, option: str) -> None:
     if not path.parent.is_dir():
         raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
     try:
         check_writable(path)
     except OSError as error:
         raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
+
+
+def is_folder_target(path: Path | None) -> bool:
+    """Return whether a path to write is that of a folder: it has no suffix and is no stream."""
+    return path is not None and not path.suffix and not is_stream(path)
 
 
 def check_results(

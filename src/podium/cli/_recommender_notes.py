@@ -14,17 +14,37 @@ if TYPE_CHECKING:
 def about_weights(
     model: Any, events: Events, positives: Events, gain: str, min_relevance: float | None
 ) -> list[str]:
-    """Return what the pairs of a fitted model weigh, and which of them count, as texts."""
+    """Return which rows are pairs of a fitted model, and what a pair weighs, as texts.
+
+    Without --min-relevance, there is no text if each pair has one row and all values are equal.
+    """
     own_gain = model.get_params(deep=False).get("gain", gain)
-    zeros = zero_note(positives, gain)
-    if zeros:
-        zeros += " neither learned nor recommended; --gain one gives every pair the weight 1"
-    notes = (
-        _weight_note(positives, events.n_rows, model, own_gain, min_relevance),
-        _repeat_note(positives, model, own_gain),
-        zeros,
+    name, values = positives.value_name, positives.value
+    share = positives.repeated_share if positives.n_rows > _n_pairs(model) else 0.0
+    varied = values is not None and values.min() < values.max()
+    parts = list[str]()
+    if min_relevance is not None:
+        rows = f"{positives.n_rows:,} of {events.n_rows:,} rows"
+        parts.append(f"{rows} have {name} >= {min_relevance:g} and are positive")
+    if share:
+        parts.append(f"{100 * share:.2g} % of the pairs occur more than once")
+    if (parts or varied) and not model.reads_weights:
+        parts.append("this model counts each pair once")
+    elif parts or varied:
+        count = (
+            "its number of rows" if values is None else f"{'the sum of ' * bool(share)}its {name}"
+        )
+        weights = {"value": count, "exp2": f"2^({count}) - 1", "log": f"log2(1 + {count})"}
+        parts.append(f"the weight of a pair is {weights.get(own_gain, '1')}")
+        if own_gain != "one":
+            parts.append("--gain one gives each pair the weight 1")
+    if varied and min_relevance is None:
+        parts.append("--min-relevance X trains on the rows >= X only")
+    n_zeros = 0 if gain == "one" or values is None else int((values == 0).sum())
+    zeros = (
+        f"{n_zeros:,} of {positives.n_rows:,} rows have {name} 0: neither learned nor recommended"
     )
-    return [note for note in notes if note]
+    return [*(["; ".join(parts)] if parts else []), *([zeros] if n_zeros else [])]
 
 
 def about_days(model: Any, events: Events) -> list[str]:
@@ -41,80 +61,9 @@ def about_days(model: Any, events: Events) -> list[str]:
     return [f"{chosen}: chosen on the last tenth of the events, in days"]
 
 
-def zero_note(events: Events, gain: str) -> str:
-    """Return the number of rows of weight 0 with a verb, or "" if there are none."""
-    if gain == "one" or events.value is None:
-        return ""
-    n_zeros = int((events.value == 0).sum())
-    if not n_zeros:
-        return ""
-    has, be = ("has", "is") if n_zeros == 1 else ("have", "are")
-    return f"{n_zeros:,} of {events.n_rows:,} rows {has} {events.value_name} 0 and {be}"
-
-
-def _repeat_note(events: Events, model: Any, gain: str) -> str:
-    """Return the share of pairs with several rows and what they weigh, or "" if there are none."""
-    if events.n_rows == _n_pairs(model):
-        return ""
-    share = events.repeated_share
-    if not share:
-        return ""
-    value = "its number of rows" if events.value is None else f"the sum of its {events.value_name}"
-    effect = f"the weight of a pair is {_weight(gain, value)}"
-    if not model.reads_weights:
-        effect = "this model counts each pair once"
-    elif gain != "one":
-        effect += ". --gain one gives each pair the weight 1"
-    return f"{100 * share:.2g} % of the pairs occur more than once; {effect}"
-
-
-def _weight(gain: str, value: str) -> str:
-    """Return the weight of a pair in words, from the words for its value."""
-    formulas = {"value": value, "exp2": f"2^({value}) - 1", "log": f"log2(1 + {value})"}
-    return formulas.get(gain, "1")
-
-
-def _weight_note(
-    events: Events, n_rows: int, model: Any, gain: str, min_relevance: float | None
-) -> str:
-    """Return the weight of a pair in a table with values, and the number of rows that are pairs.
-
-    Without --min-relevance, the text is empty if there are no values or if all are equal.
-    """
-    name, low = events.value_name, min_relevance
-    weight_text = f"the weight of a pair is {_weight(gain, f'its {name}')}"
-    if not model.reads_weights:
-        weight_text = f"{name} does not weight the pairs of this model"
-    if low is not None:
-        rows_text = f"{events.n_rows:,} of {n_rows:,} rows have {name} >= {low:g} and are positive"
-        return f"{rows_text}; {weight_text}"
-    if events.value is None or events.value.min() == events.value.max():
-        return ""
-    if model.reads_weights:
-        weight_text += f", with {name} from {events.value.min():g} to {events.value.max():g}"
-    return f"{weight_text}; --min-relevance X trains on the rows >= X only"
-
-
-def _counts(model: Any) -> str:
-    n_users, n_items = model.n_users_, model.n_items_
-    counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
-    return ", ".join(counted(n, names) for n, names in counts)
-
-
 def _n_pairs(model: Any) -> int:
     """Return the number of pairs that the model has learned from."""
     return int((model.seen_weights_ > 0).sum())
-
-
-def _fit_summary(model: Any, seconds: float, n_passes: int) -> str:
-    """Return the number of passes, their speed, and the reason for stopping, as text."""
-    speed = n_passes * model.n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
-    parts = [name for name in ("validation", "prior") if name in model.history_]
-    validation = f", {' and '.join(parts)} included" if parts else ""
-    passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
-    progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
-    reasons = {"patience": ", stopped by patience", "diverged": ", then it diverged"}
-    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{kept_pass(model)}"
 
 
 def passes_of(model: Any) -> int:
@@ -142,14 +91,17 @@ def cost_summary(model: Any, valid: Path | None) -> str:
     return f"{value}, {measure} on {valid.name} {best:.4f}"
 
 
-def about_fit(
-    model: Any, valid: Path | None, out: Path, seconds: float, n_passes: int
-) -> list[str]:
+def about_fit(model: Any, valid: Path | None, seconds: float) -> list[str]:
     """Return the size of the data, the course of the fit and its result, as texts."""
+    counts = ((model.n_users_, "users"), (model.n_items_, "items"), (_n_pairs(model), "pairs"))
+    text = ", ".join(counted(*count) for count in counts)
+    course = f"fitted in {seconds:.1f} s"
     if not model.makes_passes:
-        return [f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {out}"]
+        return [f"{text}; {course}"]
+    reasons = {"patience": ", stopped by patience", "diverged": ", then it diverged"}
+    passes = f"{counted(passes_of(model), 'passes')}{reasons.get(model.stop_reason_, '')}"
     blocks = counted(model.n_blocks_, "blocks")
     return [
-        f"{_counts(model)} in {blocks}; {_fit_summary(model, seconds, n_passes)}",
-        f"{cost_summary(model, valid)}; wrote {out}",
+        f"{text} in {blocks}; {passes}{kept_pass(model)}; {course}",
+        cost_summary(model, valid),
     ]

@@ -13,14 +13,13 @@ from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
 from podium.cli._messages import Sets, progress
-from podium.cli._options import WRITTEN, check_target, texts_by_name
+from podium.cli._options import WRITTEN, texts_by_name
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.tuning import Search
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_OF_TUNE = ("grid", "budget", "tune_table")
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,9 @@ class Tuning:
         Choose the parameters that are best on validation rows, among those that are not given as
         options. For a recommender, the command that repeats the best fit is printed.
     grid : NAME=VALUES
-        Values to try instead of the default ones, such as l2=1e-4,1e-2, loss=logistic,pap-ramp or
-        l2='log(1e-6,1)', which draws random values. May be repeated.
+        Values to try instead of the default ones, such as l2=1e-4,1e-2, loss=logistic,pap-ramp@30
+        or l2='log(1e-6,1)', which draws random values. loss__k is the cutoff of the loss. May be
+        repeated.
     budget : TIME|N
         Number of random candidates to try. For a recommender, also the processor time of the
         search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a recommender, 15.
@@ -54,36 +54,6 @@ class Tuning:
     tune_table: Annotated[Path | None, WRITTEN] = None
     jobs: Annotated[int | None, Sets("n_jobs")] = None
     seed: Annotated[int, Sets("seed"), Sets("random_state")] = 0
-
-    def grid_texts(self) -> dict[str, str]:
-        """Return the texts of --grid by the name of the parameter."""
-        return texts_by_name(self.grid, "--grid", "NAME=VALUES")
-
-    def grid_values(self) -> dict[str, Any]:
-        """Return the values of --grid by the name of the parameter; losses are texts.
-
-        Raises
-        ------
-        ArgumentError
-            If a text is not NAME=VALUES, a name is repeated, or values are invalid.
-        """
-        from podium.tuning.candidates import parse_values
-
-        values_by_name: dict[str, Any] = {}
-        for name, text in self.grid_texts().items():
-            try:
-                values_by_name[name] = losses_of(text) if name == "loss" else parse_values(text)
-            except ArgumentError as error:
-                entry = f"{name}={text}"
-                raise ArgumentError(f"--grid {entry!r}: {error.message.text}") from None
-        return values_by_name
-
-    def check_tune(self) -> None:
-        """Refuse options of a search without --tune, and a table that can't be written."""
-        check_target(self.tune_table, "--tune-table")
-        for name in _OF_TUNE:
-            if vars(self)[name] is not None and not self.tune:
-                raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
 
     def limits(self) -> dict[str, Any]:
         """Return --budget as an argument of `podium.tuning.search`.
@@ -116,12 +86,18 @@ class Tuning:
         """
         from podium.tuning import default_grid
 
-        for name in self.grid_texts():
+        values = dict[str, Any]()
+        for name, text in texts_by_name(self.grid, "--grid", "NAME=VALUES").items():
             if name in fixed:
                 raise ArgumentError(
                     f"--grid names {name!r}, but another option fixes it. Keep one."
                 )
-        grid = [self.grid_values()] if self.grid is not None else default_grid(model, fixed)
+            try:
+                values[name] = values_of(name, text)
+            except ArgumentError as error:
+                entry = f"{name}={text}"
+                raise ArgumentError(f"--grid {entry!r}: {error.message.text}") from None
+        grid = [values] if values else default_grid(model, fixed)
         if not any(grid):
             raise ArgumentError(
                 f"--tune has nothing to search: {type(model).__name__} has no parameters that "
@@ -129,6 +105,18 @@ class Tuning:
                 "parameters with --grid."
             )
         return grid
+
+
+def values_of(name: str, text: str) -> Any:
+    """Return the values of a parameter; losses are texts, and "none" is a value of decay."""
+    from podium.tuning.candidates import parse_values
+
+    if name == "loss":
+        return divided(text) or [text]
+    values = parse_values(text)
+    if name == "decay" and isinstance(values, list):
+        return ["none" if value is None else value for value in values]
+    return values
 
 
 def run(
@@ -155,22 +143,36 @@ def _save(search: Search, path: Path | None) -> None:
         _messages.say(f"wrote {path}, {counted(len(search.trials), 'trials')}")
 
 
-def describe(search: Search, effort: str = "") -> str:
+def describe(search: Search) -> str:
     """Return how many candidates were tried, the best one, and its measure."""
     names = {trial.number for trial in search.trials}
     errors = {trial.number: trial.error for trial in search.trials if trial.error}
     failed = tally(errors.values())
     best = search.best
-    values = ", ".join(
-        f"{name.removeprefix('loss__')}={text_of(value, '.4g')}"
-        for name, value in best.params.items()
-    )
+    values = ", ".join(f"{name}={text_of(value, '.4g')}" for name, value in best.params.items())
     return (
         f"tried {counted(len(names), 'candidates')}"
-        f"{f', of which {len(errors)} failed ({failed})' if errors else ''}{effort}; best "
+        f"{f', of which {len(errors)} failed ({failed})' if errors else ''}; best "
         f"{values or 'with the given options'}: {search.measure} {best.mean:.4f} (standard error "
         f"{best.std_error:.4f}, {counted(best.n_groups, 'users')})"
     )
+
+
+def chosen(search: Search) -> str:
+    """Return the model that is chosen from a portfolio, and its measure."""
+    best = search.best
+    return (
+        f"chosen: {best.params['model']}, {search.measure} {best.mean:.4f} on the validation data "
+        f"of {counted(best.n_groups, 'users')}"
+    )
+
+
+def say_choice(search: Search) -> None:
+    """Print the measure of each model of a portfolio, or why it was not tried; and the choice."""
+    for trial in search.trials:
+        figures = f"{trial.mean:.4f} ± {trial.std_error:.4f}, {trial.seconds:.1f} s"
+        _messages.say(f"{trial.params['model']}: {trial.error or figures}")
+    _messages.say(chosen(search))
 
 
 def text_of(value: Any, digits: str = "") -> str:
@@ -178,8 +180,3 @@ def text_of(value: Any, digits: str = "") -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return format(value, digits) if isinstance(value, float) else str(value)
-
-
-def losses_of(text: str) -> list[str]:
-    """Divide a list of losses at the commas outside parentheses."""
-    return divided(text) or [text]

@@ -15,7 +15,6 @@ from podium.cli._options import (
     FORMATS,
     WRITTEN,
     Format,
-    check_new_folder,
     check_target,
     is_folder_target,
 )
@@ -41,13 +40,6 @@ class LargeTables(Cluster):
     panel: ClassVar[str] = "Large tables"
 
     memory: str | None = None
-
-    def check(self) -> None:
-        """Refuse a size or a number of workers that is wrong."""
-        from podium.data.storage import Storage
-
-        super().check()
-        Storage(self.memory)
 
     @contextmanager
     def storage(self, title: str) -> Generator[Storage]:
@@ -79,10 +71,7 @@ class Output:
         """Refuse a format or a file that is not possible, before anything is computed."""
         _check.choice(self.format, "--format", FORMATS)
         _reports.check(self.report)
-        if is_folder_target(self.per_user):
-            check_new_folder(self.per_user, "--per-user")
-        else:
-            check_target(self.per_user, "--per-user")
+        check_target(self.per_user, "--per-user", or_folder=True)
 
     def write_per_user(self, columns: Mapping[str, Any]) -> None:
         """Write the values of every user, if that was requested."""

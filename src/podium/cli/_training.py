@@ -1,20 +1,55 @@
-"""The options of podium train, in the panels of its help."""
+"""The options of podium train, in the panels of its help, and which of them have an effect."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from podium import _check
+from podium.cli._cluster import Work
 from podium.cli._messages import Sets
-from podium.cli._options import ColumnNames, EventFile
+from podium.cli._options import ColumnNames, EventFile, texts_by_name
+from podium.cli._searching import Tuning
+from podium.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from podium.data import Interactions as Events
 
 DEFAULT_K = 10
 AUTO = "auto"
 """The name of the choice among several models."""
+_NAMES = ("start", "tol", "fit_intercept", "solver", "learning_rate", "l2", "max_iter", "patience")
+_ENTRIES = tuple(Sets(name, is_entry=True) for name in _NAMES)
+_HELD_OUT = "valid valid_share folds split tune"
+_COMMON = (
+    "data out model min_relevance seed valid valid_share split eval_metric budget tune_table column"
+)
+_EFFECTS = {
+    "rows with features": f"{_COMMON} k folds features ignore",
+    "events": f"{_COMMON} columns format refit",
+}
+"""The options that have an effect, by what a model learns from."""
+_FURTHER = {
+    "rows with features": "loss set tune grid jobs",
+    "events": "loss set tune grid gain resume ray workers",
+}
+"""The options that only have an effect without --model auto."""
+_NEEDED = {"grid": "tune", "budget": "tune", "tune_table": "tune", "jobs": "tune folds"}
+_NEEDED_BY = {
+    "rows with features": {"eval_metric": _HELD_OUT, "set patience": _HELD_OUT, **_NEEDED},
+    "events": {
+        "eval_metric": "valid tune",
+        "set patience": "valid",
+        "valid_share": "tune",
+        "split": "tune",
+        "refit": "valid",
+        **_NEEDED,
+    },
+}
+"""The options of which another one needs at least one, without --model auto."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +90,7 @@ class Model:
     loss: str | None = None
     k: Annotated[int | None, typer.Option("-k")] = None
     min_relevance: float | None = None
-    set: Annotated[
-        list[str] | None,
-        Sets("start", is_entry=True),
-        Sets("tol", is_entry=True),
-        Sets("fit_intercept", is_entry=True),
-        Sets("solver", is_entry=True),
-        Sets("learning_rate", is_entry=True),
-        Sets("l2", is_entry=True),
-        Sets("max_iter", is_entry=True),
-        Sets("patience", is_entry=True),
-    ] = None
+    set: Annotated[list[str] | None, *_ENTRIES] = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +150,11 @@ class Validation:
         """Whether rows of DATA itself are held out."""
         return any(value is not None for value in self.parts().values())
 
+    @property
+    def is_given(self) -> bool:
+        """Whether there are validation rows."""
+        return self.valid is not None or self.holds_out_data
+
 
 @dataclass(frozen=True)
 class Interactions(EventFile):
@@ -152,3 +182,66 @@ class Interactions(EventFile):
         if self.gain is None:
             return "value" if min_relevance is None else "one"
         return _check.choice(self.gain, "--gain", ("value", "exp2", "one"))
+
+
+@dataclass(frozen=True)
+class Job:
+    """All options of podium train."""
+
+    context: typer.Context
+    data: list[Path]
+    out: Path
+    model: Model
+    validation: Validation
+    tuning: Tuning
+    columns: FeatureColumns
+    interactions: Interactions
+    work: Work
+
+    @property
+    def gain(self) -> str:
+        """The weight of a pair; --tune tries others, unless an option decides."""
+        return self.interactions.weight(self.model.min_relevance)
+
+    def given(self) -> set[str]:
+        """Return the names of the given options, and "set NAME" for each name of --set."""
+        source = self.context.get_parameter_source
+        names = {str(parameter.name) for parameter in self.context.command.params}
+        stated = {name for name in names if (at := source(name)) and at.name == "COMMANDLINE"}
+        return stated | {
+            f"set {name}" for name in texts_by_name(self.model.set, "--set", "NAME=VALUE")
+        }
+
+    def can_choose(self) -> bool:
+        """Return whether the model is auto, or all options have an effect with auto on events."""
+        effects = {*_EFFECTS["events"].split()}
+        return self.model.model == AUTO or self.given() <= effects
+
+    def check_options(self, *, reads_events: bool) -> None:
+        """Refuse options that have no effect with the model, or none without another one."""
+        given, model = self.given(), self.model.model
+        learns = "events" if reads_events else "rows with features"
+        effects, needed = _EFFECTS[learns].split(), _NEEDED_BY[learns]
+        if model == AUTO:
+            needed = {"refit": "valid"}
+        else:
+            effects += _FURTHER[learns].split()
+        options = {p.name: max(p.opts, key=len) for p in self.context.command.params}
+        for name in sorted(given):
+            option = options.get(name, f"--{name}")
+            if name in options and name not in effects:
+                raise ArgumentError(
+                    f"{option} has no effect with --model {model}, which learns from {learns}. "
+                    "Leave it out."
+                )
+            others = needed.get(name, "").split()
+            if others and not given & {*others}:
+                wanted = " or ".join(options[other] for other in others)
+                raise ArgumentError(f"{option} needs {wanted}. Add it, or leave {option} out.")
+
+    def read(self, paths: list[Path], gain: str, *, timed: bool = False) -> Events:
+        """Read events, with their times if the model needs them; several files are one table."""
+        from podium.data.interactions import joined, read_weighted
+
+        options = self.columns.names_by_role() | self.interactions.of_file()
+        return joined([read_weighted(path, **options, gain=gain, timed=timed) for path in paths])

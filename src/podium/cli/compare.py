@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +58,6 @@ def compare(
         relevant, it is settled which run is better. Requires --unjudged bounds.
     """
     output.check()
-    large.check()
     from podium import data
     from podium.decide import compare as compare_runs
     from podium.evaluation.comparison import PAIRS
@@ -115,39 +113,33 @@ def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:
     DataError
         If a path with * matches no file, or the files of two paths are not of the same splits.
     """
-    splits: list[str] = []
-    files: list[Path | list[Path]] = []
-    first: Path | None = None
-    for path in paths:
-        if "*" not in str(path):
-            files.append(path)
-            continue
-        matches = _matches(path)
-        if first is None:
-            first, splits = path, sorted(matches)
-        if missing := sorted(matches.keys() ^ set(splits)):
+    matches = {path: _matches(path) for path in paths if "*" in str(path)}
+    first = next(iter(matches), Path())
+    splits = sorted(matches.get(first, ()))
+    for path, of_path in matches.items():
+        if missing := sorted(of_path.keys() ^ {*splits}):
             raise DataError(
                 f"{first} and {path} must match the same splits, but only one of them matches "
                 f"{missing[0]!r}."
             )
-        files.append([matches[name] for name in splits])
-    return splits, files
+    by_split = {path: [of_path[name] for name in splits] for path, of_path in matches.items()}
+    return splits, [by_split.get(path, path) for path in paths]
 
 
 def _matches(path: Path) -> dict[str, Path]:
     """Return the files that match a path with one *, by the text that the * stands for."""
-    start, *ends = str(path).split("*")
-    if len(ends) > 1:
+    start, _, end = str(path).partition("*")
+    if "*" in end:
         raise DataError(f"{path} must contain a single *, which stands for the split.")
-    pattern = re.compile(f"{re.escape(start)}(.*){re.escape(ends[0])}")
-    from_root = f"{glob.escape(start)}*{glob.escape(ends[0])}".removeprefix(path.anchor)
-    files = [str(file) for file in Path(path.anchor).glob(from_root)]
-    matches = {match[1]: Path(match[0]) for match in map(pattern.fullmatch, files) if match}
-    if not matches:
-        raise DataError(f"{path} matches no file. Check the path, or leave out the *.")
-    if len(matches) == 1:
-        raise DataError(f"{path} matches a single file, {files[0]}. Give two or more splits.")
-    return matches
+    pattern = f"{glob.escape(start)}*{glob.escape(end)}".removeprefix(path.anchor)
+    found = [*Path(path.anchor).glob(pattern)]
+    files = {str(file)[len(start) : len(str(file)) - len(end)]: file for file in found}
+    if len(files) < 2:
+        raise DataError(
+            f"{path} must match two or more files, one for each split, but matches {len(files)}. "
+            "Check the path, or leave out the *."
+        )
+    return files
 
 
 def run_names(paths: list[Path]) -> list[str]:

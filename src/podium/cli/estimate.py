@@ -12,7 +12,7 @@ from podium.cli import _messages, _render, _reports
 from podium.cli._messages import Sets
 from podium.cli._options import FORMATS, MEASURE, Format
 from podium.cli._reports import ReportFile
-from podium.cli._samples import SampleColumns, Samples, read_all
+from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def estimate(
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed, "bounds": bounds}
     names = measures or _DEFAULT
     reader = samples.reader(columns, names, shared=shared, ties=ties, seed=seed)
-    models = read_all(files, reader)
+    models = [reader.read(path) for path in files]
     renderer: Renderer[Any]
     if len(files) == 1:
         renderer = SampledEvaluationRenderer(sampled.evaluate(models[0], names, **options))
@@ -90,6 +90,6 @@ def estimate(
         with _messages.progress("comparing") as show:
             compared = sampled.compare(by_name, names, progress=show, **options)
         renderer = SampledComparisonRenderer(compared)
-    read = (*files, samples.negatives_file, samples.seen)
+    read = (*files, samples.seen)
     _reports.write(renderer.result, report, read, seed=seed)
     _render.write_result(renderer, format)

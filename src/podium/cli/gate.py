@@ -114,7 +114,6 @@ def gate(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(looks.state, "--state", ("",))  # any suffix
     _reports.check(report)
-    large.check()
     from podium import data, decide
     from podium.report.gate import GateRenderer
 

@@ -44,7 +44,6 @@ def measure(
         have one.
     """
     output.check()
-    large.check()
     from podium.evaluation import measure as measure_run
     from podium.evaluation.evaluation import per_user_columns
     from podium.report.evaluations import EvaluationRenderer

@@ -11,7 +11,7 @@ from podium import _check
 from podium.cli import _messages, _render
 from podium.cli._messages import Sets
 from podium.cli._options import FORMATS, Format
-from podium.cli._samples import SampleColumns, Samples, is_given, read_all
+from podium.cli._samples import SampleColumns, Samples, is_given
 from podium.errors import ArgumentError
 
 
@@ -58,7 +58,7 @@ def plan(
     if pilot is None:
         _refuse_options_of_a_pilot(samples, columns)
     else:
-        (known,) = read_all([pilot], samples.reader(columns, [measure], seed=seed))
+        known = samples.reader(columns, [measure], seed=seed).read(pilot)
     options: dict[str, Any] = {
         "method": method,
         "replacement": not samples.no_replacement,

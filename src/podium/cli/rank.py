@@ -65,30 +65,19 @@ def rank(
 
 def _read(path: Path, ranker: Any, names: Mapping[str, str]) -> Features:
     from podium import data
-    from podium.data.features import check_finite
+    from podium.data.features import check_finite, normalized
 
+    named = getattr(ranker, "feature_names_in_", None)
     rows = data.read_features(
         path,
         user=names.get("user"),
         item=names.get("item"),
-        features=_names(ranker),
+        features=None if named is None else [str(name) for name in named],
         n_features=ranker.n_features_in_,
     )
     if not missing_allowed(ranker):
         check_finite(path, rows)
-    return _on_training_scale(rows, path, ranker)
-
-
-def _on_training_scale(rows: Features, path: Path, ranker: Any) -> Features:
-    """Return rows on the scale on which the model was trained."""
-    from podium.data.features import normalized
-
     return normalized(rows, path) if ranker.query_norm_ else rows
-
-
-def _names(ranker: Any) -> list[str] | None:
-    names = getattr(ranker, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def _scores(ranker: Any, rows: Features) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -17,13 +18,11 @@ from podium.cli._messages import Sets, progress
 from podium.cli._options import (
     WRITTEN,
     ColumnNames,
-    check_new_folder,
     check_target,
     is_folder_target,
 )
 from podium.cli.rank import RUNS, opened
 from podium.errors import ArgumentError, DataError
-from podium.types import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,76 +84,58 @@ def recommend(
         Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The lists of a model
         with factors are the same. Default: the CPU, by NumPy.
     """
-    if is_folder_target(out):
-        check_new_folder(out, "--out")
-    else:
-        check_target(out, "--out", RUNS)
-    cluster.check()
-    from podium.data.splitting import task_of
+    check_target(out, "--out", RUNS, or_folder=True)
+    import numpy as np
+
     from podium.recommenders import load
 
     max_items = _check.cutoff(k, name="-k")
-    task = None if users is None or include_seen is not None else task_of(users)
-    if task is not None:
-        include_seen = task != "new"
-        verb = "include" if include_seen else "leave out"
-        _messages.say(
-            f"the lists {verb} items of the training events (--task {task} of the split)."
-        )
+    include_seen = _by_task(users) if include_seen is None else include_seen
     fitted = load(model)
     other = _fallback(fitted, model, fallback)
-    items = ("item", columns.name_of("item"), _labels(fitted.item_labels_, fitted.n_items_))
+    items = ("item", columns.name_of("item"), _labels(fitted.item_labels_, fitted.n_items_), model)
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
         "exclude_seen": not (fitted.repeats if include_seen is None else include_seen),
-        "allow": _known(allow, *items, model=model, option="--allow"),
-        "deny": _known(deny, *items, model=model, option="--deny"),
+        "allow": None if allow is None else _known(allow, *items)[0],
+        "deny": None if deny is None else _known(deny, *items, required=False)[0],
         "device": device,
     }
-    all_users = _labels(fitted.user_labels_, fitted.n_users_)
-    of_others = None if other is None else fallback or model
-    named = ("user", columns.name_of("user"), all_users)
-    known = _known(users, *named, model=model, of_others=of_others)
-    user_ids = all_users if known is None else known
-    fitted = fitted if other is None else _WithFallback(fitted, other)
-    with cluster.executor() as workers, progress("recommending") as show:
-        lists = Lists(user_ids, fitted, options, workers, show)
-        if out is not None and is_folder_target(out):
-            models = [model] if fallback is None else [model, fallback]
-            _write_folder(out, _job(models, user_ids, options), lists)
-        else:
-            size = max(1, min(_MOST_USERS, _ROWS // lists.k))  # lists that fit in memory
-            with opened(out) as append:
-                starts = range(0, lists.users.size, size)
-                lists.write(starts, size, lambda _, rows: append(rows))
-    if lists.n_empty:
-        written = "" if lists.n_users == user_ids.size else " of this call"
-        _messages.say(
-            f"{lists.n_empty:,} of {lists.n_users:,} users{written} have no item left to recommend."
-        )
+    ids = [_labels(fitted.user_labels_, fitted.n_users_)]
+    if users is not None:
+        of_others = None if other is None else fallback or model
+        ids = _known(users, "user", columns.name_of("user"), ids[0], model, of_others=of_others)
+    size = _PART if is_folder_target(out) else max(1, min(_MOST_USERS, _ROWS // options["k"]))
+    parts = [
+        (part[start : start + size], place)
+        for place, part in enumerate(ids)
+        for start in range(0, part.size, size)
+    ]
+    job = partial(_job, [model] if fallback is None else [model, fallback], ids, options)
+    n_users = n_empty = 0
+    with cluster.executor() as workers, _opened(out, len(parts), job) as (numbers, write):
+        # Numbers beside the texts of unknown users are texts.
+        dtype = np.concatenate([users[:0] for users in ids]).dtype
+        asked = [parts[number] for number in numbers]
+        lists = _lists(asked, [fitted, other], options, workers, dtype)
+        for number, (n_items, rows) in zip(numbers, lists, strict=True):
+            write(number, rows)
+            n_users, n_empty = n_users + n_items.size, n_empty + int((n_items == 0).sum())
+    if n_empty:
+        written = "" if len(numbers) == len(parts) else " of this call"
+        _messages.say(f"{n_empty:,} of {n_users:,} users{written} have no item left to recommend.")
 
 
-@dataclass(frozen=True)
-class _WithFallback:
-    """A fitted model, and one with a list for the users that the first one does not have."""
+def _by_task(users: Path | None) -> bool | None:
+    """Return whether the task of the split includes seen items; None without such a task."""
+    from podium.data.splitting import task_of
 
-    model: Any
-    fallback: Any
-
-    def recommend(self, users: NDArray[Any], k: int, **options: Any) -> Any:
-        """Return items and scores as a model does."""
-        import numpy as np
-
-        labels = _labels(self.model.item_labels_, self.model.n_items_)
-        items, scores = np.empty((users.size, k), labels.dtype), np.empty((users.size, k), "f4")
-        known_users = _labels(self.model.user_labels_, self.model.n_users_)
-        rows = np.isin(users, known_users)
-        if rows.any():
-            known = users[rows].astype(known_users.dtype)  # numbers beside unknown texts are texts
-            items[rows], scores[rows] = self.model.recommend(known, k, **options)
-        if not rows.all():
-            items[~rows], scores[~rows] = self.fallback.recommend(users[~rows], k, **options)
-        return items, scores
+    task = None if users is None else task_of(users)
+    if task is None:
+        return None
+    verb = "leave out" if task == "new" else "include"
+    _messages.say(f"the lists {verb} items of the training events (--task {task} of the split).")
+    return task != "new"
 
 
 def _fallback(fitted: Any, model: Path, fallback: Path | None) -> Any:
@@ -180,127 +161,113 @@ def _fallback(fitted: Any, model: Path, fallback: Path | None) -> Any:
     return other
 
 
-class Lists:
-    """The lists of users of a fitted model, as rows.
-
-    Attributes
-    ----------
-    users : (n_users,)
-    k : int
-        The most items of a user.
-    n_users, n_empty : int
-        The number of users so far, and of those without an item.
-    """
-
-    def __init__(
-        self,
-        users: NDArray[Any],
-        fitted: Any,
-        options: dict[str, Any],
-        workers: Executor | None,
-        show: Progress,
-    ) -> None:
-        from podium.executors import Threads
-
-        self.users, self.k, self.n_users, self.n_empty = users, int(options["k"]), 0, 0
-        self._fitted, self._options, self._show = fitted, options, show
-        self._executor = Threads(1) if workers is None else workers
-
-    def write(self, starts: Sequence[int], size: int, append: Callable[[int, Rows], None]) -> None:
-        """Append the rows of the users from each start, which is passed on with them."""
-        parts = [self.users[start : start + size] for start in starts]
-        lists = self._executor.map(_lists, parts, self._fitted, self._options)
-        for start, users, (items, scores) in zip(starts, parts, lists, strict=True):
-            self.n_users += users.size
-            is_item = scores > -inf
-            n_items = is_item.sum(axis=1)
-            self.n_empty += int((n_items == 0).sum())
-            rows = {"user": users.repeat(n_items), "item": items[is_item], "score": scores[is_item]}
-            append(start, rows)
-            self._show(min(start + size, self.users.size), self.users.size, "users")
-
-
-def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
-    return fitted.recommend(users, **options)
-
-
-def _write_folder(out: Path, job: dict[str, Any], lists: Lists) -> None:
-    """Write the lists of _PART users per file; files of an interrupted command are kept."""
-    from podium.data.appending import PartFolder
-
-    starts = range(0, max(lists.users.size, 1), _PART)
-    with PartFolder(out, job) as folder:
-        missing = [start for start in starts if not folder.has(start // _PART)]
-        if len(missing) < len(starts):
-            n_kept = len(starts) - len(missing)
-            _messages.say(f"{n_kept} of {len(starts)} files are there already.")
-        lists.write(missing, _PART, lambda start, rows: folder.write(start // _PART, rows))
-
-
-def _job(models: list[Path], users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return what the lists depend on, large values as checksums."""
-    import hashlib
-
-    import numpy as np
-
-    import podium
-
-    def checksum(ids: Any) -> str | None:
-        if ids is None:
-            return None
-        return hashlib.sha256("\n".join(map(str, np.asarray(ids).tolist())).encode()).hexdigest()
-
-    return {
-        "podium": podium.__version__,
-        "MODEL": hashlib.sha256(b"".join(path.read_bytes() for path in models)).hexdigest(),
-        "--users": checksum(users),
-        "-k": options["k"],
-        "--include-seen": not options["exclude_seen"],
-        "--allow": checksum(options["allow"]),
-        "--deny": checksum(options["deny"]),
-        "--device": options["device"],
-    }
-
-
 def _known(
-    path: Path | None,
+    path: Path,
     kind: Literal["user", "item"],
     column: str | None,
     labels: NDArray[Any],
-    *,
     model: Path,
-    option: str = "",
+    *,
+    required: bool = True,
     of_others: Path | None = None,
-) -> Any:
+) -> list[NDArray[Any]]:
     """Return the ids of a file that the model has, each once; print the number of the others.
 
-    If there is a model of the others, they are returned too, after the first ones.
+    If there is a model of the others, they are returned too.
     """
-    import numpy as np
-
     from podium.data.users import known_and_unknown, read_ids
 
-    if path is None:
-        return None
-    source = f"{option} {path}".strip()
     known, unknown = known_and_unknown(read_ids(path, kind, column), labels)
-    if of_others is not None and unknown.size:
-        _messages.say(
-            f"{path}: {unknown.size:,} of {known.size + unknown.size:,} users have no history in "
-            f"{model}; their lists are from {of_others}."
-        )
-        return np.concatenate([known, unknown]) if known.size else unknown
-    if not known.size and option != "--deny":
+    n_ids = known.size + unknown.size
+    if of_others is not None:
+        if unknown.size:
+            _messages.say(
+                f"{path}: {unknown.size:,} of {n_ids:,} users have no history in {model}; their "
+                f"lists are from {of_others}."
+            )
+        return [known, unknown]
+    if required and not known.size:
         raise DataError(
-            f"{source}: {model} contains none of its {kind}s, such as {_check.label(unknown[0])}. "
+            f"{path}: {model} contains none of its {kind}s, such as {_check.label(unknown[0])}. "
             f"The model has {kind}s such as {_check.label(labels[0])}."
         )
     if unknown.size:
         _messages.say(
-            f"{source}: {unknown.size} of {known.size + unknown.size} {kind}s left out, because "
-            f"{model} does not contain them{f', first {_check.label(unknown[0])}' * bool(option)}."
+            f"{path}: {unknown.size:,} of {n_ids:,} {kind}s left out, because {model} does not "
+            "contain them."
         )
-    return known
+    return [known]
+
+
+def _lists(
+    parts: list[tuple[NDArray[Any], int]],
+    models: list[Any],
+    options: dict[str, Any],
+    workers: Executor | None,
+    dtype: Any,
+) -> Iterator[tuple[NDArray[Any], Rows]]:
+    """Yield the number of items of each user, and the rows, for each part of the users."""
+    from podium.executors import Threads
+
+    with progress("recommending") as show:
+        lists = (workers or Threads(1)).map(_of_users, parts, models, options)
+        for done, ((users, _), (items, scores)) in enumerate(zip(parts, lists, strict=True), 1):
+            is_item = scores > -inf
+            n_items = is_item.sum(axis=1)
+            user = users.astype(dtype).repeat(n_items)
+            yield n_items, {"user": user, "item": items[is_item], "score": scores[is_item]}
+            show(done, len(parts), "parts")
+
+
+def _of_users(part: tuple[NDArray[Any], int], models: list[Any], options: dict[str, Any]) -> Any:
+    users, place = part
+    return models[place].recommend(users, **options)
+
+
+@contextmanager
+def _opened(
+    out: Path | None, n_parts: int, job: Callable[[], dict[str, Any]]
+) -> Generator[tuple[list[int], Callable[[int, Rows], None]]]:
+    """Yield the numbers of the parts to write, and a function that writes one.
+
+    Files of an interrupted command are kept in the folder of lists.
+    """
+    from podium.data.appending import PartFolder
+
+    if out is None or not is_folder_target(out):
+        with opened(out) as append:
+            yield list(range(n_parts)), lambda _, rows: append(rows)
+        return
+    with PartFolder(out, job()) as folder:
+        missing = [number for number in range(n_parts) if not folder.has(number)]
+        if len(missing) < n_parts:
+            _messages.say(f"{n_parts - len(missing)} of {n_parts} files are there already.")
+        yield missing, folder.write
+
+
+def _job(models: list[Path], users: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the lists depend on, large values as checksums."""
+    import hashlib
+
+    import podium
+
+    def checksum(content: bytes) -> str:
+        return hashlib.sha256(content).hexdigest()
+
+    ids = {"--users": users, "--allow": [options["allow"]], "--deny": [options["deny"]]}
+    return {
+        "podium": podium.__version__,
+        "MODEL": checksum(b"".join(path.read_bytes() for path in models)),
+        "-k": options["k"],
+        "--include-seen": not options["exclude_seen"],
+        "--device": options["device"],
+        **{
+            name: checksum(
+                "".join(f"{None if part is None else part.tolist()}" for part in parts).encode()
+            )
+            for name, parts in ids.items()
+        },
+    }
 
 
 def _labels(labels: Any, n: int) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _messages
-from podium.cli._messages import Sets
 from podium.cli._options import WRITTEN, ColumnNames, EventFile
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Parts:
     unique : HOW
         Row that each part keeps of a user's repeated events with an item: first or last, by time;
         or count, which is the last one, with the number of events as its weight.
-    task : TASK
+    pairs : TASK
         Pairs of users and items to predict. new: pairs that the user had in an earlier part are
         dropped from the test and validation parts. repeat: the other pairs are dropped. all: all
         pairs are kept. podium recommend leaves out a user's items of the training part with new,
@@ -77,11 +76,7 @@ class Parts:
     where: str | None = None
     drop_missing: bool = False
     unique: str | None = None
-    task: Annotated[str | None, Sets("pairs")] = None
-
-    def options(self) -> dict[str, Any]:
-        """Return the options by their names in the library."""
-        return {"pairs" if name == "task" else name: value for name, value in vars(self).items()}
+    pairs: Annotated[str | None, typer.Option("--task")] = None
 
 
 @dataclass(frozen=True)
@@ -118,12 +113,7 @@ def split(
     from podium.data.splitting import How, split_events
 
     names = columns.names_by_role()
-    result = split_events(
-        events,
-        How(**parts.options()),
-        **names,
-        **file.of_file(),
-    )
+    result = split_events(events, How(**vars(parts)), **names, **file.of_file())
     result.write(out)
     typer.echo(_table(result.record["parts"]))
     for note in _notes(result.record, result.frames):

@@ -17,10 +17,8 @@ from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled.design import Ints
 from podium.sampled.ranks import SampledRanks, columns_at, one_size
-from podium.sampled.sampling import TieOrder, read_plan, repeats, scored_parts
+from podium.sampled.sampling import TieOrder, read_plan, scored_parts
 from podium.types import Labels, Offsets, Ties
-
-_CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +58,6 @@ class Candidates:
     def n_negatives(self) -> int | Ints:
         """The number of candidates per target: one number if it is the same for all."""
         return one_size(np.diff(self.offsets))
-
-    @property
-    def lacks_repeats(self) -> bool:
-        """Whether no candidate is repeated although draws with replacement would repeat some."""
-        sizes = np.diff(self.offsets).astype(float)
-        owner = np.repeat(np.arange(sizes.size), np.diff(self.offsets))
-        expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
-        return (
-            self.replacement
-            and expected_repeats > _CONCLUSIVE_REPEATS
-            and not repeats(owner, self.items)[0].size
-        )
 
     def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its candidates.

@@ -33,13 +33,7 @@ class Distribution:
     high: float
 
     def __post_init__(self) -> None:
-        limits: tuple[Any, Any] = (self.low, self.high)
-        if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
-            raise ArgumentError(
-                f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}."
-            )
-        if self.low > self.high:
-            raise ArgumentError(f"low must be <= high, got {self.low} and {self.high}.")
+        _check.number(self.high, "high", low=_check.number(self.low, "low", low=-math.inf))
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""
@@ -178,24 +172,18 @@ def checked_parts(grid: Grid, name: str) -> list[Params]:
 
 
 def _of_lists(parts: list[Params], n_trials: int | None, seed: int) -> list[Params]:
-    sizes = [math.prod(len(values) for values in part.values()) for part in parts]
-    total = sum(sizes)
-    positions: list[int] = list(range(total))
+    """Return all combinations of values, or n_trials of them; the last name varies fastest."""
+    total = sum(math.prod(len(values) for values in part.values()) for part in parts)
+    places = range(total)
     if n_trials is not None and n_trials < total:
         rng = np.random.default_rng([seed, _PURPOSE])
-        positions = sorted(rng.choice(total, n_trials, replace=False).tolist())
-    starts = [0, *itertools.accumulate(sizes)]
-    part_numbers: list[int] = (np.searchsorted(starts, positions, side="right") - 1).tolist()
-    return [_nth(parts[p], n - starts[p]) for p, n in zip(part_numbers, positions, strict=True)]
-
-
-def _nth(part: Params, n: int) -> Params:
-    """Return the n-th combination of values; the last name varies fastest."""
-    combination: Params = {}
-    for name, values in reversed(part.items()):
-        n, place = divmod(n, len(values))
-        combination[name] = values[place]
-    return dict(reversed(combination.items()))
+        places = {*rng.choice(total, n_trials, replace=False).tolist()}
+    combinations = (
+        dict(zip(part, values, strict=True))
+        for part in parts
+        for values in itertools.product(*part.values())
+    )
+    return [params for place, params in enumerate(combinations) if place in places]
 
 
 def _random_params(
@@ -225,16 +213,14 @@ def _checked(part: Any, grid: str) -> Params:
 def _values(name: str, values: Any) -> Any:
     if isinstance(values, Distribution):
         return values
-    if isinstance(values, str | Mapping) or not isinstance(values, Sized):
-        raise ArgumentError(
-            f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
-            f", got {values!r}."
-        )
-    plain: list[Any] = (
-        values.tolist() if isinstance(values, np.ndarray) else list(cast("list[Any]", values))
-    )
+    is_list = isinstance(values, Sized) and not isinstance(values, str | Mapping)
+    listed = cast("Any", values) if is_list else ()
+    plain: list[Any] = listed.tolist() if isinstance(listed, np.ndarray) else list(listed)
     if not plain:
-        raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
+        raise ArgumentError(
+            f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1), "
+            f"got {values!r}."
+        )
     return plain
 
 

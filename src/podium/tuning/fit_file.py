@@ -15,14 +15,6 @@ from podium.tuning.candidates import Params
 from podium.tuning.results import Trial
 
 _KIND = "podium_search"
-_PARTS = {
-    "podium": "was written by another version of podium",
-    "pairs": "belongs to a search with other interactions or validation pairs",
-    "recommender": "belongs to a search with another recommender or other parameters",
-    "grid": "belongs to a search with another grid",
-    "measure": "belongs to a search by another measure",
-    "seed": "belongs to a search with another seed",
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class FitFile:
     path : path, optional
         The file; None keeps nothing.
     identity : dict of str
-        The texts that identify the search, by the names of `_PARTS`.
+        The texts that identify the search, by what they are of.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, str]) -> None:
@@ -83,11 +75,11 @@ class FitFile:
             warn(f"There is no checkpoint {self._path}. The search starts from the first fit.")
             return
         identity, fits = self._parsed(self._path)
-        for part, reason in _PARTS.items():
-            if identity.get(part) != self._identity[part]:
+        for part, text in self._identity.items():
+            if identity.get(part) != text:
                 raise DataError(
-                    f"checkpoint {self._path} {reason}. Pass another checkpoint, or start again "
-                    f"without {arg.resume}."
+                    f"checkpoint {self._path} is of a search with another {part}. Pass another "
+                    f"checkpoint, or start again without {arg.resume}."
                 )
         self._fits = {(fit.candidate, fit.rung): fit for fit in fits}
 
@@ -99,26 +91,21 @@ class FitFile:
         return replace(fit, params=params, trial=replace(fit.trial, params=with_passes))
 
     def add(self, fit: Fit) -> None:
-        """Replace the file by one that also has this fit."""
-        if self._path is None:
-            return
+        """Replace the file by one that also has this fit; there is none until a fit succeeds."""
         self._fits[fit.candidate, fit.rung] = fit
+        if self._path is None or all(fit.trial.error for fit in self._fits.values()):
+            return
         lines = [{"kind": _KIND, **self._identity}, *map(asdict, self._fits.values())]
         with replacing(self._path) as beside:
             text = "".join(f"{json.dumps(line, default=str)}\n" for line in lines)
             beside.write_text(text, encoding="utf-8")
-
-    def remove(self) -> None:
-        """Remove the file: no fit has succeeded, so that there is nothing to continue."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
 
     def _parsed(self, path: Path) -> tuple[dict[str, Any], list[Fit]]:
         try:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             first, *others = cast("list[dict[str, Any]]", lines)
             if first["kind"] == _KIND:
-                return first, [_fit(line) for line in others]
+                return first, [_fit(**line) for line in others]
         except (KeyError, TypeError, ValueError):
             pass  # the error below
         raise DataError(
@@ -127,11 +114,5 @@ class FitFile:
         )
 
 
-def _fit(line: dict[str, Any]) -> Fit:
-    """Return a fit from its line, in which tuples are lists."""
-    values: dict[str, Any] = {
-        name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-        for name, value in line["trial"].items()
-    }
-    fields: dict[str, Any] = {**line, "trial": Trial(**values)}
-    return Fit(**fields)
+def _fit(*, trial: dict[str, Any], **others: Any) -> Fit:
+    return Fit(trial=Trial(**trial), **others)

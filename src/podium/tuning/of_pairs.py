@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -28,7 +26,6 @@ from podium.tuning.trials import FACTOR, Task
 from podium.types import PerGroup, Progress
 
 _PURPOSE = 5  # part of the seeds of draws
-_FEW_USERS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,23 +137,13 @@ def _ones(pairs: Any) -> Any:
     return sparse.csr_array((np.ones_like(pairs.data), pairs.indices, pairs.indptr), pairs.shape)
 
 
-def few(pairs: Any) -> Any:
-    """Return the pairs of a few users, without the other items."""
-    rows = pairs[np.flatnonzero(np.diff(pairs.indptr))[:_FEW_USERS]]
-    return sparse.csr_array(rows[:, np.unique(rows.indices)])
-
-
 def check_measured(parts: Parts, measure: Measure) -> None:
     """Raise unless the measure is defined on a user with validation pairs."""
-    if not parts.valid.nnz:
-        raise ArgumentError(
-            "No user has both validation pairs and pairs to learn from, so that no model can be "
-            "measured. Hold out more pairs, or fit a model without a search, such as popularity."
-        )
     if np.isnan(measured(Popularity().fit(parts.train), parts, measure)).all():
         raise ArgumentError(
-            f"{measure} is defined on no user of the validation pairs. Hold out more pairs, or "
-            "choose another measure."
+            f"{measure} is defined on no user with both validation pairs and pairs to learn from. "
+            "Hold out more pairs, choose another measure, or fit a model without a search, such as "
+            "popularity."
         )
 
 
@@ -279,9 +266,9 @@ class OfPairs(Task):
         """Return texts that identify the search; see `FitFile`."""
         params = self.base.get_params(deep=False)
         return {
-            "podium": __version__,
-            "pairs": self.parts.digest(),
-            "recommender": f"{type(self.base).__name__} {sorted(params.items())}",
+            "version of podium": __version__,
+            "set of pairs": self.parts.digest(),
+            "recommender or parameter": f"{type(self.base).__name__} {sorted(params.items())}",
             "grid": repr(grid),
             "measure": str(self.measure),
             "seed": str(seed),
@@ -305,17 +292,10 @@ class OfPairs(Task):
             return params
         return {**params, _PASSES: max(1, round(params[_PASSES] / FACTOR))}
 
-    def warm_up(self) -> None:
-        """Fit few pairs, so that the first time includes no compilation of kernels."""
-        params = {_PASSES: 1} if self.n_passes else {}
-        with warnings.catch_warnings(), suppress(Exception):
-            warnings.simplefilter("ignore")
-            self._fitted(params, few(self.parts.train), None)
-
     def fitted(self, params: Params, fold: int, progress: Progress) -> Recommender:
         """Return a model that is fitted to the training pairs."""
         del fold, progress
-        return self._fitted(params, self._learned, self.parts.seen)
+        return self._fit(params, self._learned, self.parts.seen)
 
     def values(self, model: Any, fold: int) -> PerGroup:
         """Return the measure of each user of the validation part."""
@@ -329,9 +309,9 @@ class OfPairs(Task):
     def final(self, best: Trial, measured_model: Any) -> Recommender | None:
         """Return the best candidate, fitted to all pairs."""
         del measured_model
-        return self._fitted(best.params, self.user_items, self.seen) if self.refits else None
+        return self._fit(best.params, self.user_items, self.seen) if self.refits else None
 
-    def _fitted(self, params: Params, user_items: Any, seen: Any) -> Recommender:
+    def _fit(self, params: Params, user_items: Any, seen: Any) -> Recommender:
         model = clone(self.base).set_params(**params)
         options = {"executor": self.executor} if model.makes_passes else {}
         return model.fit(user_items, seen=seen, **options)

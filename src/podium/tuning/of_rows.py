@@ -294,15 +294,13 @@ class OfRows(Task):
         return self.measure(Ranking.from_scores(scores, y, qid, min_relevance=self.min_relevance))
 
 
-def prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
+def prepared(estimator: Any, measure: Measure, seed: int) -> Any:
     """Return a copy of the estimator that stops early by the measure and draws from the seed."""
     base = clone(estimator)
     params = base.get_params(deep=True)
     changes: Params = {}
     if fitting.stops_early(base):
         changes[fitting.parameter(base, "eval_metric")] = measure.canonical
-    if "one_group" in fitting.last_step(base).get_params(deep=False):
-        changes[fitting.parameter(base, "one_group")] = one_group
     name = fitting.parameter(base, "random_state")
     if name in params and params[name] is None:
         changes[name] = seed

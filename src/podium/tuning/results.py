@@ -104,9 +104,7 @@ class Search(Result):
             "chosen": [trial is self.best for trial in self.trials],
         }
         for name in names:
-            # A parameter can have the name of one of the other columns.
-            key = name if name not in _COLUMN_NAMES else f"param_{name}"
-            columns[key] = _column([trial.params.get(name) for trial in self.trials])
+            columns[name] = _column([trial.params.get(name) for trial in self.trials])
         columns |= {
             "mean": [plain(trial.mean) for trial in self.trials],
             "std_error": [plain(trial.std_error) for trial in self.trials],
@@ -158,12 +156,6 @@ class Interrupted(KeyboardInterrupt):
             f"the search was interrupted after {counted(len(search.trials), 'trials')}"
         )
         self.search = search
-
-
-_COLUMN_NAMES = {
-    *("trial", "chosen", "mean", "std_error", "users", "seconds", "iterations"),
-    *("stop_reason", "warning", "error"),
-}
 
 
 def _column(values: list[Any]) -> list[Any]:

@@ -56,7 +56,6 @@ def search(
     resume: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
-    one_group: bool = False,
     exclude_seen: bool = True,
 ) -> Search:
     """Select parameters by a measure on validation data, and fit the best candidate to all data.
@@ -133,7 +132,7 @@ def search(
         The executor of each fit, for a recommender that learns in passes (`makes_passes`).
     checkpoint : path, optional
         A file for a search of a recommender. It is replaced atomically after each fit by one with
-        all finished fits. If all candidates fail, it is removed.
+        all finished fits. There is no file before a fit succeeds.
     resume : bool
         Whether to continue after the finished fits of the checkpoint. The result is that of an
         uninterrupted search. A larger budget or n_trials continues a finished search. Without a
@@ -143,9 +142,6 @@ def search(
     progress : callable, optional
         A function, called as ``progress(done, total, note)`` after each fit, from the calling
         thread: the number of fits, or the seconds of a budget.
-    one_group : bool
-        Whether to treat all rows as one group if there is no qid; otherwise that is an error. An
-        estimator with one_group=True has the same effect.
     exclude_seen : bool
         Whether "auto" leaves the items with which a user has a pair out of the lists.
 
@@ -159,8 +155,9 @@ def search(
     ------
     ArgumentError
         If the estimator lacks a parameter, the grid, split or another argument is invalid or not
-        for this estimator, every candidate failed, or the qid of X or of the eval_set is missing
-        and the rows are not one group. If only some candidates fail, the table has their reasons.
+        for this estimator, or every candidate failed. If only some candidates fail, the table has
+        their reasons. If the qid of X or of the eval_set is missing, unless the estimator has
+        one_group=True.
     DataError
         If the checkpoint is damaged or belongs to another search.
     MissingExtraError
@@ -218,7 +215,7 @@ def search(
         *(n_jobs, executor, checkpoint, _check.flag(resume, "resume")),
         _check.seed(seed),
         or_silent(progress),
-        *(_check.flag(one_group, "one_group"), _check.flag(exclude_seen, "exclude_seen")),
+        _check.flag(exclude_seen, "exclude_seen"),
     )
     is_of_pairs = y is None if is_choice else isinstance(estimator, Recommender)
     if is_choice:
@@ -236,9 +233,9 @@ def search(
 
 
 _OF_PAIRS = ("seen", "executor", "checkpoint", "resume")
-_OF_ROWS = ("y", "qid", "item", "min_relevance", "time", "n_folds", "one_group", "n_jobs")
+_OF_ROWS = ("y", "qid", "item", "min_relevance", "time", "n_folds", "n_jobs")
 _OF_A_SEARCH = ("grid", "n_trials", "checkpoint", "resume", "executor", "n_jobs")
-_UNUSED: dict[str, Any] = {"resume": False, "one_group": False, "n_jobs": 1, "exclude_seen": True}
+_UNUSED: dict[str, Any] = {"resume": False, "n_jobs": 1, "exclude_seen": True}
 """The values of arguments that are not None and have no effect."""
 
 
@@ -269,7 +266,6 @@ class _Asked:
     resume: bool
     seed: int
     report: Progress
-    one_group: bool
     exclude_seen: bool
 
     def refuse(self, names: Iterable[str], why: str) -> None:
@@ -328,7 +324,7 @@ class _Asked:
 
     def choice_of_rows(self) -> Search:
         """Choose among rankers."""
-        task = self._tasks(one_group=self.one_group)
+        task = self._tasks()
         first = task(LogisticRanker())
         first.check_measured()
         features = OfFeatures(first.measure, *self.limits, rows=first.rows, task=task)
@@ -338,13 +334,13 @@ class _Asked:
         """Search the parameters of a ranker, or of another estimator."""
         fitting.check(self.estimator)
         parameters = fitting.last_step(self.estimator).get_params(deep=False)
-        is_one = self.one_group or bool(parameters.get("one_group", False))
+        is_one = bool(parameters.get("one_group", False))
         task = self._tasks(one_group=is_one)(self.estimator)
         task.check_measured()
         param_sets = plan(self.estimator, self.grid, self.n_trials, self.seed)
         return self._tried(task, param_sets, FitFile(None, {}))
 
-    def _tasks(self, *, one_group: bool) -> Callable[[Any], OfRows]:
+    def _tasks(self, *, one_group: bool = False) -> Callable[[Any], OfRows]:
         """Return the task of an estimator of rows; all have the same folds."""
         measure = self.measured_by("pap@10")
         reader = "" if one_group else str(measure)
@@ -365,7 +361,7 @@ class _Asked:
         is_final = self.eval_set is not None or not self.refit
 
         def of_estimator(model: Any) -> OfRows:
-            base = prepared(model, measure, self.seed, one_group=one_group)
+            base = prepared(model, measure, self.seed)
             return OfRows(base, measure, rows, folds, low, is_final)
 
         return of_estimator

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError, PodiumError
+from podium.errors import ArgumentError, MissingExtraError
 from podium.evaluation import stats
 from podium.metrics import Measure
 from podium.tuning.candidates import Params
@@ -70,9 +70,6 @@ class Task(abc.ABC):
         """Return the parameters with the number of passes of a rung."""
         del rung
         return params
-
-    def warm_up(self) -> None:  # noqa: B027  # most tasks have no budget
-        """Compile what a fit calls, so that the first time of a budget does not include it."""
 
 
 @dataclass
@@ -132,20 +129,14 @@ class Trials:
         measured = [trial for trial in trials if not trial.error]
         if measured:
             return Search(str(self._task.measure), trials, max(measured, key=self._value))
-        self._file.remove()
-        if len(trials) == 1 and isinstance(self._first_error, ArgumentError):
-            raise self._first_error
-        subject = (
-            "The fit failed"
-            if len(trials) == 1
-            else f"All {len(trials)} candidates failed, the first one"
-        )
-        reason = trials[0].error
-        if isinstance(self._first_error, PodiumError):
-            reason = self._first_error.message.text
+        error = self._first_error
+        if isinstance(error, ArgumentError) and len(trials) == 1:
+            raise error
+        subject = "The fit" if len(trials) == 1 else "Each candidate, the first one"
+        params = trials[0].params or "as given"
         raise ArgumentError(
-            f"{subject} with parameters {trials[0].params or 'as given'}: {reason}"
-        ) from self._first_error
+            f"{subject} with parameters {params}, failed: {trials[0].error}"
+        ) from error
 
     def run(self, candidates: Sequence[Params]) -> Search:
         """Run all fits and the last one; on Ctrl-C raise `Interrupted` if a trial has succeeded."""
@@ -163,8 +154,6 @@ class Trials:
 
     def _climb(self, candidates: Sequence[Params]) -> None:
         """Run the fits of all rungs. The first candidate also gets that of the last rung."""
-        if self._budget is not None:
-            self._task.warm_up()
         has_second = self._task.n_rungs > 1
         n_fits = len(candidates) + has_second * _n_kept(len(candidates))
         self._n_total = n_fits * self._task.n_folds
