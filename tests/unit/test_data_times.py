@@ -117,9 +117,7 @@ def test_integers_and_floats_are_compared_exactly(whole: list[int], floats: list
             order(whole, column)
 
 
-moments = st.tuples(
-    st.sampled_from(["D", "s", "ms", "us", "ns"]), st.integers(-(10**6), 10**6)
-)
+moments = st.tuples(st.sampled_from(["D", "s", "ms", "us", "ns"]), st.integers(-(10**6), 10**6))
 _TICKS = {"D": Fraction(86400)} | {
     unit: Fraction(1, 1000**i) for i, unit in enumerate(("s", "ms", "us", "ns"))
 }

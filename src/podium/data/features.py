@@ -254,9 +254,7 @@ def _grades(columns: RoleColumns, qid: Ids) -> NDArray[np.float64] | None:
     return grades
 
 
-def _of_svmlight(
-    rows: Rows, files: Sequence[File], n_features: int | None, dtype: Any
-) -> Features:
+def _of_svmlight(rows: Rows, files: Sequence[File], n_features: int | None, dtype: Any) -> Features:
     """Return the rows of svmlight files as Features; the rows can be used only once."""
     name = " and ".join(map(str, files))
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest

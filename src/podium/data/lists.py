@@ -20,7 +20,7 @@ from podium._ties import tie_keys
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.convert import Ids
-from podium.data.ids import compared, joined_ids, share
+from podium.data.ids import joined_ids, share
 from podium.data.join import MIN_SHARE, Join, PartIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError, arg, warn
@@ -184,14 +184,11 @@ class Listed:
     item : ids, (n_rows,)
     run : str
         The name of the run in messages.
-    whole : tuple of str
-        The roles whose integers the file of the run writes with ".0".
     """
 
     groups: Groups
     item: Ids
     run: str
-    whole: tuple[str, ...]
 
     @classmethod
     def joined(cls, parts: list[Listed]) -> Listed:
@@ -201,14 +198,12 @@ class Listed:
         labels = np.concatenate([part.groups.labels for part in parts])
         offsets = row_offsets(np.concatenate([part.groups.sizes for part in parts]))
         item = joined_ids([part.item for part in parts])
-        whole = next((part.whole for part in parts if len(part.item)), ())
-        return cls(Groups(labels, offsets), item, parts[0].run, whole)
+        return cls(Groups(labels, offsets), item, parts[0].run)
 
     def check_items(self, table: Any, role: str, name: str, *, least: float = MIN_SHARE) -> None:
         """Raise or warn if a table has none or few of the items; see `check_common`."""
-        items = compared(self, table, "item")
-        sides = Side("the run", self.run, items[0]), Side(role, name, items[1])
-        check_common(share(*items), "item", *sides, min_share=least)
+        sides = Side("the run", self.run, self.item), Side(role, name, table.item)
+        check_common(share(self.item, table.item), "item", *sides, min_share=least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,8 +323,8 @@ class Lists:
         return self._listed(offsets, rows), rows + 1 - np.repeat(before[:-1], np.diff(offsets))
 
     def _listed(self, offsets: Offsets, rows: NDArray[np.int64] | slice) -> Listed:
-        groups, run = Groups(self.labels, offsets), self._join.run
-        return Listed(groups, self._join.items.ids(self._item[rows]), run.name, run.whole)
+        groups, item = Groups(self.labels, offsets), self._join.items.ids(self._item[rows])
+        return Listed(groups, item, self._join.run.name)
 
     def items(self, group: int) -> Ids:
         """Return the items of a user, in the order of the ranking."""
@@ -364,7 +359,7 @@ class Lists:
         depth : int or None
             The number of items of each list to compare; None for the whole list.
         """
-        items = share(*compared(self.listed(), other.listed(), "item"), ordered=False)
+        items = share(self.listed().item, other.listed().item, ordered=False)
         both = (self, items.left), (other, items.right)
         parts = [(one.labels, one._join.is_absent, *one._blocks(c, depth)) for one, c in both]
         return all(np.array_equal(*pair) for pair in zip(*parts, strict=True))

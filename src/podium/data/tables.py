@@ -359,16 +359,6 @@ class RoleColumns:
         guess = role != "item" or not self.table.text_ids
         return to_ids(self.read[role], self.names[role], self.table, guess=guess)
 
-    def whole(self) -> tuple[str, ...]:
-        """Return the roles of ids that are integers, but written with ".0"."""
-        return tuple(role for role in ("user", "item") if self._is_whole(role))
-
-    def _is_whole(self, role: str) -> bool:
-        column = self.read.get(role, ())
-        # The ids of a column are only converted if its first text ends so.
-        ends_so = self.table.text and len(column) > 0 and str(column[0]).endswith(".0")
-        return ends_so and isinstance(self.ids(role), np.ndarray)
-
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
         name = self.names[role]

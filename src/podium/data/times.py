@@ -168,7 +168,7 @@ def time_column(values: Any, name: str, source: Source) -> Column:
         return pl.Series(values)
     if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)
-    if isinstance(values, list) or getattr(values, "dtype", None) == object:
+    if isinstance(values, list) or str(getattr(values, "dtype", "")) == "object":
         known = [None if is_missing(v) or str(v) == "NaT" else v for v in cast("Any", values)]
         given = [value for value in known if value is not None]
         if given and all(isinstance(value, date | np.datetime64) for value in given):
