@@ -100,7 +100,7 @@ def test_numbers_are_read_as_python_reads_them(numbers: list[float]) -> None:
     line = " ".join(f"{i}:{text}" for i, text in enumerate(texts, start=1))
     label = texts[0].removeprefix("-")
     rows = parse(f"{label} qid:1 {line}\n".encode())
-    assert rows.pieces[0].values.tolist() == [float(text) for text in texts]
+    assert rows.pieces[0].features.data.tolist() == [float(text) for text in texts]
     assert rows.labels.tolist() == [float(label)]
 
 
@@ -110,7 +110,7 @@ def test_numbers_are_read_as_python_reads_them(numbers: list[float]) -> None:
      "9007199254740993", "1.7e308", "-0.0", "1E+05", "4.35", "2.2250738585072014e-308"],
 )  # fmt: skip
 def test_hard_numbers_are_exact(text: str) -> None:
-    value = parse(f"0 qid:1 1:{text}\n".encode()).pieces[0].values[0]
+    value = parse(f"0 qid:1 1:{text}\n".encode()).pieces[0].features.data[0]
     assert value == float(text)
     assert np.signbit(value) == np.signbit(float(text))
 

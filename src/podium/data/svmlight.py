@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,31 +30,13 @@ _DENSE = 0.25  # if at least this share of values is stored, a dense matrix need
 _WIDEST = 1 << 24  # larger feature ids are treated as an error
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Some rows: labels, qids, and the features in CSR form, with ids from 0.
-
-    `name` is the name of the file.
-    """
+class Piece(NamedTuple):
+    """Some rows: labels, qids, features (as many as the highest id), and the name of the file."""
 
     labels: NDArray[np.float64]
     qids: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[Any]
+    features: csr_array
     name: str
-
-    @property
-    def highest(self) -> int:
-        """The highest feature id, from 1; 0 without features."""
-        return int(self.indices.max(initial=-1)) + 1
-
-    def matrix(self, width: int) -> csr_array:
-        """Return the features."""
-        from scipy.sparse import csr_array
-
-        shape = self.labels.size, width
-        return csr_array((self.values, self.indices, self.offsets), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +47,6 @@ class Rows:
     ----------
     labels : float64, (n_rows,)
     qids : int64, (n_rows,)
-    highest : int
-        The highest feature id, from 1; 0 without features.
     pieces : list of Piece
         The pieces. `matrix` removes each piece after use, so that features are never in memory
         twice.
@@ -74,24 +54,29 @@ class Rows:
 
     labels: NDArray[np.float64]
     qids: NDArray[np.int64]
-    highest: int
     pieces: list[Piece] = field(repr=False)
 
-    def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
+    @property
+    def highest(self) -> int:
+        """The highest feature id, from 1, until `matrix` is called; 0 without features."""
+        return max(piece.features.shape[1] for piece in self.pieces)
+
+    def matrix(self, width: int) -> NDArray[Any] | csr_array:
         """Return the features, dense unless less than a quarter is stored. It works only once."""
         from scipy import sparse
 
-        n_values = sum(piece.values.size for piece in self.pieces)
-        if n_values < _DENSE * self.labels.size * width:
-            stacked = sparse.vstack([piece.matrix(width) for piece in self.pieces], format="csr")
-            return sparse.csr_array(stacked)
-        dense = np.zeros((self.labels.size, width), dtype)
-        first = 0
-        while self.pieces:
-            piece = self.pieces.pop(0)
-            last = first + piece.labels.size
-            piece.matrix(width).toarray(out=dense[first:last])
-            first = last
+        parts: list[Any] = [piece.features for piece in self.pieces]
+        self.pieces.clear()
+        for part in parts:
+            part.resize((part.shape[0], width))
+        if sum(part.nnz for part in parts) < _DENSE * self.labels.size * width:
+            return sparse.csr_array(sparse.vstack(parts, format="csr"))
+        dense = np.zeros((self.labels.size, width), parts[0].dtype)
+        last = self.labels.size
+        while parts:
+            part = parts.pop()
+            part.toarray(out=dense[last - part.shape[0] : last])
+            last -= part.shape[0]
         return dense
 
 
@@ -146,7 +131,6 @@ def parse(files: Sequence[File], *, dtype: Any = np.float64, features: bool = Tr
     return Rows(
         np.concatenate([piece.labels for piece in pieces]),
         np.concatenate([piece.qids for piece in pieces]),
-        max(piece.highest for piece in pieces),
         pieces,
     )
 
@@ -181,6 +165,8 @@ def pieces_of(file: File, dtype: Any = np.float64, *, features: bool = True) -> 
 
 def _parse(text: bytes, name: str, line: int, dtype: Any, *, features: bool) -> Piece:
     """Parse lines, of which the first has the number `line`."""
+    from scipy.sparse import csr_array
+
     fields = _fields(_COMMENT.sub(b"", text), name, line)
     starts = np.flatnonzero(np.diff(fields["line"].to_numpy(), prepend=0))
     sizes = np.diff(starts, append=fields.height)
@@ -206,13 +192,14 @@ def _parse(text: bytes, name: str, line: int, dtype: Any, *, features: bool) -> 
     if wrong.height:
         field_line, *texts = wrong.select("line", "name", "value").row(0)
         raise _malformed(":".join(text or "" for text in texts), name, field_line)
-    of_features = fields.filter(pl.Series(position > 1)) if features else fields[:0]
+    stored = fields.filter(pl.Series(position > 1)) if features else fields[:0]
+    values, ids = stored["number"].cast(kind).to_numpy(), stored["id"].to_numpy()
+    offsets = row_offsets(sizes - 2 if features else 0 * sizes)
+    shape = sizes.size, int(ids.max(initial=0))
     return Piece(
         fields["number"].to_numpy()[starts],
         fields["qid"].gather(starts + 1).to_numpy(),
-        row_offsets(sizes - 2 if features else 0 * sizes),
-        of_features["id"].to_numpy() - 1,
-        of_features["number"].cast(kind).to_numpy(),
+        csr_array((values, ids - 1, offsets), shape=shape),
         name,
     )
 
