@@ -155,8 +155,7 @@ def check_ids(
     ArgumentError
         If `all_users`, and the run lacks users of the truth. `n_more` further users are in both.
     """
-    common = common_ids(users)
-    report_common(users, common, "user", *user_sides, n_more=n_more)
+    common = check_common(users, "user", *user_sides, n_more=n_more)
     if all_users:
         refuse_absent(user_sides[1].name, users.ids(common.left), common.both.size + n_more)
     return check_common(items, "item", *item_sides)
@@ -181,7 +180,13 @@ def refuse_repeated(shared: Shared, noun: str, name: str) -> None:
 
 
 def check_common(
-    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = MIN_SHARE
+    shared: Shared,
+    noun: str,
+    left: Side,
+    right: Side,
+    *,
+    n_more: int = 0,
+    min_share: float = MIN_SHARE,
 ) -> CommonIds:
     """Raise if two columns have no id in common; warn if they have few in common.
 
@@ -193,6 +198,8 @@ def check_common(
         The kind of the ids: "user" or "item".
     left, right : Side
         The tables.
+    n_more : int
+        The number of further ids that are in both columns.
     min_share : float
         The threshold of the warning, as a share of the ids of the table with fewer ids. The default
         is far below the share of a short run of popular items, or of a truth of few users.
@@ -214,21 +221,6 @@ def check_common(
         case, leading zeros or ".0".
     """
     common = common_ids(shared)
-    report_common(shared, common, noun, left, right, min_share=min_share)
-    return common
-
-
-def report_common(
-    shared: Shared,
-    common: CommonIds,
-    noun: str,
-    left: Side,
-    right: Side,
-    *,
-    n_more: int = 0,
-    min_share: float = MIN_SHARE,
-) -> None:
-    """Raise or warn as `check_common` does; `n_more` further ids are in both columns."""
     respelled = _respelled(shared, common)
     n_both = common.both.size + n_more
     if not n_both:
@@ -248,6 +240,7 @@ def report_common(
             f"Only {n_both} of the {n_left} {noun}s of {left.inside} are among the {n_right} of "
             f"{right.inside}. Check that both use the same {noun} ids."
         )
+    return common
 
 
 def _no_common(

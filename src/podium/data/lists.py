@@ -52,16 +52,14 @@ class SampleSigns(NamedTuple):
     @classmethod
     def of(cls, ranking: Ranking) -> SampleSigns:
         """Return the signs of a ranking."""
-        positive = np.zeros(0, np.bool_)
-        with_target = bool((ranking.n_pos == 1).all())
-        if with_target:
-            positive = ranking.relevance >= ranking.min_relevance
-            with_target = bool((count_between(positive, ranking.groups.offsets) == 1).all())
-        is_low = False
-        if with_target:
-            rank = np.flatnonzero(positive) - ranking.groups.offsets[:-1]
-            is_low = bool((2 * rank >= ranking.groups.sizes).any())
-        return cls(np.bincount(ranking.groups.sizes), with_target, is_low)
+        offsets, sizes = ranking.groups.offsets, ranking.groups.sizes
+        if not (ranking.n_pos == 1).all():
+            return cls(np.bincount(sizes), with_target=False, is_low=False)
+        positive = ranking.relevance >= ranking.min_relevance
+        if not (count_between(positive, offsets) == 1).all():
+            return cls(np.bincount(sizes), with_target=False, is_low=False)
+        is_low = 2 * (np.flatnonzero(positive) - offsets[:-1]) >= sizes
+        return cls(np.bincount(sizes), with_target=True, is_low=bool(is_low.any()))
 
     @classmethod
     def joined(cls, parts: Iterable[SampleSigns]) -> SampleSigns:
