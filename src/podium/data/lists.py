@@ -23,74 +23,16 @@ from podium.data.convert import Ids
 from podium.data.ids import joined_ids, share
 from podium.data.join import MIN_SHARE, Join, PartIds, Side, check_common
 from podium.data.runs import Run, Truth
-from podium.errors import ArgumentError, DataError, arg, warn
+from podium.data.signs import SampleSigns
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.protocol import Conventions
 from podium.ranking import Ranking, count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Unjudged
 
-_LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
-_OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
-_USUAL_LISTS = 20  # top-5, top-10 and top-20 lists with all answers come from a good model
-_SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 _UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
 NOTHING = np.empty(0, np.int64)
-
-
-class SampleSigns(NamedTuple):
-    """The lengths of lists, and whether each list contains the single positive of its user.
-
-    `is_low` states whether a positive is in the lower half of its list. A model that never ranks
-    one there is successful. Candidates contain their target whatever its rank is.
-    """
-
-    n_of_length: NDArray[np.int64]
-    with_target: bool
-    is_low: bool
-
-    @classmethod
-    def of(cls, ranking: Ranking) -> SampleSigns:
-        """Return the signs of a ranking."""
-        offsets, sizes = ranking.groups.offsets, ranking.groups.sizes
-        if not (ranking.n_pos == 1).all():
-            return cls(np.bincount(sizes), with_target=False, is_low=False)
-        positive = ranking.relevance >= ranking.min_relevance
-        if not (count_between(positive, offsets) == 1).all():
-            return cls(np.bincount(sizes), with_target=False, is_low=False)
-        is_low = 2 * (np.flatnonzero(positive) - offsets[:-1]) >= sizes
-        return cls(np.bincount(sizes), with_target=True, is_low=bool(is_low.any()))
-
-    @classmethod
-    def joined(cls, parts: Iterable[SampleSigns]) -> SampleSigns:
-        """Return the signs of all users, given those of disjoint parts of them."""
-        signs = list(parts)
-        counts = np.zeros(max(part.n_of_length.size for part in signs), np.int64)
-        for part in signs:
-            counts[: part.n_of_length.size] += part.n_of_length
-        return cls(
-            counts, all(part.with_target for part in signs), any(part.is_low for part in signs)
-        )
-
-    def warn(self, n_items: int, name: str) -> None:
-        """Warn if the lists of a run look like one target among sampled items.
-
-        This is the case if at least nine in ten lists have the same length, of more than 20 items,
-        no list is longer than half of the `n_items` items of the run, and each list contains its
-        target, in one of them in the lower half.
-        """
-        n_users, longest = int(self.n_of_length.sum()), self.n_of_length.size - 1
-        if n_users < _LEAST_USERS or not 1 < longest <= _SHORT * n_items:
-            return
-        if self.n_of_length.argmax() <= _USUAL_LISTS or not self.is_low:
-            return
-        if self.with_target and self.n_of_length.max() >= _OF_ONE_LENGTH * n_users:
-            warn(
-                f"{name} lists {self.n_of_length.argmax()} of {n_items} items for each user, "
-                "always with the relevant item. Such lists look like sampled candidates. Their "
-                "measures differ from those of a ranking of all items, which podium estimate "
-                "(podium.sampled) estimates."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +107,9 @@ class OfSome(NamedTuple):
 
 
 def check_some(parts: Sequence[OfSome | None], ids: PartIds) -> None:
-    """Check the lists and the ids of all users as those of whole tables, given all parts."""
-    known = [part for part in parts if part is not None]
-    n_items = ids.check(all_users=known[0].all_users)
-    SampleSigns.joined(part.signs for part in known).warn(n_items, ids.names[1])
+    """Check the ids of all users as those of whole tables, and the lists of the first part."""
+    first = next(part for part in parts if part is not None)
+    first.signs.warn(ids.check(all_users=first.all_users), ids.names[1])
 
 
 @dataclass(frozen=True, eq=False)
