@@ -226,8 +226,8 @@ def test_refusals(podium: Run, refuses: Callable[[str, str], None]) -> None:
     refuses("", f"{train.format('train.txt test.txt')} | train.txt test.txt 'query 1'")
     refuses("", f"{train.format('train.txt truth.csv')} | files")
     Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
-    refuses("", "rank model wide.txt | wide.txt 'feature 50' 'line 161' 4")
-    refuses("", f"{valid} --valid wide.txt | wide.txt 'feature 50' 'line 161' 4")
+    refuses("", "rank model wide.txt | wide.txt 'feature 50' 4")
+    refuses("", f"{valid} --valid wide.txt | wide.txt 'feature 50' 4")
     data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
     assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
     refuses("", "rank named test.txt | test.txt size age")

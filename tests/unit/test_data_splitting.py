@@ -181,7 +181,7 @@ def test_all_missing_columns_and_values_are_named_at_once() -> None:
 def test_by_time_at_a_moment() -> None:
     days = pd.date_range("2010-01-01", "2020-12-31").to_numpy().astype("datetime64[ns]")
     utc = pl.Series(days).dt.replace_time_zone("UTC")
-    for column, at in ((days, "20120608"), (utc, "2012-06-08T02:00+02:00")):
+    for column, at in ((days, "2012-06-08"), (utc, "2012-06-08T02:00+02:00")):
         first = data.splits.by_time(column, at=at).test[0]
         assert days[first] == np.datetime64("2012-06-08")
     for at in ("2300-01-01", "1500"):  # outside of nanoseconds

@@ -95,20 +95,23 @@ RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('"user";"item"', "semicolons"),
-        ('"user"\t"item"', "tabs"),
-        ('"us,er"\t"item"', "tabs"),
-        ("user|item", "bars"),
-        ("user item", "blanks"),
-        ('"user" "item"', "blanks"),
         ("q1 Q0 b 1 3.0", "got 5"),
         ("q1 Q0 b 1 3.0 my tag", "got 7"),
     ],
 )
-def test_another_separator_or_width_is_named(tmp_path: Path, text: str, word: str) -> None:
-    path = put(tmp_path, f"{text}\n1,2\n", "run.txt" if "Q0" in text else "a.csv")
+def test_another_width_is_named(tmp_path: Path, text: str, word: str) -> None:
+    path = put(tmp_path, f"{text}\n1,2\n", "run.txt")
     with pytest.raises(DataError, match=word):
         data.read_run(path)
+
+
+@pytest.mark.parametrize("separator", ["\t", ";", ",", "|", " "])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_another_separator_is_read(tmp_path: Path, separator: str, suffix: str) -> None:
+    lines = ('"user"', '"item"', '"no,te"'), ("1", "a", "x"), ("2", "b", '"y|\tz"')
+    text = "\n".join(separator.join(fields) for fields in lines)
+    truth = data.read_truth(put(tmp_path, text, f"a{suffix}"))
+    assert (truth.user.tolist(), truth.item.to_list()) == ([1, 2], ["a", "b"])
 
 
 def test_unknown_as_a_value_is_not_a_missing_value() -> None:

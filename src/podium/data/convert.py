@@ -23,15 +23,16 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
     """Return int64 ids (without a copy of int64 columns) or a String Series.
 
     Columns of text formats are strings. They are converted to integers only if every value is
-    written as a plain integer (without leading zeros, plus sign or blanks; "007" remains a string),
-    or if every value is such an integer followed by ".0", as in tables of floats. With guess=False
-    they remain strings.
+    written as a plain integer (without leading zeros, plus sign or blanks; "007" remains a string).
+    With guess=False they remain strings. An integer followed by ".0", as in tables of floats, is
+    that integer.
     """
     series = pl.Series(column)
     no_null(series, name, source)
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
+        series = without_zero(series)
         return as_integers(series) if source.text and guess else series
     if series.dtype == pl.Int128:  # Python integers of more than 64 bits
         return series.cast(pl.String)
@@ -119,13 +120,25 @@ def finite(
 
 
 def as_integers(series: pl.Series) -> Ids:
-    """Return strings as int64 if all are plain integers, or all are plain integers with ".0"."""
-    floats = bool(len(series)) and bool(series.str.ends_with(".0").all())
-    texts = series.str.strip_suffix(".0") if floats else series
-    numbers = texts.cast(pl.Int64, strict=False)
-    if numbers.null_count() or not (numbers.cast(pl.String) == texts).all():
+    """Return strings as int64 if all are plain integers."""
+    numbers = series.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == series).all():
         return series
     return one_chunk(numbers)
+
+
+def without_zero(ids: pl.Series) -> pl.Series:
+    """Return strings in which n.0 is n.
+
+    Examples
+    --------
+    >>> without_zero(pl.Series(["7.0", "2.10"])).to_list()
+    ['7', '2.10']
+    """
+    if not ids.str.ends_with(".0").any():
+        return ids
+    POLARS.enter()
+    return ids.str.replace(r"^(-?\d+)\.0$", "${1}")
 
 
 def of_user(user: Ids | None, row: int) -> str:

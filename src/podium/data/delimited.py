@@ -39,7 +39,6 @@ _SEPARATORS = {
     "|": "bars",
     BLANK: "blanks",
 }
-_SUFFIXES = {"\t": ".tsv", ",": ".csv"}
 _UNIT = b"\x1f"  # one byte in place of "::", because Polars separates fields by one byte
 _IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -53,7 +52,12 @@ _TREC_COLUMNS = {name: name for name in ("qid", "rank", "score", "relevance")} |
 
 
 def open_delimited(file: File, separator: str) -> Source:
-    """Open a text file whose first line contains the column names."""
+    """Open a text file whose first line contains the column names.
+
+    Tabs, semicolons, commas, bars or blanks are read in place of the expected separator if the
+    first line has only them.
+    """
+    separator = _separator_of(file.first_line, separator)
     names = _header(file, separator)
     fetch = partial(_read_delimited, file, names, separator)
     return Source(str(file), names, fetch, Places(partial(_line_of, file, separator)))
@@ -70,7 +74,6 @@ def _header(file: File, separator: str) -> tuple[str, ...]:
         )
     if "\r" in header:
         raise DataError(f"{file} has only carriage returns as line ends. Save it with line feeds.")
-    _refuse_separator(file, header, separator)
     _, fields = next(_rows([header], separator, file))
     names = tuple(fields)
     if len(set(names)) < len(names):
@@ -80,23 +83,13 @@ def _header(file: File, separator: str) -> tuple[str, ...]:
     return names
 
 
-def _refuse_separator(file: File, header: str, separator: str) -> None:
-    """Raise if the first line has another separator in place of this one, outside of quotes."""
+def _separator_of(header: str, expected: str) -> str:
+    """Return the expected separator, or another one that the header has in its place."""
     bare = _IN_QUOTES.sub('""', header.strip())
-    if separator in bare:
-        return
     fields = header.replace('"', "").split()
     is_blank = not is_column(" ".join(fields)) and any(map(is_column, fields))
-    expected = _SEPARATORS[separator]
-    for other in "\t;,|" + BLANK * is_blank:
-        if other in bare:
-            here = f"Use {expected}"
-            if other in _SUFFIXES:
-                here = f"Use the suffix {_SUFFIXES[other]}, or {expected}"
-            raise DataError(
-                f"{file} seems to be separated by {_SEPARATORS[other]}, but is read as separated "
-                f"by {expected}: its first line is {header[:60]!r}. {here}."
-            )
+    others = "\t;,|" + BLANK * is_blank
+    return next((separator for separator in expected + others if separator in bare), expected)
 
 
 def _rows(lines: Iterable[str], separator: str, file: File) -> Iterator[tuple[int, list[str]]]:

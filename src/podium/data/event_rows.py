@@ -12,7 +12,7 @@ from polars import selectors
 
 from podium import _check
 from podium.data.columns import Kind, column_list
-from podium.data.convert import EXACT, as_integers, to_ids
+from podium.data.convert import EXACT, to_ids
 from podium.data.delimited import typed
 from podium.data.files import BROKEN, error_line
 from podium.data.source import POLARS, Column, Source
@@ -149,7 +149,7 @@ def _value(texts: pl.Series) -> Any:
     if texts.dtype != pl.String:
         return texts
     if texts.drop_nulls().str.contains(r"^\s*[-+]?0\d").any():
-        return texts if texts.null_count() else as_integers(texts)
+        return texts
     numbers = typed(texts)
     if numbers.dtype != pl.Float64:
         return numbers

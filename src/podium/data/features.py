@@ -196,7 +196,7 @@ def read_features(
                 f"Leave out {arg[given]}."
             )
         check_numbered(features, str(files[0]))
-        return _of_svmlight(svmlight.parse(files, dtype=kind), str(files[0]), n_features, kind)
+        return _of_svmlight(svmlight.parse(files, dtype=kind), files, n_features)
     roles = (USER, ANY_ITEM, replace(RELEVANCE, kind="number"))
     given = {"user": user, "item": item, "relevance": relevance}
     table = open_table(files[0] if files else source, "feature table", roles, given, format)
@@ -254,21 +254,21 @@ def _grades(columns: RoleColumns, qid: Ids) -> NDArray[np.float64] | None:
     return grades
 
 
-def _of_svmlight(rows: Rows, name: str, n_features: int | None, dtype: Any) -> Features:
+def _of_svmlight(rows: Rows, files: Sequence[File], n_features: int | None) -> Features:
     """Return the rows of svmlight files as Features; the rows can be used only once."""
+    name = " and ".join(map(str, files))
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
         raise DataError(
             f"{name} has no feature: its lines end after the qid. Pass a file with features."
         )
     if width < rows.highest:
-        file, line = rows.highest_at
         raise DataError(
-            f"{file} has feature {rows.highest} at line {line}, but {width} features are required"
+            f"{name} has feature {rows.highest}, but {width} features are required"
             f"{hint(' (n_features)')}. Pass a file with these features."
         )
     items = svmlight.positions(rows.qids)
-    return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
+    return Features(rows.matrix(width), rows.labels, rows.qids, items, numbered(width))
 
 
 def numbered(width: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -76,9 +76,8 @@ class Shared:
         if self.names is None:
             return codes
         POLARS.enter()
-        texts = self.names.str.strip_suffix(".0")
-        numbers = texts.cast(pl.Int64, strict=False)
-        numbers = numbers.set(numbers.cast(pl.String) != texts, None)
+        numbers = self.names.cast(pl.Int64, strict=False)
+        numbers = numbers.set(numbers.cast(pl.String) != self.names, None)
         ids = pl.DataFrame({"number": numbers, "text": self.names})
         order = ids.select(pl.arg_sort_by("number", "text", nulls_last=True)).to_series()
         return _places(order)[codes]
@@ -121,67 +120,6 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     order = names.arg_sort()
     places = _places(order)
     return Shared(places[first], places[second], names.gather(order))
-
-
-def as_written(ids: Ids, is_whole: bool, *others: Ids) -> Ids:
-    """Return ids as their file writes them, if they are compared with text.
-
-    Parameters
-    ----------
-    ids : int64 array or String Series
-    is_whole : bool
-        Whether these are integers that the file writes with ".0". They are then text with ".0", if
-        one of the others is text.
-    *others : int64 array or String Series
-        The ids with which these are compared.
-
-    Examples
-    --------
-    >>> as_written(np.array([7]), True, pl.Series(["2.10"])).to_list()
-    ['7.0']
-    >>> as_written(np.array([7]), True, np.array([7])).tolist()
-    [7]
-    """
-    has_text = any(isinstance(other, pl.Series) for other in others)
-    return strings(ids) + ".0" if is_whole and has_text and isinstance(ids, np.ndarray) else ids
-
-
-def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
-    """Return the ids of two tables as they are compared; see `as_written`.
-
-    Parameters
-    ----------
-    left, right : Run, Truth, Interactions or ItemTable
-    kind : {"user", "item"}
-    """
-    first, second = (table.user if kind == "user" else table.item for table in (left, right))
-    return both_written((first, second), (kind in left.whole, kind in right.whole))
-
-
-def both_written(ids: tuple[Ids, Ids], whole: tuple[bool, bool]) -> tuple[Ids, Ids]:
-    """Return the ids of two columns as they are compared; see `as_written`."""
-    return as_written(ids[0], whole[0], ids[1]), as_written(ids[1], whole[1], ids[0])
-
-
-def as_labels(ids: Ids, labels: Ids) -> Ids:
-    """Return text in which n.0 is n, if it is compared with integers whose spelling is unknown.
-
-    The text remains as it is if two of its ids would become one.
-
-    Examples
-    --------
-    >>> as_labels(pl.Series(["7.0", "2.10"]), np.array([7])).to_list()
-    ['7', '2.10']
-    >>> as_labels(pl.Series(["7.0", "7"]), np.array([7])).to_list()
-    ['7.0', '7']
-    """
-    if isinstance(ids, np.ndarray) or isinstance(labels, pl.Series):
-        return ids
-    POLARS.enter()
-    if not ids.str.ends_with(".0").any():
-        return ids
-    short = ids.str.replace(r"^(-?\d+)\.0$", "${1}")
-    return short if short.n_unique() == ids.n_unique() else ids
 
 
 def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -252,16 +190,14 @@ class CommonCodes:
     labels: NDArray[Any]
 
 
-def share_all(columns: Sequence[Ids], whole: Sequence[bool] = ()) -> CommonCodes:
+def share_all(columns: Sequence[Ids]) -> CommonCodes:
     """Give the ids of several columns common codes.
 
-    The integer 7 and the string "7" are the same id. "7.0" and "i7" are others.
+    The integer 7 and the string "7" are the same id. "i7" is another.
 
     Parameters
     ----------
     columns : sequence of int64 array or String Series
-    whole : sequence of bool
-        Whether the first columns are integers that their file writes with ".0"; see `as_written`.
 
     Returns
     -------
@@ -275,12 +211,8 @@ def share_all(columns: Sequence[Ids], whole: Sequence[bool] = ()) -> CommonCodes
     >>> [codes.tolist() for codes in shared.columns], shared.labels.tolist()
     ([[1, 0], [0, 1]], [2, 10])
     """
-    flags = [*whole, *[False] * (len(columns) - len(whole))]
-    written = [
-        as_written(ids, is_whole, *columns) for ids, is_whole in zip(columns, flags, strict=True)
-    ]
     ends = np.cumsum([len(column) for column in columns])[:-1]
-    joined = joined_ids(written)
+    joined = joined_ids(columns)
     codes, labels = codes_of(joined if isinstance(joined, np.ndarray) else as_integers(joined))
     return CommonCodes(tuple(np.split(codes, ends)), labels)
 

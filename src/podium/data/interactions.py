@@ -24,7 +24,7 @@ from podium.data.columns import (
 )
 from podium.data.convert import Ids, of_user, one_chunk
 from podium.data.files import File
-from podium.data.ids import compared, joined_ids, pair_codes, share
+from podium.data.ids import joined_ids, pair_codes, share
 from podium.data.source import Source
 from podium.data.tables import RoleColumns, open_table
 from podium.data.times import Times
@@ -51,8 +51,6 @@ class Interactions:
         The name of the table in messages.
     value_name : str
         The name of the column of values, or "".
-    whole : tuple of str
-        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -61,7 +59,6 @@ class Interactions:
     timestamp: NDArray[Any] | None = None
     name: str = "The interactions"
     value_name: str = ""
-    whole: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -156,7 +153,7 @@ class Interactions:
         DataError
             If there are no such pairs.
         """
-        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
+        users, items = _among(self.user, training.user), _among(self.item, training.item)
         is_known = users & items
         if not is_known.any():
             raise DataError(
@@ -168,7 +165,7 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
+        users, items = _among(self.user, training.user), _among(self.item, training.item)
         is_known = users & items
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
@@ -184,8 +181,8 @@ class Interactions:
     def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
-        users, items = (compared(selected, others, kind)[0] for kind in ("user", "item"))
-        return replace(selected, user=_typed(users, others.user), item=_typed(items, others.item))
+        user, item = _typed(selected.user, others.user), _typed(selected.item, others.item)
+        return replace(selected, user=user, item=item)
 
 
 def is_log(
@@ -346,7 +343,6 @@ def joined(tables: Sequence[Interactions]) -> Interactions:
         value=values,
         timestamp=times,
         name=" and ".join(table.name for table in tables),
-        whole=tuple(role for role in first.whole if all(role in t.whole for t in others)),
     )
 
 
@@ -354,7 +350,7 @@ def read_pairs(table: Source) -> tuple[Interactions, Times | None]:
     """Read users and items of an open table, and their times if there are any; not the values."""
     columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP))
     users, items = columns.ids("user"), columns.ids("item")
-    pairs = Interactions(users, items, name=table.name, whole=columns.whole())
+    pairs = Interactions(users, items, name=table.name)
     return pairs, columns.times()
 
 
@@ -376,9 +372,9 @@ def _read(table: Source, roles: Sequence[Role]) -> Interactions:
     users, items = columns.ids("user"), columns.ids("item")
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
-    times, whole = columns.times(), columns.whole()
+    times = columns.times()
     timestamp = None if times is None else times.values
-    return Interactions(users, items, values, timestamp, table.name, value_name, whole)
+    return Interactions(users, items, values, timestamp, table.name, value_name)
 
 
 def days_to_last(times: NDArray[Any]) -> NDArray[np.float64]:
@@ -423,5 +419,5 @@ def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
 def _typed(ids: Ids, others: Ids) -> Ids:
     """Return ids, all of which are among others, in the type of others."""
     if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
-        return one_chunk(ids.str.strip_suffix(".0").cast(pl.Int64))
+        return one_chunk(ids.cast(pl.Int64))
     return ids

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list
 from podium.data.convert import Ids, holds_numbers, one_chunk
-from podium.data.ids import compared, share
+from podium.data.ids import share
 from podium.data.join import refuse_repeated
 from podium.data.lists import Listed
 from podium.data.source import POLARS
@@ -39,14 +39,11 @@ class ItemTable:
         int64 array, or Polars String Series, without duplicates.
     columns : dict of str to Series (n_items,)
         All other columns, by name.
-    whole : tuple of str
-        The role "item" if the file writes its integers with ".0".
     """
 
     name: str
     item: Ids
     columns: dict[str, pl.Series]
-    whole: tuple[str, ...] = ()
 
     def positions(self, listed: Listed, whole_run: Listed) -> NDArray[np.int64]:
         """Return the row of each listed item, -1 if the table lacks it.
@@ -63,7 +60,7 @@ class ItemTable:
             If the table has none of the items of the run as it was read.
         """
         whole_run.check_items(self, str(arg.items()), self.name, least=0.0)
-        return share(*compared(self, listed, "item")).left_rows()
+        return share(self.item, listed.item).left_rows()
 
     def categories(self, column: str = "") -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the categories of each item, or None if the columns are features.
@@ -175,7 +172,7 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
         raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     refuse_repeated(share(ids, ids[:0]), "item", table.name)
     features = {name: pl.Series(read[name]) for name in others}
-    return ItemTable(table.name, ids, features, columns.whole())
+    return ItemTable(table.name, ids, features)
 
 
 def item_titles(source: Any, items: Container[str], *, item: str | None = None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,6 @@ from podium.data import spelling
 from podium.data.convert import Ids, one_chunk
 from podium.data.ids import (
     Shared,
-    both_written,
-    compared,
     distinct,
     distinct_ids,
     first_repeated,
@@ -93,8 +91,6 @@ class PartIds:
     ----------
     names : (str, str)
         The names of the truth and the run.
-    whole : (bool, bool)
-        Whether their items are integers that their files write with ".0".
     n_both : int
         The number of users of both tables.
     users : (list of ids, list of ids)
@@ -104,7 +100,6 @@ class PartIds:
     """
 
     names: tuple[str, str]
-    whole: tuple[bool, bool]
     n_both: int
     users: tuple[list[Ids], list[Ids]]
     items: tuple[Ids, Ids]
@@ -121,7 +116,7 @@ class PartIds:
 
     def check(self, *, all_users: bool) -> int:
         """Check the ids of all users as `check_ids` does; return the number of items of the run."""
-        users, items = tuple(map(joined_ids, self.users)), both_written(self.items, self.whole)
+        users, items = tuple(map(joined_ids, self.users)), self.items
         sides = [
             [
                 Side(*side, ids, has_rows=False)
@@ -160,8 +155,7 @@ def check_ids(
     ArgumentError
         If `all_users`, and the run lacks users of the truth. `n_more` further users are in both.
     """
-    common = common_ids(users)
-    report_common(users, common, "user", *user_sides, n_more=n_more)
+    common = check_common(users, "user", *user_sides, n_more=n_more)
     if all_users:
         refuse_absent(user_sides[1].name, users.ids(common.left), common.both.size + n_more)
     return check_common(items, "item", *item_sides)
@@ -186,7 +180,13 @@ def refuse_repeated(shared: Shared, noun: str, name: str) -> None:
 
 
 def check_common(
-    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = MIN_SHARE
+    shared: Shared,
+    noun: str,
+    left: Side,
+    right: Side,
+    *,
+    n_more: int = 0,
+    min_share: float = MIN_SHARE,
 ) -> CommonIds:
     """Raise if two columns have no id in common; warn if they have few in common.
 
@@ -198,6 +198,8 @@ def check_common(
         The kind of the ids: "user" or "item".
     left, right : Side
         The tables.
+    n_more : int
+        The number of further ids that are in both columns.
     min_share : float
         The threshold of the warning, as a share of the ids of the table with fewer ids. The default
         is far below the share of a short run of popular items, or of a truth of few users.
@@ -219,21 +221,6 @@ def check_common(
         case, leading zeros or ".0".
     """
     common = common_ids(shared)
-    report_common(shared, common, noun, left, right, min_share=min_share)
-    return common
-
-
-def report_common(
-    shared: Shared,
-    common: CommonIds,
-    noun: str,
-    left: Side,
-    right: Side,
-    *,
-    n_more: int = 0,
-    min_share: float = MIN_SHARE,
-) -> None:
-    """Raise or warn as `check_common` does; `n_more` further ids are in both columns."""
     respelled = _respelled(shared, common)
     n_both = common.both.size + n_more
     if not n_both:
@@ -253,6 +240,7 @@ def report_common(
             f"Only {n_both} of the {n_left} {noun}s of {left.inside} are among the {n_right} of "
             f"{right.inside}. Check that both use the same {noun} ids."
         )
+    return common
 
 
 def _no_common(
@@ -333,8 +321,7 @@ class Join:
     def of(cls, truth: Truth, run: Run) -> Join:
         """Match the users and the items of two tables."""
         n_truth, n_run = len(truth.item), len(run.item)
-        everyone = replace(truth, user=truth.users), replace(run, user=run.users)
-        users = share(*compared(*everyone, "user"))
+        users = share(truth.users, run.users)
         truths = Groups.from_qid(users.left).of_first(n_truth)
         runs = Groups.from_qid(users.right).of_first(n_run)
         users = replace(users, left=users.left[:n_truth], right=users.right[:n_run])
@@ -343,7 +330,7 @@ class Join:
         labels = _truth_labels(truth, users, truths.labels)
         order = np.argsort(labels, kind="stable")
         run_group = find(runs.labels, truths.labels)[order]
-        items = share(*compared(truth, run, "item"), ordered=False)
+        items = share(truth.item, run.item, ordered=False)
         return cls(truth, run, users, items, truths, runs, order, run_group, labels[order])
 
     @property
@@ -370,7 +357,10 @@ class Join:
         ArgumentError
             If `all_users`, and the run lacks users.
         """
-        sides = self._sides("user"), self._sides("item")
+        sides = (
+            self._sides(self.truth.user, self.run.user),
+            self._sides(self.truth.item, self.run.item),
+        )
         return check_ids(self._distinct_users(), self.items, *sides, all_users=all_users)
 
     def part_ids(self) -> PartIds:
@@ -379,7 +369,6 @@ class Join:
         common = common_ids(self._distinct_users())
         return PartIds(
             (self.truth.name, self.run.name),
-            ("item" in self.truth.whole, "item" in self.run.whole),
             common.both.size,
             ([ids(common.left)], [ids(common.right)]),
             (distinct_ids(self.truth.item), distinct_ids(self.run.item)),
@@ -388,8 +377,7 @@ class Join:
     def _distinct_users(self) -> Shared:
         return replace(self.users, left=self.truths.labels, right=self.runs.labels)
 
-    def _sides(self, kind: Literal["user", "item"]) -> tuple[Side, Side]:
-        left, right = compared(self.truth, self.run, kind)
+    def _sides(self, left: Ids, right: Ids) -> tuple[Side, Side]:
         return Side("the truth", self.truth.name, left), Side("the run", self.run.name, right)
 
     @property
@@ -405,5 +393,4 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
     labels = users.labels(codes)
     if not isinstance(truth.user, np.ndarray) or labels.dtype.kind in "iu":
         return labels
-    numbers = pl.Series(labels).str.strip_suffix(".0").cast(pl.Int64)  # "7.0" as it is written
-    return one_chunk(numbers)
+    return one_chunk(pl.Series(labels).cast(pl.Int64))

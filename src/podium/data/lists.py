@@ -20,79 +20,19 @@ from podium._ties import tie_keys
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.convert import Ids
-from podium.data.ids import compared, joined_ids, share
+from podium.data.ids import joined_ids, share
 from podium.data.join import MIN_SHARE, Join, PartIds, Side, check_common
 from podium.data.runs import Run, Truth
-from podium.errors import ArgumentError, DataError, arg, warn
+from podium.data.signs import SampleSigns
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.protocol import Conventions
 from podium.ranking import Ranking, count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Unjudged
 
-_LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
-_OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
-_USUAL_LISTS = 20  # top-5, top-10 and top-20 lists with all answers come from a good model
-_SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 _UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
 NOTHING = np.empty(0, np.int64)
-
-
-class SampleSigns(NamedTuple):
-    """The lengths of lists, and whether each list contains the single positive of its user.
-
-    `is_low` states whether a positive is in the lower half of its list. A model that never ranks
-    one there is successful. Candidates contain their target whatever its rank is.
-    """
-
-    n_of_length: NDArray[np.int64]
-    with_target: bool
-    is_low: bool
-
-    @classmethod
-    def of(cls, ranking: Ranking) -> SampleSigns:
-        """Return the signs of a ranking."""
-        positive = np.zeros(0, np.bool_)
-        with_target = bool((ranking.n_pos == 1).all())
-        if with_target:
-            positive = ranking.relevance >= ranking.min_relevance
-            with_target = bool((count_between(positive, ranking.groups.offsets) == 1).all())
-        is_low = False
-        if with_target:
-            rank = np.flatnonzero(positive) - ranking.groups.offsets[:-1]
-            is_low = bool((2 * rank >= ranking.groups.sizes).any())
-        return cls(np.bincount(ranking.groups.sizes), with_target, is_low)
-
-    @classmethod
-    def joined(cls, parts: Iterable[SampleSigns]) -> SampleSigns:
-        """Return the signs of all users, given those of disjoint parts of them."""
-        signs = list(parts)
-        counts = np.zeros(max(part.n_of_length.size for part in signs), np.int64)
-        for part in signs:
-            counts[: part.n_of_length.size] += part.n_of_length
-        return cls(
-            counts, all(part.with_target for part in signs), any(part.is_low for part in signs)
-        )
-
-    def warn(self, n_items: int, name: str) -> None:
-        """Warn if the lists of a run look like one target among sampled items.
-
-        This is the case if at least nine in ten lists have the same length, of more than 20 items,
-        no list is longer than half of the `n_items` items of the run, and each list contains its
-        target, in one of them in the lower half.
-        """
-        n_users, longest = int(self.n_of_length.sum()), self.n_of_length.size - 1
-        if n_users < _LEAST_USERS or not 1 < longest <= _SHORT * n_items:
-            return
-        if self.n_of_length.argmax() <= _USUAL_LISTS or not self.is_low:
-            return
-        if self.with_target and self.n_of_length.max() >= _OF_ONE_LENGTH * n_users:
-            warn(
-                f"{name} lists {self.n_of_length.argmax()} of {n_items} items for each user, "
-                "always with the relevant item. Such lists look like sampled candidates. Their "
-                "measures differ from those of a ranking of all items, which podium estimate "
-                "(podium.sampled) estimates."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +107,9 @@ class OfSome(NamedTuple):
 
 
 def check_some(parts: Sequence[OfSome | None], ids: PartIds) -> None:
-    """Check the lists and the ids of all users as those of whole tables, given all parts."""
-    known = [part for part in parts if part is not None]
-    n_items = ids.check(all_users=known[0].all_users)
-    SampleSigns.joined(part.signs for part in known).warn(n_items, ids.names[1])
+    """Check the ids of all users as those of whole tables, and the lists of the first part."""
+    first = next(part for part in parts if part is not None)
+    first.signs.warn(ids.check(all_users=first.all_users), ids.names[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +123,11 @@ class Listed:
     item : ids, (n_rows,)
     run : str
         The name of the run in messages.
-    whole : tuple of str
-        The roles whose integers the file of the run writes with ".0".
     """
 
     groups: Groups
     item: Ids
     run: str
-    whole: tuple[str, ...]
 
     @classmethod
     def joined(cls, parts: list[Listed]) -> Listed:
@@ -201,14 +137,12 @@ class Listed:
         labels = np.concatenate([part.groups.labels for part in parts])
         offsets = row_offsets(np.concatenate([part.groups.sizes for part in parts]))
         item = joined_ids([part.item for part in parts])
-        whole = next((part.whole for part in parts if len(part.item)), ())
-        return cls(Groups(labels, offsets), item, parts[0].run, whole)
+        return cls(Groups(labels, offsets), item, parts[0].run)
 
     def check_items(self, table: Any, role: str, name: str, *, least: float = MIN_SHARE) -> None:
         """Raise or warn if a table has none or few of the items; see `check_common`."""
-        items = compared(self, table, "item")
-        sides = Side("the run", self.run, items[0]), Side(role, name, items[1])
-        check_common(share(*items), "item", *sides, min_share=least)
+        sides = Side("the run", self.run, self.item), Side(role, name, table.item)
+        check_common(share(self.item, table.item), "item", *sides, min_share=least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,8 +262,8 @@ class Lists:
         return self._listed(offsets, rows), rows + 1 - np.repeat(before[:-1], np.diff(offsets))
 
     def _listed(self, offsets: Offsets, rows: NDArray[np.int64] | slice) -> Listed:
-        groups, run = Groups(self.labels, offsets), self._join.run
-        return Listed(groups, self._join.items.ids(self._item[rows]), run.name, run.whole)
+        groups, item = Groups(self.labels, offsets), self._join.items.ids(self._item[rows])
+        return Listed(groups, item, self._join.run.name)
 
     def items(self, group: int) -> Ids:
         """Return the items of a user, in the order of the ranking."""
@@ -364,7 +298,7 @@ class Lists:
         depth : int or None
             The number of items of each list to compare; None for the whole list.
         """
-        items = share(*compared(self.listed(), other.listed(), "item"), ordered=False)
+        items = share(self.listed().item, other.listed().item, ordered=False)
         both = (self, items.left), (other, items.right)
         parts = [(one.labels, one._join.is_absent, *one._blocks(c, depth)) for one, c in both]
         return all(np.array_equal(*pair) for pair in zip(*parts, strict=True))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium.data.convert import to_ids
+from podium.data.ids import codes_of
+from podium.data.source import Source, as_column
 from podium.errors import ArgumentError, arg
-from podium.groups import encode
 from podium.types import PerRow, RowIndex
 
 _MAX_ITER = 2000
 _TOL = 1e-5  # tolerance for the change of an effect, or of their standard deviation
+_ROWS = Source("The rows")
 _LEAST = 1e-6  # the smallest variance; without any effect it would tend to 0 without end
 
 
@@ -148,9 +150,9 @@ class Effects:
 
 def pooled(rows: Rows, user: ArrayLike, item: ArrayLike) -> tuple[PerRow, list[Effects]]:
     """Return the probability of each row, and the effects of users and of items."""
+    share = _share_of_positives(rows)
     codes = {name: _codes(values, name) for name, values in (("user", user), ("item", item))}
     _check.equal_length(relevance=rows.label, **codes)
-    share = _share_of_positives(rows)
     mean = float(np.log(share) - np.log1p(-share))
     sides = [Effects(code, np.zeros(int(code.max()) + 1)) for code in codes.values()]
     for _ in range(_MAX_ITER):
@@ -204,12 +206,4 @@ def _share_of_positives(rows: Rows) -> float:
 
 
 def _codes(values: ArrayLike, name: str) -> RowIndex:
-    array: NDArray[Any] = _check.one_dimensional(_check.array(values, name), name)
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
-        array = array.astype(np.str_)
-    if array.size and array.dtype.kind not in "iuU":
-        raise ArgumentError(
-            f"{name} must hold integers or strings, got {array.dtype}. Convert the column, or "
-            "encode it first."
-        )
-    return encode(array)[0]
+    return codes_of(to_ids(as_column(values, name, _ROWS), name, _ROWS))[0]

@@ -102,8 +102,6 @@ class Run:
     is_order : bool
         Whether the scores only have the order of the source's values, which are ranks, or integers
         that float64 would round.
-    whole : tuple of str
-        The roles ("user", "item") whose integers the file writes with ".0".
     places : Places
         The places of the rows in messages.
     kind : str
@@ -117,7 +115,6 @@ class Run:
     score: NDArray[np.float64]
     name: str = "The run"
     is_order: bool = False
-    whole: tuple[str, ...] = ()
     places: Places = ROWS
     kind: str = ""
     empty: Ids = field(default_factory=nobody)
@@ -146,8 +143,6 @@ class Truth:
         because otherwise every rating would be positive.
     origin : Origin
         The kind of frame that was read, and the name of its column of users.
-    whole : tuple of str
-        The roles ("user", "item") whose integers the file writes with ".0".
     places : Places
         The places of the rows in messages.
     empty : ids
@@ -160,7 +155,6 @@ class Truth:
     name: str = "The truth"
     is_rating: bool = False
     origin: Origin = NO_FRAMES
-    whole: tuple[str, ...] = ()
     places: Places = ROWS
     empty: Ids = field(default_factory=nobody)
     stored: ClassVar[None] = None
@@ -277,9 +271,8 @@ def read_run(
         both_names = (names["score"], names["rank"])
         refuse_contradiction(values, columns.read["rank"], users, both_names, table)
     is_order = score_role is RANK or not has_scores
-    items, whole = columns.ids("item"), columns.whole()
-    empty = to_ids(table.empty, names["user"], table)
-    run = Run(users, items, values, table.name, is_order, whole, table.places, table.kind, empty)
+    items, empty = columns.ids("item"), to_ids(table.empty, names["user"], table)
+    run = Run(users, items, values, table.name, is_order, table.places, table.kind, empty)
     return _of_documents(run, run.score) if "parent" in table.named else run
 
 
@@ -339,9 +332,8 @@ def read_truth(
     else:
         values = _without_negative(columns.numbers("relevance", users), name, table)
     is_ratings = name is not None and is_rating(name)
-    origin, whole = Origin(table.kind, names["user"]), columns.whole()
-    empty = to_ids(table.empty, names["user"], table)
-    truth = Truth(users, items, values, table.name, is_ratings, origin, whole, table.places, empty)
+    origin, empty = Origin(table.kind, names["user"]), to_ids(table.empty, names["user"], table)
+    truth = Truth(users, items, values, table.name, is_ratings, origin, table.places, empty)
     return _of_documents(truth, truth.relevance) if "parent" in table.named else truth
 
 

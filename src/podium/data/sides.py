@@ -155,8 +155,7 @@ class Ranges:
     def _keys(self, users: Ids) -> NDArray[np.int64]:
         if not self.is_text and isinstance(users, np.ndarray):
             return users
-        texts = strings(users).str.strip_suffix(".0")  # 7 may be written 7.0, see `as_written`
-        return (texts.hash().to_numpy() >> np.uint64(1)).astype(np.int64)
+        return (strings(users).hash().to_numpy() >> np.uint64(1)).astype(np.int64)
 
     def span(self, block: Block) -> range:
         """Return the buckets for which a block is read from its file: at most two, or none."""

@@ -2,75 +2,41 @@
 
 from __future__ import annotations
 
-import mmap
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from podium.data import _letor_kernels
 from podium.data.columns import Kind
 from podium.data.convert import Ids
-from podium.data.files import File
+from podium.data.files import BROKEN, File, broken
 from podium.data.ids import codes_of
-from podium.data.source import Column, Source
+from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
-from podium.groups import Groups
+from podium.groups import Groups, row_offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_PIECE = 1 << 24  # bytes parsed at a time: enough to make the cost per piece negligible
-_LONGEST = 1 << 26  # bytes of a line; a file with longer lines is not svmlight
-
-_REQUIREMENTS = {
-    _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
-    _letor_kernels.NO_QID: (
-        "qid: and an integer from 0 to 9223372036854775807 without leading zeros must follow the "
-        "label"
-    ),
-    _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
-    _letor_kernels.NOT_RISING: (
-        "feature ids must be >= 1, have at most 9 digits and increase within the line"
-    ),
-}
-
+_PIECE = 1 << 21  # bytes parsed at a time; larger pieces need more memory and are not faster
+_COMMENT = re.compile(rb"#[^\n]*")
+_TWO_COLONS = re.compile(rb"[^\s:]*:[^\s:]*:\S*")
+_FIELD_ENDS = bytes.maketrans(b" \t\r", b"\n\n\n")
 _DENSE = 0.25  # if at least this share of values is stored, a dense matrix needs less memory
 _WIDEST = 1 << 24  # larger feature ids are treated as an error
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Some rows: labels, qids, lines in the file, and the features in CSR form, with ids from 0.
-
-    `ends` contains the end of each row's values. `indices` have the smallest sufficient integer
-    type. `name` is the name of the file.
-    """
+class Piece(NamedTuple):
+    """Some rows: labels, qids, features (as many as the highest id), and the name of the file."""
 
     labels: NDArray[np.float64]
     qids: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    indices: NDArray[Any]
-    values: NDArray[Any]
-    name: str = ""
-
-    @property
-    def highest(self) -> int:
-        """The highest feature id, from 1; 0 without features."""
-        return int(self.indices.max()) + 1 if self.indices.size else 0
-
-    @property
-    def highest_at(self) -> tuple[str, int]:
-        """The file and line of the first occurrence of the highest feature id."""
-        return self.name, line_of(self, int(np.argmax(self.indices)))
-
-    def without_features(self) -> Piece:
-        """Return only labels and qids, without features."""
-        nothing = np.empty(0, np.uint8), np.empty(0, self.values.dtype)
-        return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing, self.name)
+    features: csr_array
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +47,6 @@ class Rows:
     ----------
     labels : float64, (n_rows,)
     qids : int64, (n_rows,)
-    highest : int
-        The highest feature id, from 1; 0 without features.
-    n_values : int
-        The number of stored values.
     pieces : list of Piece
         The pieces. `matrix` removes each piece after use, so that features are never in memory
         twice.
@@ -92,89 +54,30 @@ class Rows:
 
     labels: NDArray[np.float64]
     qids: NDArray[np.int64]
-    highest: int
-    n_values: int
     pieces: list[Piece] = field(repr=False)
 
-    @classmethod
-    def of(cls, pieces: list[Piece]) -> Rows:
-        """Return the rows of consecutive pieces."""
-        return cls(
-            np.concatenate([piece.labels for piece in pieces]),
-            np.concatenate([piece.qids for piece in pieces]),
-            max(piece.highest for piece in pieces),
-            sum(piece.values.size for piece in pieces),
-            pieces,
-        )
-
     @property
-    def highest_at(self) -> tuple[str, int]:
-        """The file and line where the highest feature id first occurs, until `matrix` is called."""
-        return next(p for p in self.pieces if p.highest == self.highest).highest_at
+    def highest(self) -> int:
+        """The highest feature id, from 1, until `matrix` is called; 0 without features."""
+        return max(piece.features.shape[1] for piece in self.pieces)
 
-    def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
+    def matrix(self, width: int) -> NDArray[Any] | csr_array:
         """Return the features, dense unless less than a quarter is stored. It works only once."""
-        from scipy.sparse import csr_array
+        from scipy import sparse
 
-        if self.n_values < _DENSE * self.labels.size * width:
-            return self._sparse(width, dtype)
-        dense = np.zeros((self.labels.size, width), dtype)
-        first = 0
-        while self.pieces:
-            piece = self.pieces.pop(0)
-            last = first + piece.labels.size
-            ends = np.append(0, piece.ends)
-            rows = csr_array(
-                (piece.values, piece.indices.astype(np.int32), ends), (ends.size - 1, width)
-            )
-            rows.toarray(out=dense[first:last])
-            first = last
+        parts: list[Any] = [piece.features for piece in self.pieces]
+        self.pieces.clear()
+        for part in parts:
+            part.resize((part.shape[0], width))
+        if sum(part.nnz for part in parts) < _DENSE * self.labels.size * width:
+            return sparse.csr_array(sparse.vstack(parts, format="csr"))
+        dense = np.zeros((self.labels.size, width), parts[0].dtype)
+        last = self.labels.size
+        while parts:
+            part = parts.pop()
+            part.toarray(out=dense[last - part.shape[0] : last])
+            last -= part.shape[0]
         return dense
-
-    def _sparse(self, width: int, dtype: Any) -> csr_array:
-        from scipy.sparse import csr_array
-
-        indices = np.empty(self.n_values, np.int32)
-        values, offsets = np.empty(self.n_values, dtype), np.zeros(self.labels.size + 1, np.int64)
-        row, low = 1, 0
-        while self.pieces:
-            piece = self.pieces.pop(0)
-            high = low + piece.values.size
-            indices[low:high], values[low:high] = piece.indices, piece.values
-            offsets[row : row + piece.ends.size] = low + piece.ends
-            row, low = row + piece.ends.size, high
-        return csr_array((values, indices, offsets), shape=(self.labels.size, width))
-
-
-def check_piece(piece: Piece) -> None:
-    """Raise if a number is too large for its type, or an id is too large."""
-    name, infinite = piece.name, np.flatnonzero(~np.isfinite(piece.values))
-    if infinite.size:
-        feature = int(piece.indices[infinite[0]]) + 1
-        raise DataError(
-            f"{name}, line {line_of(piece, int(infinite[0]))}: the value of feature {feature} is "
-            f"too large for {piece.values.dtype}. Scale it, or drop the row."
-        )
-    _refuse_labels(piece, ~np.isfinite(piece.labels), "finite")
-    if piece.highest > _WIDEST:
-        raise DataError(
-            f"{name}, line {piece.highest_at[1]}: feature ids must be at most {_WIDEST}, "
-            f"got {piece.highest}. Number the features from 1 without gaps."
-        )
-
-
-def _refuse_labels(piece: Piece, is_bad: NDArray[np.bool_], required: str) -> None:
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        raise DataError(
-            f"{piece.name}, line {piece.lines[row]}: the label must be {required}, got "
-            f"{piece.labels[row]:g}. Use 0 for items that are not relevant."
-        )
-
-
-def line_of(piece: Piece, place: int) -> int:
-    """Return the line of the stored value at a position."""
-    return int(piece.lines[int(np.searchsorted(piece.ends, place, side="right"))])
 
 
 def open_svmlight(file: File) -> Source:
@@ -214,13 +117,8 @@ def parse(files: Sequence[File], *, dtype: Any = np.float64, features: bool = Tr
     Raises
     ------
     DataError
-        If a line is malformed or longer than 64 MiB (with the file and line), there are no lines,
-        or a file or a query is given twice.
-
-    Notes
-    -----
-    Cost: one compiled pass over the bytes, and memory for the stored values, with one or two bytes
-    for most ids.
+        If a line is malformed (with the file and line), there are no lines, or a file or a query
+        is given twice.
     """
     repeated = next((file for file in files if files.count(file) > 1), None)
     if repeated is not None:
@@ -230,7 +128,11 @@ def parse(files: Sequence[File], *, dtype: Any = np.float64, features: bool = Tr
         raise DataError(f"{files[0]} has no rows. Pass a table with rows.")
     if len(files) > 1:
         _require_apart(pieces)
-    return Rows.of(pieces)
+    return Rows(
+        np.concatenate([piece.labels for piece in pieces]),
+        np.concatenate([piece.qids for piece in pieces]),
+        pieces,
+    )
 
 
 def _require_apart(pieces: Sequence[Piece]) -> None:
@@ -256,84 +158,80 @@ def pieces_of(file: File, dtype: Any = np.float64, *, features: bool = True) -> 
     """
     line = 1
     with file.reading() as stream:
-        for text in _whole_lines(stream, str(file)):
-            piece = _parse(text, str(file), line, dtype)
-            if features:
-                # A truth has its own rule for negative labels.
-                _refuse_labels(piece, piece.labels < 0, ">= 0")
-            yield piece if features else piece.without_features()
-            line += text.count(b"\n")
+        while lines := stream.readlines(_PIECE):
+            yield _parse(b"".join(lines), str(file), line, dtype, features=features)
+            line += len(lines)
 
 
-def _whole_lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yield the bytes in parts that end at line ends; an incomplete line starts the next part."""
-    incomplete, line = b"", 1
-    while piece := stream.read(_PIECE):
-        piece = incomplete + piece
-        cut = piece.rfind(b"\n") + 1
-        incomplete = piece[cut:]
-        line += piece.count(b"\n")
-        if cut:
-            yield piece[:cut]
-        if len(incomplete) > _LONGEST:
-            raise DataError(
-                f"{name}, line {line}: a line must be at most {_LONGEST >> 20} MiB long. Check "
-                "that the file is svmlight."
-            )
-    if incomplete:
-        yield incomplete
+def _parse(text: bytes, name: str, line: int, dtype: Any, *, features: bool) -> Piece:
+    """Parse lines, of which the first has the number `line`."""
+    from scipy.sparse import csr_array
 
-
-def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
-    n_lines, n_colons = text.count(b"\n") + 1, text.count(b":") + 1
-    labels, (qids, lines, ends) = np.empty(n_lines), np.empty((3, n_lines), np.int64)
-    indices, values = np.empty(n_colons, np.int32), np.empty(n_colons)
-    hard, problem = np.empty((n_colons + n_lines, 3), np.int64), np.zeros(2, np.int64)
-    n_rows, n_values, n_hard = _letor_kernels.parse_svmlight(
-        np.frombuffer(text, np.uint8),
-        _letor_kernels.Lines(labels, qids, lines, ends),
-        _letor_kernels.Features(indices, values),
-        hard,
-        problem,
+    fields = _fields(_COMMENT.sub(b"", text), name, line)
+    starts = np.flatnonzero(np.diff(fields["line"].to_numpy(), prepend=0))
+    sizes = np.diff(starts, append=fields.height)
+    position = np.arange(fields.height) - np.repeat(starts, sizes)
+    is_label, is_qid = pl.lit(pl.Series(position == 0)), pl.lit(pl.Series(position == 1))
+    fields = fields.with_columns(
+        number=pl.when(is_label).then("name").otherwise("value").cast(pl.Float64, strict=False),
+        qid=pl.col("value").cast(pl.Int64, strict=False),
+        id=pl.col("name").cast(pl.Int32, strict=False),
     )
-    if problem[0]:
-        raise _malformed(text, name, line, int(problem[0]), int(problem[1]))
-    for position, first, last in hard[:n_hard].tolist():
-        number = float(text[first:last])
-        if position < 0:
-            labels[-1 - position] = number
-        else:
-            values[position] = number
-    lines += line
-    # Copies, because the buffers have the size of the worst case. The ids, which are most of the
-    # memory of a large file, get the smallest sufficient type.
-    piece = Piece(
-        labels[:n_rows].copy(),
-        qids[:n_rows].copy(),
-        lines[:n_rows].copy(),
-        ends[:n_rows].copy(),
-        _kept(indices[:n_values], np.min_scalar_type(int(indices[:n_values].max(initial=0)))),
-        _kept(values[:n_values], dtype),
+    field, value, number, qid, id = map(pl.col, ("name", "value", "number", "qid", "id"))
+    has_next = pl.col("line").shift(-1) == pl.col("line")
+    least = 0.0 if features else -np.inf  # a truth has its own rule for negative labels
+    kind = pl.Float32 if dtype == np.float32 else pl.Float64
+    is_right = (
+        pl.when(is_label)
+        .then(value.is_null() & number.is_finite() & (number >= least) & has_next)
+        .when(is_qid)
+        .then((field == "qid") & (qid >= 0) & (qid.cast(pl.String) == value))
+        .otherwise(number.cast(kind).is_finite() & (id > id.shift().fill_null(0)) & (id <= _WIDEST))
+    )
+    wrong = fields.filter(~is_right.fill_null(False))
+    if wrong.height:
+        field_line, *texts = wrong.select("line", "name", "value").row(0)
+        raise _malformed(":".join(text or "" for text in texts), name, field_line)
+    stored = fields.filter(pl.Series(position > 1)) if features else fields[:0]
+    values, ids = stored["number"].cast(kind).to_numpy(), stored["id"].to_numpy()
+    offsets = row_offsets(sizes - 2 if features else 0 * sizes)
+    shape = sizes.size, int(ids.max(initial=0))
+    return Piece(
+        fields["number"].to_numpy()[starts],
+        fields["qid"].gather(starts + 1).to_numpy(),
+        csr_array((values, ids - 1, offsets), shape=shape),
         name,
     )
-    check_piece(piece)
-    return piece
 
 
-def _kept(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return a copy in separate memory pages, with inf for values that the type can't represent.
+def _fields(bare: bytes, name: str, line: int) -> pl.DataFrame:
+    """Return the fields of lines without comments: "name:value" with the number of its line.
 
-    The heap would not release the memory of earlier pieces, and a file would need twice its memory.
+    Polars reads each field as a row. Before each line there is a row "#:".
     """
-    n_bytes = values.size * np.dtype(dtype).itemsize
-    copy = np.frombuffer(mmap.mmap(-1, n_bytes), dtype) if n_bytes else np.empty(0, dtype)
-    with np.errstate(over="ignore"):
-        copy[:] = values
-    return copy
+    POLARS.enter()
+    try:
+        fields = pl.read_csv(
+            b"#:\n" + bare.replace(b"\n", b"\n#:\n").translate(_FIELD_ENDS),
+            separator=":",
+            has_header=False,
+            quote_char=None,
+            encoding="utf8-lossy",
+            schema={"name": pl.String, "value": pl.String},
+        )
+    except BROKEN as error:
+        if odd := _TWO_COLONS.search(bare):
+            n_before = bare.count(b"\n", 0, odd.start())
+            raise _malformed(odd[0].decode(errors="replace"), name, line + n_before) from None
+        raise broken(name, error) from error
+    is_start, has_text = pl.col("name") == "#", pl.any_horizontal(pl.all().is_not_null())
+    fields = fields.with_columns(line=is_start.cum_sum() + line - 1)
+    return fields.filter(has_text, pl.col("name").ne_missing("#"))
 
 
-def _malformed(piece: bytes, name: str, line: int, kind: int, place: int) -> DataError:
-    line_number = line + piece.count(b"\n", 0, place)
-    fields = piece[place:].split(b"\n", 1)[0].split()
-    received = fields[0].decode("utf-8", "replace")[:40] if fields else "the end of the line"
-    return DataError(f"{name}, line {line_number}: {_REQUIREMENTS[kind]}, got {received!r}.")
+def _malformed(field: str, name: str, line: int) -> DataError:
+    return DataError(
+        f"{name}, line {line}: a line must be 'label qid:number id:value …', with a finite label "
+        "(>= 0 to train), a qid from 0 to 9223372036854775807 without leading zeros, ids from 1 to "
+        f"{_WIDEST} that increase, and finite values, got {field[:40]!r}."
+    )

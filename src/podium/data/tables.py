@@ -107,15 +107,6 @@ def _open_object(source: Any, noun: str, roles: Sequence[Role], named: Sequence[
     return _open_frame(source, name, noun)
 
 
-def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return columns by role; `names` contains the name of each role's column, if there is one."""
-    columns = table.fetch({names[role]: kind for role, kind in kinds.items() if role in names})
-    columns_of_role = {role: columns[names[role]] for role in kinds if role in names}
-    if not table.can_be_empty and {len(column) for column in columns_of_role.values()} == {0}:
-        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
-    return columns_of_role
-
-
 def _open_frame(source: Any, name: str, noun: str) -> Source:
     try:
         frame: Any = nw.from_native(source, pass_through=True)
@@ -345,8 +336,12 @@ class RoleColumns:
     @classmethod
     def named(cls, table: Source, roles: Sequence[Role], names: Mapping[str, str]) -> RoleColumns:
         """Read the columns of some roles by their names."""
-        kinds: dict[str, Kind] = {role.name: role.kind for role in roles if role.name in names}
-        return cls(table, names, fetch(table, names, kinds) if kinds else {})
+        kinds: dict[str, Kind] = {names[r.name]: r.kind for r in roles if r.name in names}
+        columns: Mapping[str, Any] = table.fetch(kinds) if kinds else {}
+        if kinds and not table.can_be_empty and not any(map(len, columns.values())):
+            raise DataError(f"{table.name} has no rows. Pass a table with rows.")
+        read = {r.name: columns[names[r.name]] for r in roles if r.name in names}
+        return cls(table, names, read)
 
     def __contains__(self, role: str) -> bool:
         return role in self.read
@@ -358,16 +353,6 @@ class RoleColumns:
         """
         guess = role != "item" or not self.table.text_ids
         return to_ids(self.read[role], self.names[role], self.table, guess=guess)
-
-    def whole(self) -> tuple[str, ...]:
-        """Return the roles of ids that are integers, but written with ".0"."""
-        return tuple(role for role in ("user", "item") if self._is_whole(role))
-
-    def _is_whole(self, role: str) -> bool:
-        column = self.read.get(role, ())
-        # The ids of a column are only converted if its first text ends so.
-        ends_so = self.table.text and len(column) > 0 and str(column[0]).endswith(".0")
-        return ends_so and isinstance(self.ids(role), np.ndarray)
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""

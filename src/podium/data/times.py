@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from decimal import Decimal
-from itertools import chain
-from numbers import Real
+from datetime import date
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.convert import EXACT, finite, no_null
+from podium.data.convert import finite, no_null
 from podium.data.source import POLARS, Column, Source, as_column, is_missing
 from podium.errors import ArgumentError, DataError, arg
 
-_UNITS = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}  # the unit that replaces others
 Parts: TypeAlias = "tuple[NDArray[Any], str | None]"
 """Values, and the zone."""
 SEVERAL = "several zones"
@@ -34,14 +30,8 @@ _ISO = (
     rf" ?(?P<zone>{_OFFSET})?)?$"
 )
 _ZONED = re.compile(r"datetime64\[\w+, ")  # the type of pandas for times with a zone
-_YEAR = re.compile(r"\d{4}(-\d\d)?")
-_FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
 _MICRO, _NANO = 6, 9  # digits of a second
 _IN_NANOSECONDS = (2**63 - 1) // 10**_NANO - 1  # seconds since 1970 that nanoseconds can represent
-_INT64 = np.iinfo(np.int64)
-_DAY = 86_400
-_SMALL = ("s", "ms", "us", "ns", "ps", "fs", "as")
-_PER_DAY = {"D": 1, **{unit: _DAY * 10 ** (3 * i) for i, unit in enumerate(_SMALL)}}
 _ARGUMENT = Source("")
 
 
@@ -130,41 +120,16 @@ def offset_of(zone: str) -> int:
     return -seconds if zone.startswith("-") else seconds
 
 
-def iso(at: Any) -> str | None:
-    """Return a date or time, of which no part is lost, as the text that `of_texts` reads.
-
-    Examples
-    --------
-    >>> iso("2012-06"), iso("20120608T00Z"), iso("2012-06-08 10:00:00.123456789")
-    ('2012-06-01T00:00:00', '2012-06-08T00:00:00+00:00', '2012-06-08T10:00:00.123456789')
-    """
-    if isinstance(at, date):
-        return at.isoformat()
-    if not isinstance(at, str | np.datetime64):
-        return None
-    text = str(at).strip()  # pyright: ignore[reportUnknownArgumentType]
-    text += "-01-01"[3 * text.count("-") :] if _YEAR.fullmatch(text) else ""
-    part = _FRACTION.search(text)
-    try:  # Python cuts a fraction after six digits, so it is put aside
-        moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
-    except ValueError:
-        return None
-    seconds, offset = moment.isoformat()[:19], moment.isoformat()[19:]
-    return f"{seconds}{'' if part is None else '.' + part[1]}{offset}"
-
-
-def offset_by_clock(text: str, zone: str) -> int | None:
-    """Return the seconds from UTC of a local time, or None if it occurs twice or never there."""
+def _in_utc(local: NDArray[Any], zone: str) -> NDArray[Any] | None:
+    """Return a local time in UTC, or None if it occurs twice or never in the zone."""
     if zone == SEVERAL:
         return None
     if re.fullmatch(_OFFSET, zone):
-        return offset_of(zone)
-    local = pl.Series([datetime.fromisoformat(text[:19])])
+        return local - np.timedelta64(offset_of(zone), "s")
     try:
-        moment = local.dt.replace_time_zone(zone).dt.epoch("s")[0]
+        return pl.Series(local).dt.replace_time_zone(zone).to_numpy()
     except pl.exceptions.PolarsError:
         return None
-    return int(local.dt.epoch("s")[0]) - int(moment)
 
 
 def _odd(texts: pl.Series, is_usual: pl.Series, name: str, source: Source) -> DataError:
@@ -179,11 +144,7 @@ def _odd(texts: pl.Series, is_usual: pl.Series, name: str, source: Source) -> Da
 
 def of_column(values: Any, name: str, source: Source) -> Parts:
     """Read a column of times; see `podium.data.times.read_times`."""
-    column = time_column(values, name, source)
-    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-        no_null(pl.Series(np.isnat(column)).replace(True, None), name, source)
-        return _in_known_unit(column, name, source), None
-    series = pl.Series(column)
+    series = pl.Series(time_column(values, name, source))
     no_null(series, name, source)
     kind = series.dtype
     if isinstance(kind, pl.Categorical | pl.Enum | pl.Decimal | pl.String):
@@ -207,30 +168,12 @@ def time_column(values: Any, name: str, source: Source) -> Column:
         return pl.Series(values)
     if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)
-    if not isinstance(values, list):
-        array: NDArray[Any] = np.asarray(values)
-        if array.ndim == 1 and array.dtype.kind == "M":
-            return array
-        if array.ndim != 1 or array.dtype != object:
-            return as_column(values, name, source)
-    value_list: list[Any] = list(cast("Any", values))
-    known = [None if is_missing(v) or str(v) == "NaT" else v for v in value_list]
-    given = [value for value in known if value is not None]
-    if given and all(isinstance(value, date | np.datetime64) for value in given):
-        return pl.Series(name, [None if v is None else iso(v) for v in known], pl.String)
+    if isinstance(values, list) or str(getattr(values, "dtype", "")) == "object":
+        known = [None if is_missing(v) or str(v) == "NaT" else v for v in cast("Any", values)]
+        given = [value for value in known if value is not None]
+        if given and all(isinstance(value, date | np.datetime64) for value in given):
+            return pl.Series(name, [None if v is None else str(v) for v in known], pl.String)
     return as_column(values, name, source)
-
-
-def _in_known_unit(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
-    """Return times in days, seconds or a part of a second."""
-    unit, _ = np.datetime_data(array.dtype)
-    values = array.astype(f"datetime64[{_UNITS.get(unit, unit)}]")
-    if (values.astype(array.dtype) != array).any():
-        raise DataError(
-            f"{source.name}: {name} has times of {array.dtype} that can't be represented in "
-            f"{values.dtype}. Convert the column."
-        )
-    return values
 
 
 def _wrong_kind(kind: str, name: str, source: Source) -> DataError:
@@ -300,28 +243,22 @@ class Times:
             If the argument is of the other kind, it has a zone and these times have none, or the
             clock of these times is not known.
         """
-        if not self.is_moment:
-            is_number = not isinstance(at, bool) and isinstance(at, str | Decimal | Real)
-            number = _one(str(at), name) if is_number else None
-            if number is None or number.is_moment:
-                raise ArgumentError(
-                    f"{arg[name]} must be a number, as the timestamps are, got {at!r}."
-                )
-            return number
-        text = iso(at)
-        moment = None if text is None else _one(text, name)
-        if text is None or moment is None or not moment.is_moment:
-            raise ArgumentError(
-                f"{arg[name]} must be a date or time such as '2011-10-01', got {at!r}."
+        moment = None if isinstance(at, bool) else _one(str(at), name)
+        if moment is None or moment.is_moment != self.is_moment:
+            required = (
+                "a date or time such as '2011-10-01'"
+                if self.is_moment
+                else "a number, as the timestamps are"
             )
+            raise ArgumentError(f"{arg[name]} must be {required}, got {at!r}.")
         if moment.zone is not None and self.zone is None:
             raise ArgumentError(
                 f"{arg[name]} must be without a zone, as the timestamps are, got {at!r}. Write it "
                 "by the clock of the timestamps."
             )
         if moment.zone is None and self.zone is not None:
-            offset = offset_by_clock(text, self.zone)
-            if offset is None:
+            in_utc = _in_utc(moment.values, self.zone)
+            if in_utc is None:
                 raise ArgumentError(
                     f"{arg[name]} must be a time with an offset from UTC such as "
                     f"'2011-10-01T00:00:00+01:00', because the timestamps have {self.zone} and "
@@ -330,7 +267,6 @@ class Times:
                     else f"{arg[name]} must be one time in the zone {self.zone} of the timestamps, "
                     f"but {at!r} is none or two there. Add an offset from UTC such as '+01:00'."
                 )
-            in_utc = moment.values - np.timedelta64(offset, "s")
             moment = replace(moment, values=in_utc, zone=self.zone)
         return moment
 
@@ -370,23 +306,31 @@ def read_times(values: Any, name: str, source: Source) -> Times:
 def keys_of(*columns: Times) -> tuple[NDArray[Any], ...]:
     """Return arrays of one type that order the times of all columns.
 
-    These are the values if one type can represent those of all columns, or else their dense ranks.
-
     Raises
     ------
     ArgumentError
-        If the columns are of different kinds, or only one of two has a zone.
+        If the columns are of different kinds, only one of two has a zone, or no type can represent
+        the times of all columns.
     """
     for column in columns[1:]:
         _refuse_other_kind(columns[0], column)
-    arrays = [column.values for column in columns]
-    if columns[0].is_moment:
-        return _in_one_unit(arrays)
-    if len({array.dtype for array in arrays}) == 1:
-        return tuple(arrays)
-    if all(_is_float(array) for array in arrays):
-        return tuple(array.astype(np.float64) for array in arrays)
-    return _ranks([array.tolist() for array in arrays])
+    kind = np.result_type(*(column.values.dtype for column in columns))
+    return tuple(_as_type(column, kind) for column in columns)
+
+
+def _as_type(times: Times, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return the values as a type that can represent them, moments as integers."""
+    values = times.values
+    if values.dtype != kind:
+        with np.errstate(invalid="ignore"):
+            values = values.astype(kind)
+            is_same = values.astype(times.values.dtype) == times.values
+        if not is_same.all():
+            raise ArgumentError(
+                f"The times of {_owner(times)} can't be compared exactly as {kind}, such as "
+                f"{times.label(int(np.argmin(is_same)))}. Convert one of the columns."
+            )
+    return values.view(np.int64) if times.is_moment else values
 
 
 def _refuse_other_kind(first: Times, second: Times) -> None:
@@ -407,32 +351,6 @@ def _refuse_other_kind(first: Times, second: Times) -> None:
 def _owner(times: Times) -> str:
     """Return the name of the table within a sentence."""
     return re.sub("^The ", "the ", times.owner)
-
-
-def _in_one_unit(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Return moments as integers in the finest unit of all columns, or their ranks."""
-    per_day = [_PER_DAY[np.datetime_data(array.dtype)[0]] for array in arrays]
-    factors = [max(per_day) // n for n in per_day]
-    pairs = list(zip([array.view(np.int64) for array in arrays], factors, strict=True))
-    if all(_fits(values, factor) for values, factor in pairs):
-        return tuple(values * factor if factor > 1 else values for values, factor in pairs)
-    return _ranks([[value * factor for value in values.tolist()] for values, factor in pairs])
-
-
-def _fits(values: NDArray[np.int64], factor: int) -> bool:
-    extremes = (int(values.min()), int(values.max())) if values.size else ()
-    return all(_INT64.min <= value * factor <= _INT64.max for value in extremes)
-
-
-def _is_float(array: NDArray[Any]) -> bool:
-    """Return whether float64 can represent the values."""
-    return array.dtype.kind == "f" or max(-int(array.min()), int(array.max())) <= EXACT
-
-
-def _ranks(columns: list[list[Any]]) -> tuple[NDArray[Any], ...]:
-    """Return the dense ranks of Python numbers, which are compared exactly, among all columns."""
-    ordered = {value: rank for rank, value in enumerate(sorted({*chain.from_iterable(columns)}))}
-    return tuple(np.array([ordered[value] for value in column]) for column in columns)
 
 
 def _one(text: str, name: str) -> Times | None:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.ids import Shared, compared, share
+from podium.data.ids import Shared, share
 from podium.data.lists import Listed, Lists
 from podium.data.opened import Tables
 from podium.data.source import POLARS
@@ -124,7 +124,7 @@ def pool_unjudged(
     users = common if labels is None else labels
     groups = [_positions(users, of_run.labels) for of_run in lists]
     (first, base_ranks), (second, candidate_ranks) = (of_run.unjudged() for of_run in lists)
-    items = share(*compared(first, second, "item"), ordered=False)
+    items = share(first.item, second.item, ordered=False)
     POLARS.enter()
     of_base = _rows_of(groups[0], first, items.left, base_ranks)
     of_candidate = _rows_of(groups[1], second, items.right, candidate_ranks)

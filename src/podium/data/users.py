@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from podium.data.appending import to_frame
 from podium.data.columns import ITEM, USER, Role
-from podium.data.convert import Ids, to_ids
+from podium.data.convert import Ids, to_ids, without_zero
 from podium.data.files import File
-from podium.data.ids import as_labels, label_array, share
+from podium.data.ids import label_array, share
 from podium.data.join import Side, check_common, refuse_repeated
 from podium.data.source import POLARS, Places, Source
 from podium.data.tables import RoleColumns, open_table
@@ -84,11 +84,10 @@ def user_values(source: Any, column: str, labels: Labels) -> Labels:
     columns = table.fetch(dict.fromkeys(column_of_role.values(), "id"))
     ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     known = label_ids(labels)
-    compared = as_labels(ids, known), as_labels(known, ids)
-    shared = share(*compared)
+    shared = share(ids, known)
     if len(ids):
-        of_truth = Side("the truth", "the truth", compared[1])
-        check_common(shared, "user", Side("the table", table.name, compared[0]), of_truth)
+        of_truth = Side("the truth", "the truth", known)
+        check_common(shared, "user", Side("the table", table.name, ids), of_truth)
     refuse_repeated(shared, "user", table.name)
     values = np.append(_text(columns[column_of_role[column]]), "")
     return values[shared.left_rows()]
@@ -108,14 +107,14 @@ def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     array([ 1, -1,  1])
     """
     known, ids = label_ids(labels), label_ids(users)
-    return share(as_labels(known, ids), as_labels(ids, known)).left_rows()
+    return share(known, ids).left_rows()
 
 
 def label_ids(labels: Ids | Labels) -> Ids:
     """Return labels in the form that columns of ids have."""
     if isinstance(labels, pl.Series) or labels.dtype.kind in "iu":
         return labels
-    return pl.Series(labels.tolist(), dtype=pl.String)
+    return without_zero(pl.Series(labels.tolist(), dtype=pl.String))
 
 
 def _text(values: Any) -> Labels:

@@ -100,10 +100,7 @@ def shown_values(
         for run in whole_runs.values():
             run.check_items(past, str(arg.catalogue()), past.name)
         columns_of_items.append(past)
-    ids = share_all(
-        [column.item for column in columns_of_items],
-        ["item" in column.whole for column in columns_of_items],
-    )
+    ids = share_all([column.item for column in columns_of_items])
     of_past = np.empty(0, np.int64) if catalogue is None else ids.columns[-1]
     table = None if items is None else data.read_items(items)
     result: dict[str, dict[str, PerGroup]] = {}

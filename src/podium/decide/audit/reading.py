@@ -103,10 +103,10 @@ def _joined(
 ) -> Tables:
     """Return the training part, the truth and the runs with common codes of users and items."""
     users, items = (
-        share_all([*ids, *others], [kind in table.whole for table in read])
-        for kind, ids, others in (
-            ("user", [table.user for table in read], ()),
-            ("item", [table.item for table in read], other_items),
+        share_all([*ids, *others])
+        for ids, others in (
+            ([table.user for table in read], ()),
+            ([table.item for table in read], other_items),
         )
     )
     codes = list(zip(users.columns, items.columns, strict=False))

@@ -1,4 +1,4 @@
-"""Ids that are spelled in two ways, such as ``i31`` and ``31``, or ``7`` and ``7.0``."""
+"""Ids that are spelled in two ways, such as ``i31`` and ``31``, or ``7`` and ``007``."""
 
 from __future__ import annotations
 

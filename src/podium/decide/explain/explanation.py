@@ -84,8 +84,8 @@ def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differen
         Two tables of the same kind.
     """
     tables = first_table, second_table
-    users = share_all([t.user for t in tables], ["user" in t.whole for t in tables])
-    items = share_all([t.item for t in tables], ["item" in t.whole for t in tables])
+    users = share_all([t.user for t in tables])
+    items = share_all([t.item for t in tables])
     of_first, of_second = users.columns
     n_items, (items_of_first, items_of_second) = items.labels.size, items.columns
     first, second = of_first * n_items + items_of_first, of_second * n_items + items_of_second

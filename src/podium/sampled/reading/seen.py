@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids
-from podium.data.ids import Shared, as_labels, pair_codes, share
+from podium.data.ids import Shared, pair_codes, share
 from podium.data.join import Side, check_common, common_ids
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
@@ -215,4 +215,4 @@ def read_seen(source: Any, *, columns: dict[str, str] | None = None) -> Seen:
 
 
 def _shared(seen: Ids, ids: Ids) -> Shared:
-    return share(as_labels(seen, ids), as_labels(ids, seen))
+    return share(seen, ids)
