@@ -203,7 +203,7 @@ REFUSED = """
 --set n_blocks=41 | n_blocks 41 60 40
 --loss robirnak | --loss robirank
 --set dcay=none | dcay
---set xi=exat | xi exact
+--set decay=exact | decay linear
 --valid pairs.csv | --valid
 --valid truth.csv | truth.csv
 --column user=item | item user

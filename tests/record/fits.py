@@ -141,7 +141,6 @@ def recommenders() -> Entries:
 
 
 _FACTORS: tuple[dict[str, Any], ...] = (
-    {"xi": "exact"},
     {"decay": "none", "xi_rate": 0.2},
     {"negatives": "unseen", "n_negatives": 3},
     {"item_bias": False, "gain": "exp2"},

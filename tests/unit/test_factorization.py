@@ -157,7 +157,6 @@ SMALL = csr_array([[5.0, 4, 1, 0], [5, 0, 4, 0], [0, 5, 2, 5], [4, 5, 0, 0]])
         ({}, coo_array(np.array([1.0, 0.0, 2.0])), "two axes"),
         ({}, coo_array(([-1.0, 3.0, 1.0], ([0, 0, 1], [1, 1, 0]))), "got -1 for user 0 and item 1"),
         ({"gain": "exp2"}, csr_array([[99.0, 1.0], [1.0, 0.0]]), "gain"),
-        ({"xi": "exact", "loss": "softmax"}, SMALL, "xi"),
         ({"prior": "best"}, SMALL, "prior"),
     ],
 )

@@ -159,8 +159,7 @@ def _stop_after(n_passes: int) -> Any:
     [
         ({}, True, 4),
         ({"loss": "robirank"}, False, 1),
-        ({"loss": "robirank", "xi": "exact"}, True, 1),
-        ({"loss": "sl@3", "similarity": "cosine"}, True, 4),
+        ({"loss": "bpr", "similarity": "cosine"}, True, 4),
     ],
     ids=str,
 )

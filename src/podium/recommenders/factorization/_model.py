@@ -92,7 +92,7 @@ class Factorization(FactorRecommender):
         The length of the vectors of users and items.
     loss : str
         The loss of a positive and its negatives, see `podium.recommenders.factorization.LOSSES`:
-        "softmax", "robirank", "sl@20", "bpr", "identity" or "type2", with parameters such as
+        "softmax", "robirank", "bpr", "identity" or "type2", with parameters such as
         "softmax(temperature=0.5)". Their gradients differ in size. Good learning rates are about 3
         times as large for "bpr" and "identity", and 30 times for "type2", which also needs
         l2=0.0001 and xi_rate=0.2.
@@ -101,27 +101,21 @@ class Factorization(FactorRecommender):
         shares them.
     learning_rate : float, optional
         The initial step, in units of the stochastic gradient of the loss. By default 0.3 for
-        softmax and sl of cosines, and 0.1 otherwise.
+        softmax of cosines, and 0.1 otherwise.
     decay : {"linear", "none"}
         Whether the step decreases to zero or is constant.
     l2 : float, optional
         The penalty, by default `FactorLoss.default_l2` of the loss. Each step shrinks the user and
         the positive by ``learning_rate * l2``, and each negative by 1 / n_negatives of this.
-    l2_power : float
-        The power of the number of pairs of a user or item with which its penalty in a pass grows
-        (rendle2022). With 1, every step shrinks by the same share.
     n_epochs : int, optional
         The number of passes over all positives. By default, about 16 million positives take a step
         in all, in at least 15 and at most 60 passes.
     n_blocks : int, optional
         The number of parts of the users and of blocks of the items, by default chosen from the
         shape of the data. The factors depend on it.
-    xi : {"running", "exact"}
-        The estimate of T for a positive: a running mean over its samples, or the weighted mean of
-        the current sample and of the exact sum before the pass (pairs x items multiplications).
     xi_rate : float
-        The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
-        learning_rate 20 times smaller.
+        The weight of the current sample in the estimate of T, a running mean over the samples of
+        the positive: in (0, 1].
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no learned pair with. Both include items of `seen` pairs. With "unseen", use an l2
@@ -129,12 +123,10 @@ class Factorization(FactorRecommender):
     popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
         The loss weights the drawn items, so that its expected value stays about the same. By
-        default 0.5 for softmax and sl of cosines, and 0 otherwise.
-    popularity_share : float
-        The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
+        default 0.5 for softmax of cosines, and 0 otherwise.
     similarity : {"dot", "cosine"}, optional
         The score: the product of the vectors plus the bias of the item, or their cosine. By default
-        "cosine" for softmax and sl with at least 64 factors, and "dot" otherwise.
+        "cosine" for softmax with at least 64 factors, and "dot" otherwise.
     item_bias : bool
         Whether items learn a bias. With cosines they do not.
     prior : float or "auto"
@@ -214,14 +206,11 @@ class Factorization(FactorRecommender):
         "learning_rate": _check.positive,
         "decay": partial(_check.choice, options=("linear", "none")),
         "l2": partial(_check.number, low=0.0),
-        "l2_power": partial(_check.number, low=0.0),
         "n_epochs": _check.cutoff,
         "n_blocks": partial(_check.cutoff, required=False),
-        "xi": partial(_check.choice, options=("running", "exact")),
-        "xi_rate": partial(_check.number, low=0.0, high=1.0),
+        "xi_rate": partial(_check.number, low=0.0, high=1.0, strict=True),
         "negatives": partial(_check.choice, options=("unseen", "all")),
         "popularity": partial(_check.number, low=0.0),
-        "popularity_share": partial(_check.number, low=0.0, high=1.0, strict=True),
         "similarity": partial(_check.choice, options=("dot", "cosine")),
         "item_bias": _check.flag,
         "prior": check_prior,
@@ -238,14 +227,11 @@ class Factorization(FactorRecommender):
     learning_rate: float | None = None
     decay: str = "linear"
     l2: float | None = None
-    l2_power: float = 1.0
     n_epochs: int | None = None
     n_blocks: int | None = None
-    xi: str = "running"
     xi_rate: float = 0.7
     negatives: str = "all"
     popularity: float | None = None
-    popularity_share: float = 1.0
     similarity: str | None = None
     item_bias: bool = True
     prior: float | str = "auto"
@@ -401,7 +387,7 @@ class Factorization(FactorRecommender):
             n_blocks = read_settings(self, DataSize.of(touched), cap_blocks=True).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
-        counts = growth.pairs.item_counts() if settings.counts_items else None
+        counts = growth.pairs.item_counts() if settings.popularity else None
         factors.users[growth.touched] = fold_in(touched, factors, counts, settings, executor)
         if settings.cosine:  # new users without a pair
             directed(factors.users, mean_direction(self.user_factors_))
@@ -472,7 +458,7 @@ class Factorization(FactorRecommender):
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         settings = self._settings()
-        counts = self._learned_pairs().item_counts() if settings.counts_items else None
+        counts = self._learned_pairs().item_counts() if settings.popularity else None
         return fold_in(pairs.learned(), self._factors(), counts, settings, or_threads(executor))
 
     def _settings(self) -> Settings:

@@ -30,7 +30,7 @@ _MOST_BLOCKS = 1024
 _PAIRS = 2.0  # the least mean number of pairs per user and block: each block fetches the user's row
 _ITEMS = 64  # the least number of items per block, because negatives come only from it
 
-_PARTITION, STEPS, FOLD, STATES = 2, 3, 4, 6  # numbers of the purposes in the seeds of random draws
+_PARTITION, STEPS, FOLD = 2, 3, 4  # numbers of the purposes in the seeds of random draws
 
 
 def choose_n_blocks(n_users: int, n_items: int, n_pairs: int, n_factors: int) -> int:

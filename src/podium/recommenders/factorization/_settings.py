@@ -34,31 +34,16 @@ class Settings:
     n_blocks: int
     seed: int
     memory: float
-    exact: bool
     only_unseen: bool
     item_bias: bool
     prior: float | None  # None: held-out pairs choose it
     cosine: bool
     popularity: float
-    popularity_share: float
-    l2_power: float
-    pairs_per_user: float
-    pairs_per_item: float
 
     @property
     def factor_loss(self) -> FactorLoss:
         """The loss."""
         return _parsed(self.loss)
-
-    @property
-    def reads_all_items(self) -> bool:
-        """Whether each pass begins with scores of all items."""
-        return self.exact or self.factor_loss.has_states
-
-    @property
-    def counts_items(self) -> bool:
-        """Whether the steps depend on the numbers of users of the items."""
-        return self.popularity > 0.0 or self.l2_power != 1.0
 
     @property
     def unit(self) -> float:
@@ -115,7 +100,7 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
     instead of raising an error.
     """
     checked = _check.parameters(model)
-    exact, similarity = checked["xi"] == "exact", checked["similarity"]
+    similarity = checked["similarity"]
     loss = LOSSES.parse(model.loss)
     if similarity is None:
         is_long = checked["n_factors"] >= _FEWEST_FACTORS  # short vectors have too few directions
@@ -131,22 +116,15 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
         "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
     }
     values |= {name: value for name, value in checked.items() if value is not None}
-    if exact and not loss.averages:
-        raise ArgumentError(
-            f"xi='exact' needs a loss with a mean cost, such as robirank, got {loss}."
-        )
     values |= {
         "loss": str(loss),
         "n_blocks": _n_blocks(checked, size, cap_blocks=cap_blocks),
         "seed": values["random_state"],
-        "memory": _check.number(model.xi_rate, "xi_rate", low=0.0, strict=not exact),
-        "exact": exact,
+        "memory": checked["xi_rate"],
         "only_unseen": values["negatives"] == "unseen",
         "item_bias": values["item_bias"] and not cosine,
         "prior": prior,
         "cosine": cosine,
-        "pairs_per_user": size.pairs_per_user,
-        "pairs_per_item": size.pairs_per_item,
     }
     return Settings(**{field.name: values[field.name] for field in fields(Settings)})
 
