@@ -200,7 +200,6 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
 
 
 REFUSED = """
---set n_blocks=41 | n_blocks 41 60 40
 --loss robirnak | --loss robirank
 --set dcay=none | dcay
 --set decay=exact | decay linear

@@ -35,8 +35,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     """A model that scores all items for each user that it was fitted to.
 
     To write a new recommender, subclass `MatrixRecommender`, or subclass this class and define
-    `fit` and `_score`. The model can be saved if `_learned` names its arrays and `_layout` returns
-    their shapes.
+    `fit` and `_score`. The model can be saved if `_learned` has the types and axes of its
+    arrays.
 
     Attributes
     ----------

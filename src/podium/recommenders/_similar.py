@@ -19,7 +19,7 @@ from podium.catalogue import top_k
 from podium.errors import ArgumentError, arg
 from podium.recommenders._auto import HALF_LIVES, or_auto
 from podium.recommenders._base import MatrixRecommender
-from podium.recommenders._files import Shapes
+from podium.recommenders._files import Axes
 from podium.recommenders._pairs import SEARCHED_GAINS, Floats, Ints
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
@@ -108,7 +108,7 @@ class EASE(_ItemItem):
         {"l2": "log(10,10000)", "gain": SEARCHED_GAINS, "user_power": _USER_POWERS},
     )
     reads_gain: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = ("weights_",)
+    _learned: ClassVar[Axes] = {"weights_": (np.float32, "items", "items")}
 
     constraints: ClassVar[_check.Constraints] = {
         "l2": _check.positive,
@@ -125,11 +125,6 @@ class EASE(_ItemItem):
         """Return the estimates for an inverse of n_items x n_items."""
         n_items = float(user_items.shape[1])
         return 5e-11 * n_items**3, (4.0 + 8.0 + 4.0) * n_items**2
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_items = arrays["weights_"].shape[0]
-        shapes: Shapes = {"weights_": ((n_items, n_items), np.float32)}
-        return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
         checked = _check.parameters(self)
@@ -193,7 +188,11 @@ class ItemKNN(_ItemItem):
         },
     )
     reads_gain: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
+    _learned: ClassVar[Axes] = {
+        "neighbours": (np.int32, "entries"),
+        "neighbour_offsets": (np.int64, "items+1"),
+        "cosines": (np.float32, "entries"),
+    }
 
     constraints: ClassVar[_check.Constraints] = {"k": _check.cutoff}
 
@@ -215,15 +214,6 @@ class ItemKNN(_ItemItem):
             "neighbour_offsets": weights.indptr.astype(np.int64),
             "cosines": weights.data,
         }
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_items, size = arrays["neighbour_offsets"].size - 1, arrays["neighbours"].size
-        shapes: Shapes = {
-            "neighbours": ((size,), np.int32),
-            "neighbour_offsets": ((n_items + 1,), np.int64),
-            "cosines": ((size,), np.float32),
-        }
-        return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _set_arrays(self, arrays: Arrays) -> None:
         table = (arrays["cosines"], arrays["neighbours"], arrays["neighbour_offsets"])

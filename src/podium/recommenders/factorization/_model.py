@@ -24,7 +24,7 @@ from podium.recommenders import _pairs
 from podium.recommenders._auto import number_of_days
 from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
-from podium.recommenders._files import Shapes
+from podium.recommenders._files import Axes
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Floats, Pairs
 from podium.recommenders.factorization import _prior
@@ -111,8 +111,8 @@ class Factorization(FactorRecommender):
         The number of passes over all positives. By default, about 16 million positives take a step
         in all, in at least 15 and at most 60 passes.
     n_blocks : int, optional
-        The number of parts of the users and of blocks of the items, by default chosen from the
-        shape of the data. The factors depend on it.
+        The number of parts of the users and of blocks of the items, at most that of users and of
+        items, by default chosen from the shape of the data. The factors depend on it.
     xi_rate : float
         The weight of the current sample in the estimate of T, a running mean over the samples of
         the positive: in (0, 1].
@@ -198,7 +198,7 @@ class Factorization(FactorRecommender):
         "weight_scale_": float,
         "prior_": float,
     }
-    _learned: ClassVar[tuple[str, ...]] = (*FactorRecommender._learned, "learned_bias_")
+    _learned: ClassVar[Axes] = FactorRecommender._learned | {"learned_bias_": (np.float32, "items")}
 
     constraints: ClassVar[_check.Constraints] = {
         "n_factors": _check.cutoff,
@@ -328,19 +328,19 @@ class Factorization(FactorRecommender):
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)
-        read_settings(self, LEAST, cap_blocks=True)
+        read_settings(self, LEAST)
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain).learned()
-        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
+        settings = read_settings(self, DataSize.of(pairs))
         names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: vars(settings)[name] for name in names})
 
     def cost(self, user_items: Any) -> tuple[float, float]:
         """Return the estimates for all steps of a fit."""
         pairs = _pairs.read(user_items, self.gain).learned()
-        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
+        settings = read_settings(self, DataSize.of(pairs))
         n_updates = float(pairs.items.size) * settings.n_epochs * max(settings.n_negatives, 1)
         size = 4.0 * settings.n_factors * (pairs.n_users + pairs.n_items)
         passes = 1.0 if settings.prior is not None else 4 / 3  # with the short fit of the prior
@@ -384,7 +384,7 @@ class Factorization(FactorRecommender):
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
         if growth.has_new_items:
-            n_blocks = read_settings(self, DataSize.of(touched), cap_blocks=True).n_blocks
+            n_blocks = read_settings(self, DataSize.of(touched)).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
         counts = growth.pairs.item_counts() if settings.popularity else None
@@ -463,7 +463,7 @@ class Factorization(FactorRecommender):
 
     def _settings(self) -> Settings:
         """Return the settings for more users; the pairs of the fit are counted only once."""
-        return read_settings(self, self._size, cap_blocks=True)
+        return read_settings(self, self._size)
 
     @cached_property
     def _size(self) -> DataSize:
@@ -471,17 +471,6 @@ class Factorization(FactorRecommender):
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.learned_bias_)
-
-    def _n_factors(self, arrays: Arrays) -> int:
-        return _check.cutoff(self.n_factors, name="n_factors")
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_users, n_items, shapes = super()._layout(arrays)
-        return n_users, n_items, {**shapes, "learned_bias_": ((n_items,), np.float32)}
-
-    def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        before = {"learned_bias_": arrays["item_bias_"]}  # older files have no prior
-        super()._restore({"prior_": 0.0, **fitted}, before | arrays)
 
     def _arrays(self) -> Arrays:
         history = {f"history_.{key}": value for key, value in self.history_.items()}

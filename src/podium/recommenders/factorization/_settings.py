@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -93,12 +92,8 @@ LEAST = DataSize(1, 1, 1, 1.0, 1.0)
 """The least size, for settings that are only checked."""
 
 
-def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Settings:
-    """Return the checked settings of a model, with values that suit the data.
-
-    If more blocks were requested than are possible, `cap_blocks` reduces them to the maximum
-    instead of raising an error.
-    """
+def read_settings(model: Any, size: DataSize) -> Settings:
+    """Return the checked settings of a model, with values that suit the data."""
     checked = _check.parameters(model)
     similarity = checked["similarity"]
     loss = LOSSES.parse(model.loss)
@@ -114,11 +109,12 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
         "learning_rate": loss.default_rate(cosine=cosine),
         "l2": float(f"{loss.default_l2(size.density, cosine=cosine):.3g}"),  # short in messages
         "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
+        "n_blocks": choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"]),
     }
     values |= {name: value for name, value in checked.items() if value is not None}
     values |= {
         "loss": str(loss),
-        "n_blocks": _n_blocks(checked, size, cap_blocks=cap_blocks),
+        "n_blocks": min(values["n_blocks"], size.n_users, size.n_items),
         "seed": values["random_state"],
         "memory": checked["xi_rate"],
         "only_unseen": values["negatives"] == "unseen",
@@ -134,16 +130,3 @@ def check_prior(value: Any, name: str) -> float | str:
     if isinstance(value, str) and value != AUTO:
         raise ArgumentError(f"{arg[name]} must be {AUTO!r} or a number >= 0, got {value!r}.")
     return value if isinstance(value, str) else _check.number(value, name, low=0.0)
-
-
-def _n_blocks(checked: Mapping[str, Any], size: DataSize, *, cap_blocks: bool) -> int:
-    n_blocks = checked["n_blocks"]
-    if n_blocks is None:
-        return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"])
-    most = min(size.n_users, size.n_items)
-    if n_blocks > most and not cap_blocks:
-        raise ArgumentError(
-            f"{arg.n_blocks} must be at most the number of users and of items, {size.n_users} and "
-            f"{size.n_items}, got {n_blocks}."
-        )
-    return min(n_blocks, most)
