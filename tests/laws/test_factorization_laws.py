@@ -50,7 +50,7 @@ def _bits(model: Factorization) -> list[bytes]:
         {"loss": "identity", "negatives": "all"},
         {"loss": "bpr", "item_bias": False},
         {"loss": "softmax(temperature=0.2)", "similarity": "cosine", "popularity": 0.5},
-        {"n_blocks": None, "gain": "exp2"},
+        {"n_blocks": None, "gain": "log"},
     ],
     ids=str,
 )

@@ -47,7 +47,8 @@ def _settings(**changes: Any) -> Settings:
         "cosine": False,
         "popularity": 0.0,
     }
-    return Settings(**{**plain, **changes})
+    given = {**plain, **changes}
+    return Settings(**{**given, "loss": LOSSES.parse(given["loss"])})
 
 
 def _problem(seed: int = 0, scale: float = 1.5) -> tuple[Pairs, Factors]:

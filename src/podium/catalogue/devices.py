@@ -151,7 +151,7 @@ class DeviceBlock(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductScores(DeviceScores):
+class ProductScores(DeviceScores, DeviceBlock):
     """Products of factors, which both the device and the CPU hold."""
 
     factors: Factors
@@ -162,10 +162,22 @@ class ProductScores(DeviceScores):
     def block_size(self) -> int:
         return _USERS
 
-    def block(self, first: int, n_users: int) -> DeviceBlock:
+    def block(self, first: int, n_users: int) -> ProductScores:
         """Return the products of the users from `first`."""
-        users = self.users[first : first + n_users]
-        return _ProductBlock(self.device, self.factors.block(first, n_users), users, self.items)
+        users, factors = self.users[first : first + n_users], self.factors.block(first, n_users)
+        return replace(self, n_users=n_users, factors=factors, users=users)
+
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the exact scores of pairs, and the slack of their users."""
+        return self.factors.scores(rows, items)
+
+    def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
+        """Yield the first item of each tile, and its scores; seen items have the score -inf."""
+        step = max(1, self.device.n_scores // self.n_users)
+        for start in range(0, self.n_items, step):
+            scores = product(self.users, self.items[start : start + step])
+            self.device.hide(scores, seen.of_items(start, start + step))
+            yield start, scores
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let the device propose items, and compute their exact scores."""
@@ -190,23 +202,6 @@ class ProductScores(DeviceScores):
             np.concatenate([part.items for part in parts]),
             np.concatenate([part.scores for part in parts]),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _ProductBlock(DeviceBlock):
-    factors: Factors
-    users: Any
-    items: Any
-
-    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        return self.factors.scores(rows, items)
-
-    def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
-        step = max(1, self.device.n_scores // self.users.shape[0])
-        for start in range(0, self.items.shape[0], step):
-            scores = product(self.users, self.items[start : start + step])
-            self.device.hide(scores, seen.of_items(start, start + step))
-            yield start, scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,8 +70,7 @@ def _repeat_note(events: Events, model: Any, gain: str) -> str:
 
 def _weight(gain: str, value: str) -> str:
     """Return the weight of a pair in words, from the words for its value."""
-    formulas = {"value": value, "exp2": f"2^({value}) - 1", "log": f"log2(1 + {value})"}
-    return formulas.get(gain, "1")
+    return {"value": value, "log": f"log2(1 + {value})"}.get(gain, "1")
 
 
 def _weight_note(

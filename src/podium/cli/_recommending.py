@@ -83,12 +83,12 @@ class Job:
         """The weight of a pair; --tune tries others, unless an option decides."""
         return self.interactions.weight(self.min_relevance)
 
-    def read(self, paths: list[Path], gain: str, *, timed: bool = False) -> Events:
+    def read(self, paths: list[Path], *, timed: bool = False) -> Events:
         """Read events, with their times if the model needs them; several files are one table."""
         from podium.data.interactions import joined, read_weighted
 
         options = self.columns.names_by_role() | self.interactions.of_file()
-        return joined([read_weighted(path, **options, gain=gain, timed=timed) for path in paths])
+        return joined([read_weighted(path, **options, timed=timed) for path in paths])
 
     def with_valid(self, valid: Path) -> Job:
         """Return the fit to the rows of training and validation, without a search."""
@@ -151,7 +151,7 @@ def fit(model: Any, job: Job) -> None:
         timed = _needs_times(model, grid, job)
         if not timed:
             job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
-        all_events = job.read(job.data, job.gain, timed=timed)
+        all_events = job.read(job.data, timed=timed)
         positives, not_positive = all_events.positives(job.min_relevance)
         others = {
             "eval_set": _read_valid(job, positives),
@@ -303,7 +303,7 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
     path, low = job.validation.valid, job.min_relevance
     if path is None:
         return None
-    events = job.read([path], "one")
+    events = job.read([path])
     if events.value is not None:
         events, _ = events.positives(low)
         zeros = _notes.zero_note(events, job.gain)
@@ -451,11 +451,6 @@ def _of_fit(job: Job) -> dict[str, Any]:
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
     cls = recommenders.REGISTRY[name]
-    if not cls.reads_gain and job.gain == "exp2":
-        raise ArgumentError(
-            f"--gain exp2 has no effect with --model {name}, which counts each pair once. "
-            "Leave it out."
-        )
     params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain else {}
     if validation.eval_metric is not None and validation.valid is None and not job.search.tune:
         raise ArgumentError("--eval-metric needs --valid or --tune.")

@@ -133,10 +133,10 @@ class Interactions(EventFile):
     Parameters
     ----------
     gain : HOW
-        Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). The values of
-        several rows of a pair are added up; without values, v is the number of rows. Default:
-        value, or one with --min-relevance. With --tune, value and one are tried, unless this option
-        or --min-relevance is given.
+        Weight of a pair with the value v: value (v) or one (1). The values of several rows of a
+        pair are added up; without values, v is the number of rows. Default: value, or one with
+        --min-relevance. With --tune, both are tried, unless this option or --min-relevance is
+        given.
     refit
         With the parameters, or the number of passes, that are best on the rows of --valid, fit the
         model once more, to the rows of DATA and --valid.
@@ -151,4 +151,4 @@ class Interactions(EventFile):
         """Return the weight of a pair: the given one, or the default."""
         if self.gain is None:
             return "value" if min_relevance is None else "one"
-        return _check.choice(self.gain, "--gain", ("value", "exp2", "one"))
+        return _check.choice(self.gain, "--gain", ("value", "one"))

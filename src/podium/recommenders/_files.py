@@ -123,8 +123,9 @@ class Saved:
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         sizes = _checked_sizes(arrays, _SEEN | self._learned, vars(self))
-        self.n_items_ = sizes.get("items", sizes.get("n_items_"))
-        _check_pairs(arrays, sizes["users"], self.n_items_)
+        n_items: int = sizes["items" if "items" in sizes else "n_items_"]
+        _check_pairs(arrays, sizes["users"], n_items)
+        self.n_items_ = n_items
         self._set_arrays(arrays)
         for name, kind in self._kinds().items():
             value = fitted.get(name)  # older files lack values that may be None
@@ -191,8 +192,8 @@ def _checked_sizes(arrays: Arrays, axes_of: Axes, known: Mapping[str, Any]) -> d
 def _check_pairs(arrays: Arrays, n_users: int, n_items: int) -> None:
     """Raise an ArgumentError unless the pairs of a file are those of its users and items."""
     offsets, items = arrays["seen_offsets_"], arrays["seen_items_"]
-    ends = offsets[[0, -1]].tolist() if offsets.size else []
-    if ends != [0, items.size] or (offsets[1:] < offsets[:-1]).any():
+    is_whole = np.array_equal(offsets[[0, -1]] if offsets.size else offsets, [0, items.size])
+    if not is_whole or (offsets[1:] < offsets[:-1]).any():
         raise ArgumentError("seen_offsets_ does not increase from 0 to the number of seen_items_")
     if items.size and not 0 <= items.min() <= items.max() < n_items:
         raise ArgumentError("seen_items_ has items that are not in the model")

@@ -38,8 +38,8 @@ class OwnHistory(MatrixRecommender):
         that the user lacks, and ties. "auto" chooses from 0.01 to 30, after the half-life.
     window : float, str or None
         The last days of popularity, see `Recent`. "auto" chooses them last.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
 
     Attributes
     ----------

@@ -68,8 +68,8 @@ class EASE(_ItemItem):
     precision : {"double", "single"}
         The precision of the inverse. Single precision takes half the time and memory. It is
         accurate enough unless l2 is much smaller than the number of users of a popular item.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
     user_power : float
         From 0 to 1: how much the pairs of users with many pairs count less. With s the sum of the
         squared weights of a user, the weights are divided by ``s ** (user_power / 2)``, and then
@@ -131,8 +131,7 @@ class EASE(_ItemItem):
         is_double = checked["precision"] == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += checked["l2"]
-        _invert(inverse)
-        self.weights_ = _negative_ratios(inverse)
+        self.weights_ = _negative_ratios(_inverted(inverse))
 
 
 @dataclass(eq=False)
@@ -147,8 +146,8 @@ class ItemKNN(_ItemItem):
     ----------
     k : int
         The number of neighbours per item.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
     user_power : float
         How much the pairs of users with many pairs count less, see `EASE`.
     half_life : float, str or None
@@ -269,10 +268,10 @@ def _gram(pairs: sparse.csr_array[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return gram
 
 
-def _invert(matrix: NDArray[Any]) -> None:
-    """Replace the entries on and above the diagonal by those of the inverse, in place.
+def _inverted(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the inverse of a positive definite matrix on and above the diagonal.
 
-    The matrix must be positive definite.
+    The memory of the matrix is used.
     """
     routines: Any = linalg.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factorize, invert = routines
@@ -285,8 +284,7 @@ def _invert(matrix: NDArray[Any]) -> None:
             f"{arg.l2} is too small for these pairs: the matrix has no inverse in this precision. "
             f"Pass a greater l2, or {arg.precision('double')}."
         )
-    if not np.shares_memory(result, matrix):
-        matrix[:] = result
+    return result
 
 
 def _negative_ratios(inverse: NDArray[Any]) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
@@ -43,7 +42,7 @@ class Checkpoint:
         self._identity: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
-            "settings": asdict(settings),
+            "settings": {**vars(settings), "loss": str(settings.loss)},
             "eval_set": None if validation is None else _validation_identity(validation),
         }
 
@@ -60,7 +59,7 @@ class Checkpoint:
         write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._identity})
 
     def read(self) -> tuple[State, History] | None:
-        """Return the state and history in the file, or None if there is no file.
+        """Return the state and history in the file; None, with a warning, if there is no file.
 
         Raises
         ------
@@ -68,6 +67,8 @@ class Checkpoint:
             If the file belongs to another fit or is damaged.
         """
         if not os.path.lexists(self.path):
+            path = os.fspath(self.path)
+            warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, noun="checkpoint")
         self._refuse_other_fit(header["of"])
@@ -102,16 +103,12 @@ class Checkpoint:
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
-    """Return the state and history to continue from; None, with a warning, if there is no file."""
+    """Return what to continue from, see `Checkpoint.read`; raise without a checkpoint."""
     if checkpoint is None:
         raise ArgumentError(
             f"{arg.resume(True)} requires a checkpoint. Pass {arg.checkpoint()}PATH."
         )
-    saved_fit = checkpoint.read()
-    if saved_fit is None:
-        path = os.fspath(checkpoint.path)
-        warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
-    return saved_fit
+    return checkpoint.read()
 
 
 def _fingerprint(pairs: Pairs) -> str:

@@ -17,8 +17,7 @@ from podium.recommenders.factorization import _loss_kernels
 from podium.registry import Values
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
-_COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of softmax of cosines
-_RATE = 0.1  # the default of other losses
+_COSINE_L2 = 0.002  # the default of softmax of cosines
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 LOG2_E = float(np.log2(np.e))
 
@@ -32,7 +31,8 @@ class FactorLoss:
     name : str
         The name in the registry.
     suits_cosines : bool
-        Whether long vectors are compared by cosines by default.
+        Whether long vectors are compared by cosines by default, in long steps and with popular
+        negatives.
     """
 
     name: ClassVar[str]
@@ -59,14 +59,6 @@ class FactorLoss:
         """
         del density, cosine
         return _L2
-
-    def default_rate(self, *, cosine: bool) -> float:
-        """Return the initial step without a `learning_rate`."""
-        return _COSINE_RATE if cosine and self.suits_cosines else _RATE
-
-    def default_popularity(self, *, cosine: bool) -> float:
-        """Return the power of popularity that negatives are drawn by without a `popularity`."""
-        return _COSINE_POPULARITY if cosine and self.suits_cosines else 0.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

@@ -21,7 +21,7 @@ from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
-from podium.recommenders._auto import number_of_days
+from podium.recommenders._auto import number_of_days, or_auto
 from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._files import Axes
@@ -37,7 +37,6 @@ from podium.recommenders.factorization._settings import (
     LEAST,
     DataSize,
     Settings,
-    check_prior,
     read_settings,
 )
 from podium.types import Progress
@@ -135,9 +134,8 @@ class Factorization(FactorRecommender):
         `eval_set`, or else by ndcg@20 on a tenth of the pairs of 10,000 users, after a fit of a
         third of the passes to the other pairs. It is 0 for products, and with fewer than 200 such
         users.
-    gain : {"value", "exp2", "log", "one"}
-        The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``,
-        ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight s of a pair, divided by the mean weight: its value, ``log2(1 + value)``, or 1.
     half_life : float, str or None
         The days, such as 30 or "30d", in which the weight of a pair falls by half in `fit`: from
         its last event to the last event of the table, which must have times. Choose it by
@@ -213,7 +211,7 @@ class Factorization(FactorRecommender):
         "popularity": partial(_check.number, low=0.0),
         "similarity": partial(_check.choice, options=("dot", "cosine")),
         "item_bias": _check.flag,
-        "prior": check_prior,
+        "prior": partial(or_auto, check=partial(_check.number, low=0.0)),
         "gain": partial(_check.choice, options=_pairs.GAINS),
         "half_life": number_of_days,
         "random_state": _check.seed,

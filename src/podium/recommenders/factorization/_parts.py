@@ -25,6 +25,7 @@ from podium.recommenders.factorization._plan import (
     regrouped,
     task_seed,
     unit_rows,
+    writeable,
 )
 from podium.recommenders.factorization._settings import Settings
 
@@ -84,7 +85,7 @@ class Part:
     def begin(self, epoch: int, layout: Blocks, old_layout: Blocks, *old_blocks: Block) -> Block:
         """Prepare a pass and return its first block, gathered from the blocks of the last pass."""
         self._copy_data()
-        layout = layout.writeable()
+        layout = writeable(layout)
         self._epoch = epoch
         self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
         self._sums = np.zeros(2)
@@ -94,7 +95,7 @@ class Part:
 
     def step(self, block_number: int, block: Block) -> Block:
         """Take one step for each positive of the part inside a block; return the block."""
-        block = block.writeable()
+        block = writeable(block)
         settings, has_counts = self.settings, self._item_counts is not None
         descend(
             settings,
@@ -117,7 +118,7 @@ class Part:
     def _copy_data(self) -> None:
         """Copy the part's data once into memory of this worker, which the steps may change."""
         if not self._is_copied:
-            self.pairs = self.pairs.writeable()
+            self.pairs = writeable(self.pairs)
             self._users, self._states = aligned_copy(self._users), self._states.copy()
             self._is_copied = True
 
@@ -133,7 +134,7 @@ def fold_part(
     A user draws the same negatives whichever other users there are, so that the factors depend only
     on the user's own pairs.
     """
-    pairs, items = pairs.writeable(), items.writeable()
+    pairs, items = writeable(pairs), writeable(items)
     users = aligned(pairs.n_users, items.rows.shape[1])
     users[:] = _item_directions(pairs, items) if settings.cosine else 0.0
     cells = Cells.lay_out(Blocks.single(pairs.n_items), pairs.offsets, pairs.items)
@@ -201,7 +202,7 @@ def descend(
     )
     _kernels.descend(
         steps,
-        settings.factor_loss.in_kernel(settings.memory),
+        settings.loss.in_kernel(settings.memory),
         _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
         _kernels.WeightedPairs(pairs.offsets, pairs.weights, states),
         _kernels.Rows(users, block.rows, block.bias),

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, arg
+from podium.recommenders._auto import AUTO
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._losses import LOG2_E, LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks
 
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
-AUTO = "auto"
+_OF_COSINES, _OF_PRODUCTS = (0.3, 0.5), (0.1, 0.0)  # default learning_rate and popularity
 _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
@@ -23,7 +22,7 @@ _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 class Settings:
     """The checked settings that, with the data, determine all steps."""
 
-    loss: str
+    loss: FactorLoss
     n_factors: int
     n_negatives: int
     learning_rate: float
@@ -40,14 +39,9 @@ class Settings:
     popularity: float
 
     @property
-    def factor_loss(self) -> FactorLoss:
-        """The loss."""
-        return _parsed(self.loss)
-
-    @property
     def unit(self) -> float:
         """The difference of scores that the loss takes for a factor e of the odds."""
-        return LOG2_E / float(self.factor_loss.in_kernel(self.memory).scale)
+        return LOG2_E / float(self.loss.in_kernel(self.memory).scale)
 
     def rate(self, epoch: int) -> float:
         """Return the step of a pass: decreasing linearly to zero, or constant."""
@@ -83,11 +77,6 @@ class DataSize:
         return cls(*pairs.shape, pairs.items.size, *means)
 
 
-@cache
-def _parsed(text: str) -> FactorLoss:
-    return LOSSES.parse(text)
-
-
 LEAST = DataSize(1, 1, 1, 1.0, 1.0)
 """The least size, for settings that are only checked."""
 
@@ -104,16 +93,17 @@ def read_settings(model: Any, size: DataSize) -> Settings:
     if prior == AUTO:
         prior = None if cosine else 0.0  # products have a bias that is learned
     loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
+    rate, popularity = _OF_COSINES if cosine and loss.suits_cosines else _OF_PRODUCTS
     values: dict[str, Any] = {
-        "popularity": loss.default_popularity(cosine=cosine),
-        "learning_rate": loss.default_rate(cosine=cosine),
+        "popularity": popularity,
+        "learning_rate": rate,
         "l2": float(f"{loss.default_l2(size.density, cosine=cosine):.3g}"),  # short in messages
         "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
         "n_blocks": choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"]),
     }
     values |= {name: value for name, value in checked.items() if value is not None}
     values |= {
-        "loss": str(loss),
+        "loss": loss,
         "n_blocks": min(values["n_blocks"], size.n_users, size.n_items),
         "seed": values["random_state"],
         "memory": checked["xi_rate"],
@@ -123,10 +113,3 @@ def read_settings(model: Any, size: DataSize) -> Settings:
         "cosine": cosine,
     }
     return Settings(**{field.name: values[field.name] for field in fields(Settings)})
-
-
-def check_prior(value: Any, name: str) -> float | str:
-    """Return "auto" or a number >= 0."""
-    if isinstance(value, str) and value != AUTO:
-        raise ArgumentError(f"{arg[name]} must be {AUTO!r} or a number >= 0, got {value!r}.")
-    return value if isinstance(value, str) else _check.number(value, name, low=0.0)
