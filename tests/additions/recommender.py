@@ -15,7 +15,7 @@ from podium.recommenders import MatrixRecommender, register
 class Selective(MatrixRecommender):
     """A recommender that scores items by their numbers of users, weighted by 1 / activity."""
 
-    _learned: ClassVar[tuple[str, ...]] = ("popularity_",)
+    _learned: ClassVar[dict[str, Any]] = {"popularity_": (np.float32, "items")}
     popularity_: NDArray[np.float32]
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
@@ -24,7 +24,3 @@ class Selective(MatrixRecommender):
 
     def _score(self, users: NDArray[np.int64]) -> NDArray[np.float32]:
         return np.tile(self.popularity_, (users.size, 1))
-
-    def _layout(self, arrays: dict[str, NDArray[Any]]) -> tuple[int, int, dict[str, Any]]:
-        n_users, n_items = arrays["seen_offsets_"].size - 1, arrays["popularity_"].size
-        return n_users, n_items, {"popularity_": ((n_items,), np.float32)}

@@ -124,7 +124,6 @@ REFUSED = """
 --set l3=1 | '--model ease' '--set l3'
 --set random_state=2 | --set random_state --seed
 --set l2=-1 | '--set l2'
---model popularity --gain exp2 | --gain '--model popularity'
 --gain two | --gain
 --valid valid.csv | --valid --tune
 --eval-metric ap | --eval-metric --valid

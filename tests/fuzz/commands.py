@@ -138,7 +138,7 @@ def _factorize(files: Files) -> list[str]:
     argv += ["--set", "n_factors=2", "--set", "n_epochs=2"]
     argv += ["--out", files.out("factors")]
     files.case.kept.add("factors.checkpoint")
-    argv += files.maybe("--gain", rng.choice(("exp2", "one")))
+    argv += files.maybe("--gain", rng.choice(("value", "one")))
     argv += files.maybe("--loss", rng.choice(("bpr", "type2", "identity")))
     if rng.random() < 0.3:
         argv += ["--valid", files.add("valid", tables.interactions(rng))]

@@ -42,7 +42,7 @@ _WORDS += ("user-time", "leave-last", "group", "als", "ease", "item-knn", "popul
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
 _WORDS += ("bounds", "threshold", "binary", "full", "list", "min", "count", "drop", "0.312")
 _WORDS += ("recbole", "trec_eval", "sklearn", "torchmetrics")
-_SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
+_SETS = ("n_trees=2", "n_trees=0", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
 _SETS += ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
 

@@ -249,7 +249,7 @@ class TestAnswers:
         try:
             model.save(tmp_path / "m")
         except ArgumentError as wrong:
-            pytest.fail(f"{wrong} Declare _learned and _layout, or enter it in WITHOUT_FILES.")
+            pytest.fail(f"{wrong} Declare _learned, or enter it in WITHOUT_FILES.")
         for loaded in (recommenders.load(tmp_path / "m"), type(model).load(tmp_path / "m")):
             assert type(loaded) is type(model)
             assert loaded.get_params() == model.get_params()

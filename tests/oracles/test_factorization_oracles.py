@@ -18,7 +18,7 @@ from podium.recommenders.factorization import LOSSES
 from podium.recommenders.factorization._arithmetic_kernels import logarithm, power, stream
 from podium.recommenders.factorization._batch_kernels import draw_negatives
 from podium.recommenders.factorization._descent import Factors
-from podium.recommenders.factorization._parts import _sampling, descend, exact_means, set_states
+from podium.recommenders.factorization._parts import _sampling, descend
 from podium.recommenders.factorization._plan import Block, Blocks, Cells
 from podium.recommenders.factorization._settings import Settings
 
@@ -26,7 +26,7 @@ Doubles = NDArray[np.float64]
 
 LIKES = np.array([[3, 0, 1, 0, 0], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 1, 2, 0]], float)
 N_ITEMS = LIKES.shape[1]
-AVERAGED = [name for name, loss in LOSSES.items() if loss.averages]
+AVERAGED = [name for name in LOSSES if name != "softmax"]
 
 
 def _settings(**changes: Any) -> Settings:
@@ -41,18 +41,14 @@ def _settings(**changes: Any) -> Settings:
         "n_blocks": 2,
         "seed": 0,
         "memory": 0.0,
-        "exact": True,
         "only_unseen": True,
         "item_bias": True,
         "prior": 0.0,
         "cosine": False,
         "popularity": 0.0,
-        "popularity_share": 1.0,
-        "l2_power": 1.0,
-        "pairs_per_user": 1.0,
-        "pairs_per_item": 1.0,
     }
-    return Settings(**{**plain, **changes})
+    given = {**plain, **changes}
+    return Settings(**{**given, "loss": LOSSES.parse(given["loss"])})
 
 
 def _problem(seed: int = 0, scale: float = 1.5) -> tuple[Pairs, Factors]:
@@ -79,22 +75,11 @@ def _cost(gap: float, loss: str = "robirank") -> float:
     return math.log2(1 + math.exp(-gap) if loss == "bpr" else 1 + 2**-gap)
 
 
-@pytest.mark.parametrize("loss", AVERAGED)
-@pytest.mark.parametrize("unseen", [True, False])
-@pytest.mark.parametrize("scale", [1.5, 8.0])  # also gaps beyond what products of powers take
-def test_mean_costs_equal_the_definition(loss: str, unseen: bool, scale: float) -> None:
-    pairs, factors = _problem(scale=scale)
-    scores = _scores(factors)
-    expected = [
-        sum(_cost(scores[x, y] - scores[x, z], loss) for z in others) / len(others)
-        for x, y, others in _pairs_of(LIKES, unseen)
-    ]
-    means = _mean_costs(pairs, factors, _settings(loss=loss, only_unseen=unseen))
-    np.testing.assert_allclose(means, expected, rtol=1e-12)
-
-
-def _mean_costs(pairs: Pairs, factors: Factors, settings: Settings) -> Doubles:
-    return exact_means(settings, pairs, factors.users, Block(factors.items, factors.bias))
+def _mean_cost(factors: Factors, loss: str, x: int, y: int) -> Doubles:
+    """Return the mean cost of one positive beside all other items."""
+    row = _scores(factors)[x]
+    costs = [_cost(row[y] - row[z], loss) for z in range(N_ITEMS) if z != y]
+    return np.full(1, sum(costs) / len(costs))
 
 
 def _moves(
@@ -144,7 +129,7 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     _, factors = _problem()
     x, y, rate = 3, 2, 1.0  # one step is linear in its rate
     pairs, settings = _single(x, y), _settings(loss=loss)
-    costs = _mean_costs(pairs, factors, settings)
+    costs = _mean_cost(factors, loss, x, y)
     gradient = _exact_gradient(_scores(factors), x, y, loss)
     before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
     expected = [gradient @ before[1], np.outer(gradient, before[0][x]), gradient]
@@ -181,7 +166,7 @@ def test_mean_step_is_along_the_gradient_only_if_its_own_sample_does_not_count(
     x, y = 3, 2
     factors.bias[y] = 6.0  # few items stand before it, so that one sample is most of its T
     pairs, settings = _single(x, y), _settings(memory=memory)
-    costs = _mean_costs(pairs, factors, settings)
+    costs = _mean_cost(factors, "robirank", x, y)
     step = -_mean_step(pairs, factors, settings, costs, 1.0, y)[2]
     gradient = _exact_gradient(_scores(factors), x, y, "robirank")
     cosine = step @ gradient / np.sqrt((step @ step) * (gradient @ gradient))
@@ -191,7 +176,7 @@ def test_mean_step_is_along_the_gradient_only_if_its_own_sample_does_not_count(
 @pytest.mark.parametrize("n_negatives", [1, 3, 8])
 def test_running_mean_takes_the_costs_that_were_drawn(n_negatives: int) -> None:
     _, factors = _problem()
-    pairs, settings = _single(1, 1), _settings(exact=False, n_negatives=n_negatives, memory=1.0)
+    pairs, settings = _single(1, 1), _settings(n_negatives=n_negatives, memory=1.0)
     scores = _scores(factors)
     possible = [_cost(scores[1, 1] - scores[1, z]) for z in range(N_ITEMS) if z != 1]
     means = {
@@ -217,10 +202,10 @@ def test_negatives_are_the_unseen_items_and_all_of_them(likes: list[int]) -> Non
     assert drawn == set(np.flatnonzero(np.array(likes) == 0).tolist())
 
 
-def _pair_loss(loss: Any, score: float, others: Doubles, level: float) -> float:
+def _pair_loss(loss: Any, score: float, others: Doubles) -> float:
     """Return the loss of a positive beside the items that it is compared with, by definition."""
     gaps = others - score
-    if loss.averages:
+    if loss.name in AVERAGED:
         scale = np.log2(np.e) if loss.name == "bpr" else 1.0
         total = np.log2(1 + 2.0 ** (scale * gaps)).sum()
         mean = total / gaps.size
@@ -230,31 +215,25 @@ def _pair_loss(loss: Any, score: float, others: Doubles, level: float) -> float:
             "identity": mean,
             "bpr": mean * math.log(2),
         }[loss.name]
-    value = math.log1p(np.exp(gaps / (loss.temperature or 1.0)).sum())
-    return value * (level if loss.name == "sl" else 1.0)
+    return math.log1p(np.exp(gaps / (loss.temperature or 1.0)).sum())
 
 
-def _objective(
-    factors: list[Doubles], loss: Any, cosine: bool, unseen: bool, levels: list[float]
-) -> float:
-    """Return the sum over all pairs; a step takes the levels as constants."""
+def _objective(factors: list[Doubles], loss: Any, cosine: bool, unseen: bool) -> float:
+    """Return the sum over all pairs."""
     users, items, bias = factors
     if cosine:
         users, items = (f / np.linalg.norm(f, axis=1, keepdims=True) for f in (users, items))
     scores = users @ items.T + (0.0 if cosine else bias)
     weights = LIKES / LIKES[LIKES > 0].mean()
     total = 0.0
-    for number, (x, y, others) in enumerate(_pairs_of(LIKES, unseen)):
-        value = _pair_loss(loss, scores[x, y], scores[x, others], levels[number])
-        total += weights[x, y] * value
+    for x, y, others in _pairs_of(LIKES, unseen):
+        total += weights[x, y] * _pair_loss(loss, scores[x, y], scores[x, others])
     return total
 
 
 @pytest.mark.parametrize("unseen", [True, False])
 @pytest.mark.parametrize("cosine", [False, True])
-@pytest.mark.parametrize(
-    "text", [*AVERAGED, "softmax(temperature=0.7)", "sl(level_temperature=0.5)@2"]
-)
+@pytest.mark.parametrize("text", [*AVERAGED, "softmax(temperature=0.7)"])
 def test_step_of_a_batch_is_the_gradient_of_its_losses(
     text: str, cosine: bool, unseen: bool
 ) -> None:
@@ -263,21 +242,12 @@ def test_step_of_a_batch_is_the_gradient_of_its_losses(
     factors.users[2] = 1.0  # the user without pairs
     loss = LOSSES.parse(text)
     settings = _settings(
-        loss=text, n_negatives=9, only_unseen=unseen, cosine=cosine, exact=loss.averages,
-        item_bias=not cosine,
+        loss=text, n_negatives=9, only_unseen=unseen, cosine=cosine, item_bias=not cosine,
+        memory=1.0,
     )  # fmt: skip
-    scoring = factors.scoring(cosine=cosine)
     if cosine:
         factors.bias[:] = 0
     states = np.ones(pairs.items.size, np.float32)
-    if settings.reads_all_items:
-        all_items = Block(factors.items, factors.bias)
-        set_states(settings, pairs, states, factors.users, all_items, np.uint64(1))
-    scores = _scores(scoring)
-    levels = []
-    for (x, y, _), state in zip(_pairs_of(LIKES, unseen), states.tolist(), strict=True):
-        level = 1 / (1 + math.exp(-(scores[x, y] - state) / 0.5)) if loss.name == "sl" else 1.0
-        levels.append(level)
     before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
     cells = Cells.lay_out(Blocks.single(N_ITEMS), pairs.offsets, pairs.items)
     moved = factors.copy()
@@ -287,22 +257,21 @@ def test_step_of_a_batch_is_the_gradient_of_its_losses(
         settings, (cells, 0), pairs, states, moved.users, block, sums,
         rate=1.0, seed=np.uint64(5),
     )  # fmt: skip
-    assert sums[1] == len(levels)
+    assert sums[1] == pairs.items.size
     for side, after in enumerate((moved.users, moved.items, moved.bias)):
         for place in np.ndindex(after.shape):
-            values = []
+            values: list[float] = []
             for shift in (1e-5, -1e-5):
                 shifted = [f.copy() for f in before]
                 shifted[side][place] += shift
-                values.append(_objective(shifted, loss, cosine, unseen, levels))
+                values.append(_objective(shifted, loss, cosine, unseen))
             slope = (values[0] - values[1]) / 2e-5
             assert before[side][place] - after[place] == pytest.approx(slope, rel=2e-3, abs=2e-4)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.4])
-def test_popular_items_are_drawn_more_often_and_weigh_less(share: float) -> None:
+def test_popular_items_are_drawn_more_often_and_weigh_less() -> None:
     counts = np.array([100, 20, 5, 1, 1])
-    settings = _settings(popularity=1.0, popularity_share=share, n_negatives=2, only_unseen=False)
+    settings = _settings(popularity=1.0, n_negatives=2, only_unseen=False)
     sampling = _sampling(settings, counts)
     deck, drawn = np.arange(5, dtype=np.int32), np.empty(2, np.int32)
     times = np.zeros(5)

@@ -214,8 +214,8 @@ _FACTORIZE = (
         )
     ),
     f"train {_SMALL} --set n_blocks=2 --out m",
-    f"train {_SMALL} --gain exp2 --min-relevance 2 --set l2=0.1 --out m",
-    f"train {_SMALL} --gain one --set decay=none --set xi=exact --out m",
+    f"train {_SMALL} --gain value --min-relevance 2 --set l2=0.1 --out m",
+    f"train {_SMALL} --gain one --set decay=none --out m",
     f"train {_SMALL} --valid late.csv --eval-metric recall@5 --set patience=2 --out m",
     "recommend m -k 2 --include-seen",
     (

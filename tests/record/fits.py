@@ -141,10 +141,9 @@ def recommenders() -> Entries:
 
 
 _FACTORS: tuple[dict[str, Any], ...] = (
-    {"xi": "exact"},
     {"decay": "none", "xi_rate": 0.2},
     {"negatives": "unseen", "n_negatives": 3},
-    {"item_bias": False, "gain": "exp2"},
+    {"item_bias": False, "gain": "log"},
     {"gain": "one", "random_state": 5, "l2": 0.1},
 )
 

@@ -308,6 +308,6 @@ def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.Mon
         csr_array(rng.random((9, 60)) < 0.3, dtype=int),
     )
     whole = top_k(factors, 3, exclude=seen)
-    monkeypatch.setattr("podium.catalogue.counting._MOST", 12)
+    monkeypatch.setattr("podium.catalogue.source._MOST", 12)
     for part, expected in zip(top_k(factors, 3, exclude=seen), whole, strict=True):
         np.testing.assert_array_equal(part, expected)

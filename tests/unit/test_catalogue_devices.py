@@ -13,7 +13,7 @@ from tests.raised import raises
 from tests.ranked import rank_all
 
 from podium.catalogue import ScoreFunction, devices, target_ranks, top_k
-from podium.catalogue.counting import Products
+from podium.catalogue import source as sources
 from podium.errors import ArgumentError
 
 Floats = NDArray[Any]
@@ -40,7 +40,7 @@ def drawn_pairs(n_users: int, n_items: int, share: float, seed: int) -> Any:
 
 def exact_scores(users: Floats, items: Floats) -> Floats:
     rows, columns = np.indices((len(users), len(items)))
-    scores = Products.of(users, items).scores(rows.ravel(), columns.ravel())[0]
+    scores = sources.read_factors(users, items).scores(rows.ravel(), columns.ravel())[0]
     return scores.reshape(rows.shape)
 
 
@@ -84,7 +84,7 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(
     for source in (factors, tensors(factors), torch.tensor(scores)):
         np.testing.assert_array_equal(target_ranks(source, targets, **options), expected)
     for block_size in (1, 7):
-        monkeypatch.setattr(Products, "block_size", block_size)
+        monkeypatch.setattr(sources.Factors, "block_size", block_size)
         monkeypatch.setattr(devices.ProductScores, "block_size", block_size)
         np.testing.assert_array_equal(target_ranks(factors, targets, **options), expected)
         np.testing.assert_array_equal(target_ranks(tensors(factors), targets, **options), expected)

@@ -34,8 +34,6 @@ LIKES = sparse.csr_array(PAIRS)
 
 
 def test_parameters_out_of_range_are_named() -> None:
-    with raises(ArgumentError, "n_blocks"):
-        Factorization(n_blocks=N_USERS + 1).fit(LIKES)
     with raises(ArgumentError, "xi_rate"):
         Factorization(xi_rate=0).fit(LIKES)
     with pytest.raises(ArgumentError, match="no factors"):

@@ -16,11 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.catalogue import _counting_kernels, counting
+from podium.catalogue import _counting_kernels
 from podium.catalogue._counting_kernels import Targets
 from podium.catalogue._kernels import Tie
-from podium.catalogue.counting import Block, Floats, Ints, Products, Proposed, Table, refuse_score
-from podium.catalogue.source import ScoreFunction, read_factors, read_function
+from podium.catalogue.counting import Block, Floats, Ints, Table, refuse_score
+from podium.catalogue.source import (
+    SPARE,
+    WIDER,
+    Factors,
+    Proposed,
+    ScoreFunction,
+    read_factors,
+    read_function,
+)
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError, MissingExtraError, arg
 from podium.types import PerRow
@@ -143,10 +151,10 @@ class DeviceBlock(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductScores(DeviceScores):
+class ProductScores(DeviceScores, DeviceBlock):
     """Products of factors, which both the device and the CPU hold."""
 
-    products: Products
+    factors: Factors
     users: Any
     items: Any
 
@@ -154,21 +162,32 @@ class ProductScores(DeviceScores):
     def block_size(self) -> int:
         return _USERS
 
-    def block(self, first: int, n_users: int) -> DeviceBlock:
+    def block(self, first: int, n_users: int) -> ProductScores:
         """Return the products of the users from `first`."""
-        users = self.users[first : first + n_users]
-        return _ProductBlock(self.device, self.products.block(first, n_users), users, self.items)
+        users, factors = self.users[first : first + n_users], self.factors.block(first, n_users)
+        return replace(self, n_users=n_users, factors=factors, users=users)
+
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the exact scores of pairs, and the slack of their users."""
+        return self.factors.scores(rows, items)
+
+    def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
+        """Yield the first item of each tile, and its scores; seen items have the score -inf."""
+        step = max(1, self.device.n_scores // self.n_users)
+        for start in range(0, self.n_items, step):
+            scores = product(self.users, self.items[start : start + step])
+            self.device.hide(scores, seen.of_items(start, start + step))
+            yield start, scores
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let the device propose items, and compute their exact scores."""
         # A device orders equal scores in any way. With a slack of 0, they would count as settled.
-        least = np.finfo(self.products.slack.dtype).tiny
-        products = replace(self.products, slack=np.maximum(self.products.slack, least))
-        return products.best(
-            k,
+        slack = np.maximum(self.factors.slack, np.finfo(self.factors.dtype).tiny)
+        return replace(self.factors, slack=slack).best_of(
             lambda rows, width: self.device.within_memory(
                 lambda: self._propose(rows, width, hidden.of(rows))
             ),
+            k,
         )
 
     def _propose(self, rows: Ints, width: int, seen: Rows) -> Proposed:
@@ -183,23 +202,6 @@ class ProductScores(DeviceScores):
             np.concatenate([part.items for part in parts]),
             np.concatenate([part.scores for part in parts]),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _ProductBlock(DeviceBlock):
-    products: Products
-    users: Any
-    items: Any
-
-    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
-        return self.products.scores(rows, items)
-
-    def tiles(self, seen: Rows) -> Iterator[tuple[int, Any]]:
-        step = max(1, self.device.n_scores // self.users.shape[0])
-        for start in range(0, self.items.shape[0], step):
-            scores = product(self.users, self.items[start : start + step])
-            self.device.hide(scores, seen.of_items(start, start + step))
-            yield start, scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,10 +250,10 @@ class _GivenBlock(DeviceBlock):
 
     def best(self, k: int, seen: Rows) -> Proposed:
         """Return the k best items, among equal scores the lower item number first."""
-        scores, width = self._visible(seen), k + counting.SPARE
+        scores, width = self._visible(seen), k + SPARE
         proposed = self.device.best(scores, width)
         while width <= scores.shape[1] and not _are_certain(proposed.scores, k):
-            width *= counting.WIDER
+            width *= WIDER
             proposed = self.device.best(scores, width)
         order = np.lexsort((proposed.items, -proposed.scores))[:, :k]
         return Proposed(
@@ -389,19 +391,7 @@ def _products(torch: Any, place: Device, user_factors: Any, item_factors: Any) -
     """Check two factors, and copy them to the device and to the CPU where needed."""
     users = _tensor(torch, user_factors, "user_factors")
     items = _tensor(torch, item_factors, "item_factors")
-    source = read_factors(users.cpu().numpy(), items.cpu().numpy())
-    products = Products.of(source.users, source.items)
-    if products.could_overflow:
-        raise ArgumentError(
-            "scores must be finite, but products of these factors can be too large for "
-            f"{source.dtype}. Pass smaller factors, or float64."
-        )
-    kind = torch.float32 if source.dtype == np.float32 else torch.float64
-    return ProductScores(
-        place,
-        source.n_users,
-        source.n_items,
-        products,
-        users.to(place.place, kind),
-        items.to(place.place, kind),
-    )
+    factors = read_factors(users.cpu().numpy(), items.cpu().numpy())
+    kind = torch.float32 if factors.dtype == np.float32 else torch.float64
+    on_device = users.to(place.place, kind), items.to(place.place, kind)
+    return ProductScores(place, *factors.shape, factors, *on_device)

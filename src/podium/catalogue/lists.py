@@ -13,9 +13,9 @@ from podium import _check
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST, ideal_order, read_only
 from podium._ties import TIES, random_bits
 from podium.catalogue._kernels import Tie
-from podium.catalogue.counting import count_above
+from podium.catalogue.counting import Table, count_above
 from podium.catalogue.devices import read_on_device
-from podium.catalogue.source import Scores, of_users, read
+from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import (
     Overlap,
     Rows,
@@ -34,8 +34,8 @@ from podium.types import Counts, LowGrades, PerGroup, PerRow, Ties
 RULES = dict(zip(TIES, (WORST, BEST, AVERAGE, ID, RANDOM), strict=True))
 """The code of each tie rule in kernels."""
 
-
 _PARTS = 4  # parts of the users per worker
+_LISTED = 2**22  # items of the lists of one Ranking
 
 
 def target_ranks(
@@ -104,10 +104,10 @@ def target_ranks(
     tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
     ranks = np.full(is_excluded.size, np.nan)
     if executor is None:
-        ranks[~is_excluded] = 1.0 + count_above(table.counter(), visible, seen, tie)
+        ranks[~is_excluded] = 1.0 + count_above(table, visible, seen, tie)
     else:
         parts = _parts(visible, seen, table.shape[0], or_threads(executor).n_workers)
-        of_parts = executor.map(_ranks_of_part, parts, scores, tie, device)
+        of_parts = executor.map(_ranks_of_part, parts, table, tie)
         ranks[~is_excluded] = np.concatenate([np.empty(0), *of_parts])
     in_storage_order = np.empty_like(ranks)
     in_storage_order[storage_order(targets)] = ranks
@@ -124,13 +124,9 @@ def _parts(
         yield start, targets.block(start, stop), seen.block(start, stop)
 
 
-def _ranks_of_part(
-    part: tuple[int, Rows, Rows], scores: Scores, tie: Tie, device: str | None
-) -> PerRow:
+def _ranks_of_part(part: tuple[int, Rows, Rows], table: Table, tie: Tie) -> PerRow:
     start, targets, seen = part
-    some = of_users(scores, start, start + targets.sizes.size)
-    table = read_on_device(some, device) or read(some)
-    return 1.0 + count_above(table.counter(), targets, seen, tie._replace(first_user=start))
+    return 1.0 + count_above(table, targets, seen, tie._replace(first_user=start))
 
 
 def top_k(
@@ -231,8 +227,8 @@ def rank_blocks(
     low_grades : {"zero", "keep"}, optional
         The treatment of relevances below min_relevance, see `Ranking.from_scores`.
     block_size : int, optional
-        The number of users per Ranking. By default it is chosen from the shape, so that memory does
-        not grow with the number of users.
+        The number of users per Ranking. By default it follows from the length of the lists, so that
+        memory does not grow with the number of users.
     seed : int
         The seed of ties="random". The order of equal scores depends only on seed, user and item.
     device : str, optional
@@ -268,13 +264,13 @@ def rank_blocks(
     rule = _check.choice(ties, "ties", TIES)
     tie = Tie(RULES[rule], 0, random_bits(seed), 0.0)
     depth = _check.cutoff(depth, name="depth", required=False) or table.n_items
-    size = table.block_size if block_size is None else _check.cutoff(block_size, name="block_size")
+    size = _check.cutoff(block_size, name="block_size", required=False)
+    size = size or max(1, _LISTED // max(min(depth, table.n_items), 1))
 
     def rankings() -> Iterator[Ranking]:
-        counter = table.counter()
-        above = last = count_above(counter, positives, seen, tie, most=depth)
+        above = last = count_above(table, positives, seen, tie, most=depth)
         if rule == "average":  # with the items of equal score
-            last = count_above(counter, positives, seen, tie._replace(share=1.0))
+            last = count_above(table, positives, seen, tie._replace(share=1.0))
         for start in range(0, max(table.n_users, 1), size):
             stop = min(start + size, table.n_users)
             part = slice(int(positives.offsets[start]), int(positives.offsets[stop]))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,26 +13,32 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from podium import _check
 from podium._one_thread import blas_threads
 from podium._text import counted
-from podium.catalogue import _kernels
-from podium.catalogue._kernels import Limits
+from podium.catalogue import _counting_kernels, _kernels
+from podium.catalogue._counting_kernels import Targets
+from podium.catalogue._kernels import Limits, Tie
 from podium.catalogue.counting import (
-    Counter,
+    Block,
     Floats,
     GivenBlock,
     Ints,
-    Products,
-    Proposed,
     Table,
+    count_tiles,
     refuse_score,
+    tiles,
 )
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
+from podium.types import PerRow
 
 _EXACT = 2**53  # float64 represents all integers up to here
 _BLOCK = 2**22  # scores per block: small enough for a cache, large enough for a matrix product
 _LEAST_USERS = 16  # users per block, at least: each block reads all item factors once
 _MOST_BYTES = 2**26  # bytes per block, unless a single user needs more
 _MOST_USERS = 2**8  # users per block of products that propose items: the scores fit into the cache
+_USERS = 2**10  # users per block of products that are counted
+SPARE = 2  # items that are first proposed in addition to k
+WIDER = 8  # growth of the number of proposals for users that are not settled
+_MOST = 2**22  # proposals at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,7 @@ class Source(Table):
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
 
-    def block(self, first: int, n_users: int) -> GivenBlock:
+    def block(self, first: int, n_users: int) -> Block:
         """Return the scores of the users from `first`."""
         return GivenBlock(first, self.rows(first, first + n_users))
 
@@ -132,34 +137,105 @@ class _Matrix(Source):
         return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
 
 
+class Proposed(NamedTuple):
+    """Items proposed to some users, best first: (n, width) each, filled with -1 and -inf."""
+
+    items: Ints
+    scores: Floats
+
+
 @dataclass(frozen=True, eq=False)
-class Factors(Source):
-    """The products of the factors of users and items."""
+class Factors(Source, Block):
+    """The products of two factors, and a bound on the difference of a score between two orders.
+
+    Attributes
+    ----------
+    users, items : float32 or float64, (n_users, n_factors), (n_items, n_factors)
+    slack : (n_users,)
+        The largest difference between a user's exact score and that in a matrix product.
+    """
 
     users: NDArray[Any]
     items: NDArray[Any]
+    slack: Floats
 
-    def counter(self) -> Counter:
-        """Return the products, or their blocks if they could overflow."""
-        products = Products.of(self.users, self.items)
-        return self if products.could_overflow else products
+    @property
+    def block_size(self) -> int:
+        """The number of users per block that is counted."""
+        return _USERS
+
+    @property
+    def n_threads(self) -> int:
+        """The number of blocks that can be counted at the same time."""
+        return blas_threads()
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the matrix product of some users."""
+        return self.users[start:stop] @ self.items.T
+
+    def block(self, first: int, n_users: int) -> Factors:
+        """Return the products of consecutive users."""
+        part = slice(first, first + n_users)
+        return replace(self, n_users=n_users, users=self.users[part], slack=self.slack[part])
+
+    def scores(self, rows: Ints, items: Ints) -> tuple[Floats, Floats]:
+        """Return the exact scores of pairs, and the slack of their users in a tile: (n,) each."""
+        scores = np.empty(rows.size, self.dtype)
+        _counting_kernels.pair_products(self.users, self.items, rows, items, scores)
+        return scores, self.slack[rows]
+
+    def count(self, targets: Targets, seen: Rows, tie: Tie, most: float, above: PerRow) -> None:
+        """Add the number of items that rank above each target to `above`, tile by tile."""
+        n_users = self.users.shape[0]
+        sizes = (stop - start for start, stop in tiles(n_users, self.n_items))
+        buffer = np.empty(n_users * max(sizes, default=0), self.dtype)
+
+        def multiply(start: int, stop: int) -> tuple[Floats, int]:
+            tile = buffer[: n_users * (stop - start)].reshape(n_users, stop - start)
+            np.matmul(self.users, self.items[start:stop].T, out=tile)
+            return tile, 0
+
+        count_tiles((self.users, self.items), multiply, targets, seen, tie, most, above)
 
     def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
         """Let matrix products propose items, and compute their exact scores."""
-        products = Products.of(self.users, self.items)
-        if products.could_overflow:  # the blocks show whether a score does
-            return self._best_of_blocks(k, hidden, self.block_size)
-        size = min(self.block_size, _MOST_USERS)
+        size = min(super().block_size, _MOST_USERS)
 
         def propose(rows: Ints, width: int) -> Proposed:
             some = replace(self, n_users=rows.size, users=self.users[rows])
             return Proposed(*some._best_of_blocks(width, hidden.of(rows), size))
 
-        return products.best(k, propose)
+        return self.best_of(propose, k)
 
-    def rows(self, start: int, stop: int) -> Floats:
-        """Return the products of some users."""
-        return self.users[start:stop] @ self.items.T
+    def best_of(self, propose: Callable[[Ints, int], Proposed], k: int) -> tuple[Ints, Floats]:
+        """Return each user's k best items and their scores; -1 and -inf if there are fewer.
+
+        The result for a user depends only on the user's factors and the items' factors. Among equal
+        scores the lower item number is first.
+
+        Parameters
+        ----------
+        propose : (users, width) -> Proposed
+            A function that returns the best items of some users by a matrix product.
+        k : int
+        """
+        items: Ints = np.full((self.n_users, k), -1)
+        scores = np.full((self.n_users, k), -np.inf, self.dtype)
+        unsettled: Ints = np.arange(self.n_users, dtype=np.int64)
+        width = min(k + SPARE, self.n_items + 1)
+        while unsettled.size:
+            is_settled = np.empty(unsettled.size, np.bool_)
+            step = max(1, _MOST // width)
+            for start in range(0, unsettled.size, step):
+                part = unsettled[start : start + step]
+                marks = is_settled[start : start + step]
+                proposals = part, *propose(part, width)
+                factors = self.users, self.items, self.slack
+                _counting_kernels.settle(*factors, *proposals, items, scores, marks)
+            unsettled = np.compress(~is_settled, unsettled)
+            # If all items and one more are proposed, the last one is -1, which settles the user.
+            width = min(WIDER * width, self.n_items + 1)
+        return items, scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,30 +260,6 @@ class _Function(Source):
                 f"scores must be {self.dtype}, got a block of {np.dtype(dtype)}. Pass "
                 f"dtype='float64' to ScoreFunction, or return {self.dtype}."
             )
-
-
-def of_users(scores: Any, start: int, stop: int) -> Any:
-    """Return the scores of consecutive users, in the form of the argument."""
-    if isinstance(scores, tuple):
-        users, items = cast("tuple[Any, Any]", scores)
-        return _some_rows(users, start, stop), items
-    if isinstance(scores, ScoreFunction):
-        return replace(
-            scores, function=partial(_scores_from, start, scores.function), n_users=stop - start
-        )
-    return _some_rows(scores, start, stop)
-
-
-def _some_rows(values: Any, start: int, stop: int) -> Any:
-    rows: Any = np.asarray(cast("Any", values)) if isinstance(values, Sequence) else values
-    return rows[start:stop]
-
-
-def _scores_from(
-    first: int, function: Callable[[NDArray[np.int64]], ArrayLike], users: NDArray[np.int64]
-) -> ArrayLike:
-    """Call a function of scores, of whose users the first one has another row number."""
-    return function(users + first)
 
 
 def read(scores: Scores) -> Source:
@@ -255,7 +307,29 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Factors:
                 f"{name} has a non-finite value, first in row {int(np.argmin(is_finite))}. "
                 "Refit the model, or drop that row."
             )
-    return Factors(users.shape[0], items.shape[0], dtype, users, items)
+    return Factors(users.shape[0], items.shape[0], dtype, users, items, _slack(users, items))
+
+
+def _slack(users: Floats, items: Floats) -> Floats:
+    """Return the largest difference of a user's scores between two orders of summation.
+
+    The rounding error of a dot product is at most terms x eps x |u| |v| (Cauchy-Schwarz). It is
+    taken at the longest item. Each order of summation errs by at most half of eps per term.
+    """
+    limits = np.finfo(users.dtype)
+    largest = _lengths(users) * _lengths(items).max(initial=0.0)
+    if (largest > limits.max / 4).any():
+        raise ArgumentError(
+            "scores must be finite, but products of these factors can be too large for "
+            f"{users.dtype}. Pass smaller factors, or float64."
+        )
+    n_terms = np.count_nonzero(users, axis=1)
+    rounding = np.where(n_terms > 1, n_terms + 4, 0) * limits.eps
+    return (rounding * largest).astype(users.dtype)
+
+
+def _lengths(factors: Floats) -> NDArray[np.float64]:
+    return np.sqrt(np.einsum("ij,ij->i", factors, factors, dtype=np.float64))
 
 
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:

@@ -34,7 +34,7 @@ def about_weights(
         count = (
             "its number of rows" if values is None else f"{'the sum of ' * bool(share)}its {name}"
         )
-        weights = {"value": count, "exp2": f"2^({count}) - 1", "log": f"log2(1 + {count})"}
+        weights = {"value": count, "log": f"log2(1 + {count})"}
         parts.append(f"the weight of a pair is {weights.get(own_gain, '1')}")
         if own_gain != "one":
             parts.append("--gain one gives each pair the weight 1")

@@ -64,8 +64,7 @@ def _prepared(job: Job) -> Any:
                 raise ArgumentError(
                     f"{option} needs --tune with --model {name}, which is not learned in passes."
                 )
-    # A model without the parameter refuses it, but its pairs can count once.
-    params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain or job.gain == "exp2" else {}
+    params: dict[str, Any] = {"gain": job.gain} if cls.reads_gain else {}
     if cls.makes_passes and validation.valid is not None:
         params["eval_metric"] = validation.eval_metric
     return make_recommender(job.model, params, job.tuning.seed)
@@ -81,7 +80,7 @@ def fit(model: Any, job: Job) -> None:
         timed = _needs_times(model, grid, job)
         if not timed:
             job.columns.refuse(("timestamp",), "without --set half_life=DAYS or --split time")
-        all_events = job.read(job.data, job.gain, timed=timed)
+        all_events = job.read(job.data, timed=timed)
         positives, not_positive = all_events.positives(low)
         others = {
             "eval_set": _read_valid(job, positives),
@@ -256,7 +255,7 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
     path, low = job.validation.valid, job.model.min_relevance
     if path is None:
         return None
-    events = job.read([path], "one")
+    events = job.read([path])
     if events.value is not None:
         positives, _ = events.positives(low)
         n_zeros = (

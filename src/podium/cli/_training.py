@@ -163,10 +163,10 @@ class Interactions(EventFile):
     Parameters
     ----------
     gain : HOW
-        Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). The values of
-        several rows of a pair are added up; without values, v is the number of rows. Default:
-        value, or one with --min-relevance. With --tune, value and one are tried, unless this option
-        or --min-relevance is given.
+        Weight of a pair with the value v: value (v) or one (1). The values of several rows of a
+        pair are added up; without values, v is the number of rows. Default: value, or one with
+        --min-relevance. With --tune, both are tried, unless this option or --min-relevance is
+        given.
     refit
         With the parameters, or the number of passes, that are best on the rows of --valid, fit the
         model once more, to the rows of DATA and --valid.
@@ -181,7 +181,7 @@ class Interactions(EventFile):
         """Return the weight of a pair: the given one, or the default."""
         if self.gain is None:
             return "value" if min_relevance is None else "one"
-        return _check.choice(self.gain, "--gain", ("value", "exp2", "one"))
+        return _check.choice(self.gain, "--gain", ("value", "one"))
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ class Job:
                 wanted = " or ".join(options[other] for other in others)
                 raise ArgumentError(f"{option} needs {wanted}. Add it, or leave {option} out.")
 
-    def read(self, paths: list[Path], gain: str, *, timed: bool = False) -> Events:
+    def read(self, paths: list[Path], *, timed: bool = False) -> Events:
         """Read events, with their times if the model needs them; several files are one table."""
         from podium.data.interactions import joined, read_weighted
 
         options = self.columns.names_by_role() | self.interactions.of_file()
-        return joined([read_weighted(path, **options, gain=gain, timed=timed) for path in paths])
+        return joined([read_weighted(path, **options, timed=timed) for path in paths])

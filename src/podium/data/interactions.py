@@ -30,7 +30,6 @@ from podium.data.tables import RoleColumns, open_table
 from podium.data.times import Times
 from podium.errors import DataError, arg
 
-_LARGEST_GRADE = 60  # the limit with gain="exp2"
 _DAY = 86_400
 _LARGEST_TIMES = (1e11, 1e14, 1e17)  # of Unix times in seconds, milli- and microseconds
 
@@ -273,7 +272,6 @@ def opened(source: Any) -> Any:
 def read_weighted(
     source: Any,
     *,
-    gain: str = "value",
     timed: bool = False,
     format: str | None = None,
     columns: Sequence[str] | None = None,
@@ -287,8 +285,6 @@ def read_weighted(
         The table, and the names of its columns by role, see `read_interactions`.
     timed : bool
         Whether to read times, if the table has any.
-    gain : {"value", "exp2", "one"}
-        The gain that will be applied to the values. "exp2" accepts grades up to 60.
 
     Raises
     ------
@@ -306,7 +302,7 @@ def read_weighted(
     table = open_table(source, "interactions", roles, named, format, columns)
     events = _read(table, roles)
     if events.value is not None:
-        _check_weights(events.value, events.value_name, events.user, table, gain)
+        _check_weights(events.value, events.value_name, events.user, table)
     return events
 
 
@@ -386,9 +382,7 @@ def days_to_last(times: NDArray[Any]) -> NDArray[np.float64]:
     return spans.astype(np.float64) / (_DAY * unit)
 
 
-def _check_weights(
-    values: NDArray[np.float64], name: str, users: Ids, table: Source, gain: str
-) -> None:
+def _check_weights(values: NDArray[np.float64], name: str, users: Ids, table: Source) -> None:
     if values.min() < 0:
         row = int(np.argmax(values < 0))
         raise DataError(
@@ -400,13 +394,6 @@ def _check_weights(
         raise DataError(
             f"{table.name}: {name} is 0 in every row, so there are no pairs. Name another column "
             f"with {arg.value()}."
-        )
-    if gain == "exp2" and values.max() > _LARGEST_GRADE:
-        row = int(np.argmax(values))
-        raise DataError(
-            f"{table.name}: {arg.gain('exp2')} takes grades up to {_LARGEST_GRADE}, got {name} "
-            f"{values[row]:g} at {table.places.of(row)}. Pass {arg.gain('value', 'one')} for "
-            "counts."
         )
 
 

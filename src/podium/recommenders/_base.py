@@ -16,7 +16,7 @@ from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError, arg
 from podium.executors import Executor
-from podium.executors.local import or_threads
+from podium.executors.local import Threads, or_threads
 from podium.ranking import kept_offsets
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._auto import settled
@@ -35,8 +35,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     """A model that scores all items for each user that it was fitted to.
 
     To write a new recommender, subclass `MatrixRecommender`, or subclass this class and define
-    `fit` and `_score`. The model can be saved if `_learned` names its arrays and `_layout` returns
-    their shapes.
+    `fit` and `_score`. The model can be saved if `_learned` has the types and axes of its
+    arrays.
 
     Attributes
     ----------
@@ -241,10 +241,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         allowed = self._candidates(allow, deny)
         options = width, self._excludes(exclude_seen), allowed, device
         parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
-        if executor is None:
-            lists = [_best_of_users(part, self, *options) for part in parts]
-        else:
-            lists = list(or_threads(executor).map(_best_of_users, parts, self, *options))
+        workers = Threads(1) if executor is None else or_threads(executor)
+        lists = workers.map(_best_of_users, parts, self, *options)
         columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
 

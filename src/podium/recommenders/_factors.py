@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from podium._arrays import Arrays
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
 from podium.recommenders import _ids
 from podium.recommenders._base import Items, MatrixRecommender, Recommender
-from podium.recommenders._files import Shapes, length
+from podium.recommenders._files import Axes
 from podium.recommenders._pairs import Floats, Ints
 from podium.types import PerRow
 
@@ -40,7 +39,11 @@ class FactorRecommender(Recommender):
     item_bias_ : float32, (n_items,)
     """
 
-    _learned: ClassVar[tuple[str, ...]] = ("user_factors_", "item_factors_", "item_bias_")
+    _learned: ClassVar[Axes] = {
+        "user_factors_": (np.float32, "users", "n_factors"),
+        "item_factors_": (np.float32, "items", "n_factors"),
+        "item_bias_": (np.float32, "items"),
+    }
 
     user_factors_: Floats
     item_factors_: Floats
@@ -106,19 +109,6 @@ class FactorRecommender(Recommender):
         pair = directions[chosen], directions
         columns, cosines = top_k(pair, self._width(k), exclude=itself)
         return self._with_labels(columns), cosines
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_users, n_items = (length(arrays, name) for name in ("user_factors_", "item_factors_"))
-        n_factors = self._n_factors(arrays)
-        shapes: Shapes = {
-            "user_factors_": ((n_users, n_factors), np.float32),
-            "item_factors_": ((n_items, n_factors), np.float32),
-            "item_bias_": ((n_items,), np.float32),
-        }
-        return n_users, n_items, shapes
-
-    def _n_factors(self, arrays: Arrays) -> int:
-        return arrays["user_factors_"].shape[-1]
 
     def _set_factors(self, users: Any, items: Any, bias: Any = None) -> None:
         self.user_factors_ = np.ascontiguousarray(users, dtype=np.float32)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,24 @@ FORMAT = 1
 
 _KIND = "podium_recommender"
 
-Shapes = dict[str, tuple[tuple[int, ...], Any]]
+Axes: TypeAlias = "dict[str, tuple[Any, ...]]"
+"""The arrays of a file: for each name its type, then its axes.
+
+An axis is "users", "items", a parameter or a name of the class's own; "users+1" is one longer.
+"""
 
 _LABELS = ("user_labels_", "item_labels_")
-_SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
+_SEEN: Axes = {
+    "seen_offsets_": (np.int64, "users+1"),
+    "seen_items_": (np.int32, "pairs"),
+    "seen_weights_": (np.float32, "pairs"),
+}
 
 
 class Saved:
     """The part of a recommender that holds its pairs, and saves and loads it."""
 
-    _learned: ClassVar[tuple[str, ...]] = ()  # arrays of the file, besides pairs and labels
+    _learned: ClassVar[Axes] = {}  # arrays of the file, besides pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
     auto_values: ClassVar[dict[str, tuple[float | None, ...]]] = {}
     """The values that a fit compares for parameters that are "auto", the simplest one first."""
@@ -108,18 +116,16 @@ class Saved:
         """Return the learned state as arrays of a file."""
         return {name: vars(self)[name] for name in self._learned}
 
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        """Return the number of users, the number of items, and the shapes of the learned arrays."""
-        raise TypeError(f"{type(self).__name__} can't be read from a file")
-
     def _set_arrays(self, arrays: Arrays) -> None:
         """Set the learned state from the arrays of a file."""
         for name in self._learned:
             setattr(self, name, arrays[name])
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        n_users, self.n_items_, learned = self._layout(arrays)
-        check(arrays, n_users, self.n_items_, learned)
+        sizes = _checked_sizes(arrays, _SEEN | self._learned, vars(self))
+        n_items: int = sizes["items" if "items" in sizes else "n_items_"]
+        _check_pairs(arrays, sizes["users"], n_items)
+        self.n_items_ = n_items
         self._set_arrays(arrays)
         for name, kind in self._kinds().items():
             value = fitted.get(name)  # older files lack values that may be None
@@ -169,27 +175,30 @@ def read_model(path: str | os.PathLike[str], get_class: Callable[[str], type[Any
     return model
 
 
-def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:
-    """Raise an ArgumentError unless the arrays of a file form a consistent model."""
-    n_pairs = length(arrays, "seen_items_")
-    seen: Shapes = {
-        "seen_offsets_": ((n_users + 1,), np.int64),
-        "seen_items_": ((n_pairs,), np.int32),
-        "seen_weights_": ((n_pairs,), np.float32),
-    }
-    check_arrays(arrays, learned | seen)
+def _checked_sizes(arrays: Arrays, axes_of: Axes, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the length of each axis; raise unless all arrays have the types and axes declared."""
+    sizes = dict(known)
+    for name, (_, *axes) in axes_of.items():
+        for axis, size in zip(axes, arrays[name].shape, strict=False):
+            sizes.setdefault(axis.removesuffix("+1"), size - axis.endswith("+1"))
+    expected: dict[str, Any] = {}
+    for name, (kind, *axes) in axes_of.items():
+        shape = [sizes[axis.removesuffix("+1")] + axis.endswith("+1") for axis in axes]
+        expected[name] = (tuple(shape), kind)
+    check_arrays(arrays, expected)
+    return sizes
+
+
+def _check_pairs(arrays: Arrays, n_users: int, n_items: int) -> None:
+    """Raise an ArgumentError unless the pairs of a file are those of its users and items."""
     offsets, items = arrays["seen_offsets_"], arrays["seen_items_"]
-    if offsets[0] != 0 or offsets[-1] != n_pairs or (offsets[1:] < offsets[:-1]).any():
+    is_whole = np.array_equal(offsets[[0, -1]] if offsets.size else offsets, [0, items.size])
+    if not is_whole or (offsets[1:] < offsets[:-1]).any():
         raise ArgumentError("seen_offsets_ does not increase from 0 to the number of seen_items_")
-    if n_pairs and not 0 <= items.min() <= items.max() < n_items:
+    if items.size and not 0 <= items.min() <= items.max() < n_items:
         raise ArgumentError("seen_items_ has items that are not in the model")
     _check_labels(arrays, "user_labels_", n_users)
     _check_labels(arrays, "item_labels_", n_items)
-
-
-def length(arrays: Arrays, name: str) -> int:
-    """Return the number of rows of an array, or 0 for a scalar."""
-    return arrays[name].shape[0] if arrays[name].ndim else 0
 
 
 def _check_labels(arrays: Arrays, name: str, length: int) -> None:

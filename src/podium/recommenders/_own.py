@@ -10,10 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from podium import _check
-from podium._arrays import Arrays
 from podium.recommenders._auto import AUTO, HALF_LIVES, or_auto
 from podium.recommenders._base import MatrixRecommender
-from podium.recommenders._files import Shapes, length
+from podium.recommenders._files import Axes
 from podium.recommenders._pairs import Floats, Ints
 from podium.recommenders._recent import WINDOWS, Recent
 
@@ -39,8 +38,8 @@ class OwnHistory(MatrixRecommender):
         that the user lacks, and ties. "auto" chooses from 0.01 to 30, after the half-life.
     window : float, str or None
         The last days of popularity, see `Recent`. "auto" chooses them last.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ class OwnHistory(MatrixRecommender):
         "recent": partial(or_auto, check=_check.positive),
         "window": partial(or_auto, required=False),
     }
-    _learned: ClassVar[tuple[str, ...]] = ("popularity_",)
+    _learned: ClassVar[Axes] = {"popularity_": (np.float32, "items")}
 
     half_life: float | str | None = AUTO
     recent: float | str = AUTO
@@ -90,7 +89,3 @@ class OwnHistory(MatrixRecommender):
 
     def _score(self, users: Ints) -> Floats:
         return self.pairs_of(users).toarray() + self.popularity_
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_users, n_items = length(arrays, "seen_offsets_") - 1, length(arrays, "popularity_")
-        return n_users, n_items, {"popularity_": ((n_items,), np.float32)}

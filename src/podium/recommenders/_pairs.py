@@ -18,7 +18,7 @@ from podium.types import Labels
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 
-GAINS = ("value", "exp2", "log", "one")
+GAINS = ("value", "log", "one")
 SEARCHED_GAINS = ["value", "one"]
 """The gains in the default spaces of models that read weights."""
 ONCE = "once"
@@ -102,16 +102,6 @@ class Pairs:
         is_learned = self.weights > 0
         return self if is_learned.all() else self.select(is_learned)
 
-    def writeable(self) -> Pairs:
-        """Return the pairs themselves, or a copy if their memory is read-only.
-
-        Kernels are compiled for writeable arrays only.
-        """
-        if self.items.flags.writeable:
-            return self
-        names = ("offsets", "items", "weights")
-        return replace(self, **{name: vars(self)[name].copy() for name in names})
-
     def matrix(self, n_items: int | None = None) -> sparse.csr_array[Any]:
         """Return the pairs as a matrix that shares their memory."""
         width = self.n_items if n_items is None else n_items
@@ -138,8 +128,8 @@ def read(
     source : scipy.sparse matrix, Interactions, path, frame, mapping or tuple of columns
         The pairs and their values. A value of 0 in a matrix means that there is no pair; a row of
         a table is a pair, whatever its value.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
     name : str
         The name of `source` in messages.
     item_labels : (n_items,), optional
@@ -320,7 +310,7 @@ def _with_weights(
         raise ArgumentError(
             f"{arg[name]} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}."
         )
-    values = _gained(values, gain, name) * fading
+    values = _gained(values, gain) * fading
     if not values.any() and scale is None:
         raise _no_pair(matrix, name)
     with np.errstate(over="ignore"):
@@ -355,21 +345,10 @@ def _no_pair(matrix: Any, name: str) -> ArgumentError:
     )
 
 
-def _gained(values: NDArray[np.float64], gain: str, name: str) -> NDArray[np.float64]:
+def _gained(values: NDArray[np.float64], gain: str) -> NDArray[np.float64]:
     """Return the weights of pairs with these values."""
-    if gain == "exp2":
-        return _exp2(values, name)
     simple = {"value": values, "log": np.log2(1.0 + values), "one": np.ones(values.size)}
     return np.sign(values) if gain == ONCE else simple[gain]
-
-
-def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    if values.max(initial=0.0) > 60:
-        raise ArgumentError(
-            f"{arg.gain('exp2')} takes grades up to 60, got {values.max():g} in {arg[name]}. Pass "
-            f"{arg.gain('value', 'one')} for counts."
-        )
-    return np.expm1(values * np.log(2.0))
 
 
 def _refuse_bad(matrix: Any, name: str) -> None:

@@ -19,7 +19,7 @@ from podium.catalogue import top_k
 from podium.errors import ArgumentError, arg
 from podium.recommenders._auto import HALF_LIVES, or_auto
 from podium.recommenders._base import MatrixRecommender
-from podium.recommenders._files import Shapes
+from podium.recommenders._files import Axes
 from podium.recommenders._pairs import SEARCHED_GAINS, Floats, Ints
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
@@ -68,8 +68,8 @@ class EASE(_ItemItem):
     precision : {"double", "single"}
         The precision of the inverse. Single precision takes half the time and memory. It is
         accurate enough unless l2 is much smaller than the number of users of a popular item.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
     user_power : float
         From 0 to 1: how much the pairs of users with many pairs count less. With s the sum of the
         squared weights of a user, the weights are divided by ``s ** (user_power / 2)``, and then
@@ -108,7 +108,7 @@ class EASE(_ItemItem):
         {"l2": "log(10,10000)", "gain": SEARCHED_GAINS, "user_power": _USER_POWERS},
     )
     reads_gain: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = ("weights_",)
+    _learned: ClassVar[Axes] = {"weights_": (np.float32, "items", "items")}
 
     constraints: ClassVar[_check.Constraints] = {
         "l2": _check.positive,
@@ -126,18 +126,12 @@ class EASE(_ItemItem):
         n_items = float(user_items.shape[1])
         return 5e-11 * n_items**3, (4.0 + 8.0 + 4.0) * n_items**2
 
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_items = arrays["weights_"].shape[0]
-        shapes: Shapes = {"weights_": ((n_items, n_items), np.float32)}
-        return arrays["seen_offsets_"].size - 1, n_items, shapes
-
     def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
         checked = _check.parameters(self)
         is_double = checked["precision"] == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += checked["l2"]
-        _invert(inverse)
-        self.weights_ = _negative_ratios(inverse)
+        self.weights_ = _negative_ratios(_inverted(inverse))
 
 
 @dataclass(eq=False)
@@ -152,8 +146,8 @@ class ItemKNN(_ItemItem):
     ----------
     k : int
         The number of neighbours per item.
-    gain : {"value", "exp2", "log", "one"}
-        The weight of a pair: its value, ``2 ** value - 1``, ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight of a pair: its value, ``log2(1 + value)``, or 1.
     user_power : float
         How much the pairs of users with many pairs count less, see `EASE`.
     half_life : float, str or None
@@ -193,7 +187,11 @@ class ItemKNN(_ItemItem):
         },
     )
     reads_gain: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
+    _learned: ClassVar[Axes] = {
+        "neighbours": (np.int32, "entries"),
+        "neighbour_offsets": (np.int64, "items+1"),
+        "cosines": (np.float32, "entries"),
+    }
 
     constraints: ClassVar[_check.Constraints] = {"k": _check.cutoff}
 
@@ -215,15 +213,6 @@ class ItemKNN(_ItemItem):
             "neighbour_offsets": weights.indptr.astype(np.int64),
             "cosines": weights.data,
         }
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_items, size = arrays["neighbour_offsets"].size - 1, arrays["neighbours"].size
-        shapes: Shapes = {
-            "neighbours": ((size,), np.int32),
-            "neighbour_offsets": ((n_items + 1,), np.int64),
-            "cosines": ((size,), np.float32),
-        }
-        return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _set_arrays(self, arrays: Arrays) -> None:
         table = (arrays["cosines"], arrays["neighbours"], arrays["neighbour_offsets"])
@@ -279,10 +268,10 @@ def _gram(pairs: sparse.csr_array[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return gram
 
 
-def _invert(matrix: NDArray[Any]) -> None:
-    """Replace the entries on and above the diagonal by those of the inverse, in place.
+def _inverted(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the inverse of a positive definite matrix on and above the diagonal.
 
-    The matrix must be positive definite.
+    The memory of the matrix is used.
     """
     routines: Any = linalg.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factorize, invert = routines
@@ -295,8 +284,7 @@ def _invert(matrix: NDArray[Any]) -> None:
             f"{arg.l2} is too small for these pairs: the matrix has no inverse in this precision. "
             f"Pass a greater l2, or {arg.precision('double')}."
         )
-    if not np.shares_memory(result, matrix):
-        matrix[:] = result
+    return result
 
 
 def _negative_ratios(inverse: NDArray[Any]) -> Floats:

@@ -14,7 +14,6 @@ from podium._arrays import Arrays
 from podium.errors import ArgumentError, arg
 from podium.recommenders import REGISTRY, _pairs
 from podium.recommenders._base import Recommender
-from podium.recommenders._files import Shapes
 from podium.recommenders._pairs import Floats, Ints
 
 _WEIGHTS = "seen_weights_"  # of each model, whose gains can differ
@@ -129,8 +128,5 @@ class Blend(Recommender):
         for place, (model, values) in enumerate(zip(self.models_, fitted["models"], strict=True)):
             of_model = {n: array for n, array in arrays.items() if n.startswith(f"{place}/")}
             model._restore(values, common | {n.split("/")[1]: of_model[n] for n in of_model})
+        self.n_items_ = self.models_[0].n_items_
         super()._restore(fitted, common)
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        first = self.models_[0]
-        return first.n_users_, first.n_items_, {}

@@ -321,13 +321,13 @@ def scored_parts(source: Source, rows: Ints, width: float) -> Iterator[tuple[sli
     width : float
         The number of items that are scored for each target at a time.
     """
-    counter, step = source.counter(), max(1, int(_SCORED // max(width, 1)))
-    for first in range(0, source.n_users, counter.block_size):
-        stop = min(first + counter.block_size, source.n_users)
+    step = max(1, int(_SCORED // max(width, 1)))
+    for first in range(0, source.n_users, source.block_size):
+        stop = min(first + source.block_size, source.n_users)
         start, end = (int(place) for place in np.searchsorted(rows, [first, stop]))
         if start == end:
             continue
-        block = counter.block(first, stop - first)
+        block = source.block(first, stop - first)
 
         def scores_of(users: Ints, items: Ints, block: Block = block, first: int = first) -> Any:
             scores, _ = block.scores(users - first, items)

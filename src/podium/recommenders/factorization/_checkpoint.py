@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 import podium
-from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
+from podium._arrays import Arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Factors, State
@@ -39,12 +38,11 @@ class Checkpoint:
         settings: Settings,
         validation: Validation | None,
     ) -> None:
-        self.path, self._is_validated = path, validation is not None
-        self._shape, self._n_pairs = pairs.shape, pairs.items.size
+        self.path = path
         self._identity: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
-            "settings": asdict(settings),
+            "settings": {**vars(settings), "loss": str(settings.loss)},
             "eval_set": None if validation is None else _validation_identity(validation),
         }
 
@@ -61,7 +59,7 @@ class Checkpoint:
         write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._identity})
 
     def read(self) -> tuple[State, History] | None:
-        """Return the state and history in the file, or None if there is no file.
+        """Return the state and history in the file; None, with a warning, if there is no file.
 
         Raises
         ------
@@ -69,51 +67,27 @@ class Checkpoint:
             If the file belongs to another fit or is damaged.
         """
         if not os.path.lexists(self.path):
+            path = os.fspath(self.path)
+            warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, noun="checkpoint")
-        self._refuse_other_fit(header.get("of"))
-        try:
-            return self._restored(arrays)
-        except ArgumentError as error:
-            raise self._refusal(f"does not belong to this fit ({error})") from None
-
-    def _restored(self, arrays: Arrays) -> tuple[State, History]:
-        """Return the state and the history after checking the shape and type of every array."""
-        n_done = arrays["costs"].size if "costs" in arrays else 0
-        n_epochs = self._identity["settings"]["n_epochs"]
-        if not 1 <= n_done <= n_epochs:
-            raise ArgumentError(f"costs has {n_done} passes, but the fit has {n_epochs}")
-        check_arrays(
-            arrays,
-            {
-                **self._factor_shapes(""),
-                "states": ((self._n_pairs,), np.float32),
-                "costs": ((n_done,), np.float64),
-                "validation": ((n_done if self._is_validated else 0,), np.float64),
-            },
-        )
+        self._refuse_other_fit(header["of"])
         state = State(_factors("", arrays), arrays["states"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
             best_is_earlier = history.best_epoch < history.n_done
-            check_arrays(arrays, self._factor_shapes("best_") if best_is_earlier else {})
             history.best = _factors("best_", arrays) if best_is_earlier else state.factors.copy()
         return state, history
 
-    def _factor_shapes(self, prefix: str) -> dict[str, Any]:
-        """Return the shapes and types of the arrays of factors."""
-        n_factors = self._identity["settings"]["n_factors"]
-        n_users, n_items = self._shape
-        shapes = ((n_users, n_factors), (n_items, n_factors), (n_items,))
-        names = (prefix + name for name in _FACTORS)
-        return {name: (shape, np.float32) for name, shape in zip(names, shapes, strict=True)}
-
-    def _refuse_other_fit(self, saved_identity: Any) -> None:
-        saved = cast("dict[str, Any]", saved_identity) if isinstance(saved_identity, dict) else {}
+    def _refuse_other_fit(self, saved: dict[str, Any]) -> None:
         current = self._identity
-        changes = _differences(saved.get("settings"), current["settings"])
+        changes = ", ".join(
+            f"{arg[name]} was {saved['settings'].get(name)!r}, is {value!r}"
+            for name, value in current["settings"].items()
+            if saved["settings"].get(name) != value
+        )
         for part, owner in (
-            ("podium", f"podium {saved.get('podium')}, and this is podium {current['podium']}"),
+            ("podium", f"podium {saved['podium']}, and this is podium {current['podium']}"),
             ("data", "a fit with other interactions"),
             ("settings", f"a fit with other settings: {changes}"),
             (
@@ -121,37 +95,20 @@ class Checkpoint:
                 f"a fit with another {arg.eval_set}, seen, {arg.eval_metric} or {arg.patience}",
             ),
         ):
-            if saved.get(part) != current[part]:
-                raise self._refusal(f"belongs to {owner}")
-
-    def _refusal(self, reason: str) -> DataError:
-        return DataError(
-            f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or start again "
-            f"without {arg.resume}."
-        )
+            if saved[part] != current[part]:
+                raise DataError(
+                    f"checkpoint {os.fspath(self.path)} belongs to {owner}. Pass another "
+                    f"checkpoint, or start again without {arg.resume}."
+                )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
-    """Return the state and history to continue from; None, with a warning, if there is no file."""
+    """Return what to continue from, see `Checkpoint.read`; raise without a checkpoint."""
     if checkpoint is None:
         raise ArgumentError(
             f"{arg.resume(True)} requires a checkpoint. Pass {arg.checkpoint()}PATH."
         )
-    saved_fit = checkpoint.read()
-    if saved_fit is None:
-        path = os.fspath(checkpoint.path)
-        warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
-    return saved_fit
-
-
-def _differences(saved_value: Any, current_value: dict[str, Any]) -> str:
-    if not isinstance(saved_value, dict):
-        return "the file does not contain them"
-    saved = cast("dict[str, Any]", saved_value)
-    changed = [name for name, value in current_value.items() if saved.get(name) != value]
-    return ", ".join(
-        f"{arg[name]} was {saved.get(name)!r}, is {current_value[name]!r}" for name in changed
-    )
+    return checkpoint.read()
 
 
 def _fingerprint(pairs: Pairs) -> str:

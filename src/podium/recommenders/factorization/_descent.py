@@ -76,7 +76,7 @@ class Factors:
 
 @dataclass(eq=False)
 class State:
-    """The input of a pass: factors, and a number of each positive that its loss reads."""
+    """The input of a pass: factors, and the running mean cost of each positive."""
 
     factors: Factors
     states: Floats
@@ -103,7 +103,7 @@ class Descent:
     def __init__(self, pairs: Pairs, settings: Settings, executor: Executor, state: State) -> None:
         self.pairs, self.settings, self.executor, self.state = pairs, settings, executor, state
         self._user_bounds = cut_users(pairs.offsets, settings.n_blocks).tolist()
-        self._item_counts = pairs.item_counts() if settings.counts_items else None
+        self._item_counts = pairs.item_counts() if settings.popularity else None
         self.interrupted = False
         self._held: Held | None = None
         self._layout, self._blocks = Blocks.single(pairs.n_items), list[Any]()

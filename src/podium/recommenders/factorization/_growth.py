@@ -13,8 +13,8 @@ from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.progress import or_silent
 from podium.recommenders._pairs import Ints, Pairs, with_seen
-from podium.recommenders.factorization._descent import Descent, Factors, State
-from podium.recommenders.factorization._passes import History, report_end, run
+from podium.recommenders.factorization._descent import Factors, State
+from podium.recommenders.factorization._passes import History, learned, report_end
 from podium.recommenders.factorization._settings import Settings
 from podium.types import Labels, Progress
 
@@ -132,12 +132,11 @@ def learn_new_items(
     pairs = growth.touched_pairs()
     initial = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
     state = State(initial, np.ones(pairs.items.size, np.float32))
-    history = History()
-    learned = run(
-        Descent(pairs, settings, executor, state), history, None, None, or_silent(progress)
+    found, history = learned(
+        pairs, settings, executor, or_silent(progress), start=(state, History())
     )
     report_end(history, settings.learning_rate)
-    growth.copy_new_items(learned.scoring(cosine=settings.cosine), factors)
+    growth.copy_new_items(found, factors)
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

@@ -69,20 +69,15 @@ class WeightedPairs(NamedTuple):
 
     offsets: Any
     weights: Any  # s_xy
-    state: Any  # a number per pair that its loss reads: see `_loss_kernels.Lanes`
+    state: Any  # see `_loss_kernels.Lanes`
 
 
 class Rows(NamedTuple):
-    """The factors of the users, and the factors and biases of the block's items.
-
-    The decay of a row is `Steps.decay` times its own factor.
-    """
+    """The factors of the users, and the factors and biases of the block's items."""
 
     users: Any
     items: Any
     bias: Any
-    user_decay: Any
-    item_decay: Any
 
 
 class Batch(NamedTuple):
@@ -177,9 +172,8 @@ def _move_users(steps, rows, batch, n, m):
         if batch.weights[b] == _ZERO:
             continue
         u = rows.users[batch.users[b]]
-        remaining = _ONE - steps.decay * rows.user_decay[batch.users[b]]
         for j in range(u.size):
-            u[j] = remaining * u[j] + moves[b, j]
+            u[j] = (_ONE - steps.decay) * u[j] + moves[b, j]
 
 
 @inlined
@@ -189,11 +183,11 @@ def _move_negatives(steps, rows, batch, n, drawn, m):
     if steps.cosine:
         remove_radial(m.negative_moves, m.negatives, m.negative_length, drawn.size)
     # All negatives of a positive together shrink as much as the positive itself.
-    share = steps.decay * np.float32(n) / np.float32(drawn.size)
+    decay = steps.decay * np.float32(n) / np.float32(drawn.size)
     sums = np.empty(COLUMNS, np.float32)
     for s in range(drawn.size):
         y = drawn[s]
-        v, decay = rows.items[y], share * rows.item_decay[y]
+        v = rows.items[y]
         remaining = (_ONE - decay) * m.negative_length[s]
         for j in range(v.size):
             v[j] = remaining * m.negatives[s, j] - m.negative_moves[s, j]
@@ -215,11 +209,11 @@ def _move_positives(steps, rows, batch, n, m):
         if batch.weights[b] == _ZERO:
             continue
         y = batch.positives[b]
-        v, decay = rows.items[y], steps.decay * rows.item_decay[y]
+        v = rows.items[y]
         for j in range(v.size):
-            v[j] += moves[b, j] - decay * v[j]
+            v[j] += moves[b, j] - steps.decay * v[j]
         move = batch.weights[b] * batch.slope_sums[b]
-        bias[y] += steps.bias_rate * (move - decay * bias[y])
+        bias[y] += steps.bias_rate * (move - steps.decay * bias[y])
 
 
 @inlined

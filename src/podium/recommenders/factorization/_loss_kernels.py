@@ -15,7 +15,7 @@ import numpy as np
 from podium._kernels import kernel
 from podium.recommenders.factorization._arithmetic_kernels import logarithm, power
 
-TYPE_1, TYPE_2, IDENTITY, BPR, SOFTMAX, SL = range(6)
+TYPE_1, TYPE_2, IDENTITY, BPR, SOFTMAX = range(5)
 """The numbers of the losses in the kernels."""
 
 LANES = 32
@@ -32,8 +32,6 @@ class Loss(NamedTuple):
 
     kind: int
     scale: Any  # the factor of the gaps, which are then exponents of 2
-    correction: Any  # softmax: the power of n_others / n_compared that weights a negative
-    level_scale: Any  # sl: the factor of the gap to the user's level
     memory: Any  # the weight of the newest sample in the running mean of a positive
 
 
@@ -42,7 +40,7 @@ class Lanes(NamedTuple):
 
     Functions read only the first lanes, `n_lanes`: all, or those of a batch with few positives.
 
-    The state is the mean cost of the positive (up to BPR), or the level of its user (SL).
+    The state is the running mean cost of the positive, which all losses but softmax read.
     """
 
     n_compared: Any  # negatives of the batch that the positive is compared with, by weight
@@ -60,7 +58,7 @@ def slopes(loss, gaps, n_rows, n_lanes, drawn_weights, lanes):
     n_weighted = 0
     for s in range(drawn_weights.size):
         n_weighted += drawn_weights[s] != _ONE
-    if loss.kind >= SOFTMAX:
+    if loss.kind == SOFTMAX:
         _powers(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
     elif n_weighted:
         _weighted_steps(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
@@ -133,18 +131,15 @@ def lane_weights(loss, lanes, weights):
             weights[b] = _ZERO
             continue
         cost = np.float64(lanes.cost[b])
-        if loss.kind <= BPR:
+        if loss.kind != SOFTMAX:
             mean = cost / n_compared
             total_cost += mean
             mean = lanes.state[b] + loss.memory * (mean - lanes.state[b])
             lanes.state[b] = mean
             factor = rho_slope(loss.kind, n_others * mean, n_others) / n_compared
         else:
-            multiple = (n_others / n_compared) ** loss.correction
+            multiple = n_others / n_compared
             factor = loss.scale * np.log(2.0) * multiple / (1.0 + multiple * cost)
             total_cost += np.log1p(multiple * cost) / np.log1p(multiple * n_compared)
-            if loss.kind == SL:
-                level_gap = (lanes.score[b] - lanes.state[b]) * loss.level_scale
-                factor *= 1.0 / (1.0 + np.exp(-level_gap))
         weights[b] = np.float32(factor) * lanes.weight[b]
     return total_cost

@@ -1,29 +1,24 @@
 """The losses of the factorization: what a positive costs beside the negatives of its batch.
 
 The steps of all losses are one compiled kernel. A loss is a small declaration: its form in the
-kernel (`in_kernel`), and the state of each positive before a pass (`states`). To add
-one, write its sigma and its rho in `_loss_kernels`, and register a class here. The tests compare
-each loss with its definition.
+kernel (`in_kernel`) and its defaults. To add one, write its sigma and its rho in `_loss_kernels`,
+and register a class here. The tests compare each loss with its definition.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from podium import _check
-from podium.recommenders._pairs import Floats, Pairs
-from podium.recommenders.factorization import _loss_kernels, _state_kernels
+from podium.recommenders.factorization import _loss_kernels
 from podium.registry import Values
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
-_COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of softmax of cosines
-_RATE = 0.1  # the default of other losses
+_COSINE_L2 = 0.002  # the default of softmax of cosines
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
-_SAMPLE = 1024  # items from which the level of a user is estimated
 LOG2_E = float(np.log2(np.e))
 
 
@@ -35,24 +30,14 @@ class FactorLoss:
     ----------
     name : str
         The name in the registry.
-    averages : bool
-        Whether the state of a positive is the running mean of its costs, which outlives a pass.
-    has_states : bool
-        Whether `states` computes something before each pass.
     suits_cosines : bool
-        Whether long vectors are compared by cosines by default.
+        Whether long vectors are compared by cosines by default, in long steps and with popular
+        negatives.
     """
 
     name: ClassVar[str]
-    averages: ClassVar[bool] = False
-    has_states: ClassVar[bool] = False
     suits_cosines: ClassVar[bool] = False
-    constraints: ClassVar[_check.Constraints] = {
-        "k": _check.cutoff,
-        "temperature": _check.positive,
-        "correction": functools.partial(_check.number, low=0.0),
-        "level_temperature": _check.positive,
-    }
+    constraints: ClassVar[_check.Constraints] = {"temperature": _check.positive}
     kind: ClassVar[int]
     _scale: ClassVar[float] = 1.0
 
@@ -75,25 +60,13 @@ class FactorLoss:
         del density, cosine
         return _L2
 
-    def default_rate(self, *, cosine: bool) -> float:
-        """Return the initial step without a `learning_rate`."""
-        return _COSINE_RATE if cosine and self.suits_cosines else _RATE
-
-    def default_popularity(self, *, cosine: bool) -> float:
-        """Return the power of popularity that negatives are drawn by without a `popularity`."""
-        return _COSINE_POPULARITY if cosine and self.suits_cosines else 0.0
-
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
-        return _loss_kernels.Loss(self.kind, np.float32(self._scale), 1.0, 0.0, memory)
-
-    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return a number per pair that the loss reads in a pass, if it `has_states`."""
-        raise NotImplementedError
+        return _loss_kernels.Loss(self.kind, np.float32(self._scale), memory)
 
 
 LOSSES: Values[FactorLoss] = Values(
-    "loss", "name, name@k or name(param=value), such as softmax(temperature=0.5)", base=FactorLoss
+    "loss", "name or name(param=value), such as softmax(temperature=0.5)", base=FactorLoss
 )
 """All losses of the factorization by name."""
 
@@ -104,7 +77,6 @@ class RoBiRank(FactorLoss):
     """``log2(1 + T)``, where T is the sum of ``log2(1 + 2**gap)`` over all items (yun2014)."""
 
     name: ClassVar[str] = "robirank"
-    averages: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.TYPE_1
 
     def default_l2(self, density: float, *, cosine: bool) -> float:
@@ -119,7 +91,6 @@ class RoBiRankType2(FactorLoss):
     """``1 - 1 / log2(T + 2)``: nearly no gradient for positives far down (yun2014)."""
 
     name: ClassVar[str] = "type2"
-    averages: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.TYPE_2
 
 
@@ -129,7 +100,6 @@ class Identity(FactorLoss):
     """The mean of ``log2(1 + 2**gap)``: robirank without its outer logarithm."""
 
     name: ClassVar[str] = "identity"
-    averages: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.IDENTITY
 
 
@@ -139,7 +109,6 @@ class BPR(FactorLoss):
     """The mean of ``log(1 + exp(gap))`` (rendle2009)."""
 
     name: ClassVar[str] = "bpr"
-    averages: ClassVar[bool] = True
     kind: ClassVar[int] = _loss_kernels.BPR
     _scale: ClassVar[float] = LOG2_E
 
@@ -149,18 +118,16 @@ class BPR(FactorLoss):
 class Softmax(FactorLoss):
     """``log(1 + m * sum of exp(gap / temperature))``: sampled softmax (bengio2008).
 
+    Each sampled negative stands for ``m = items / negatives`` items.
+
     Parameters
     ----------
     temperature : float, optional
         Above 0. By default 1 for products. For cosines, 12 over the root of the number of items,
         or 0.8 over the density of `default_l2` if this is greater, at least 0.08 and at most 0.16.
-    correction : float
-        Each sampled negative stands for ``m = (items / negatives)**correction`` items. With 1, the
-        sum estimates that over all items, and 0 ignores them.
     """
 
     temperature: float | None = None
-    correction: float = 1.0
 
     name: ClassVar[str] = "softmax"
     suits_cosines: ClassVar[bool] = True
@@ -181,47 +148,4 @@ class Softmax(FactorLoss):
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
         temperature = 1.0 if self.temperature is None else self.temperature
-        scale = np.float32(LOG2_E / temperature)
-        return super().in_kernel(memory)._replace(scale=scale, correction=self.correction)
-
-
-@LOSSES.register
-@dataclass(frozen=True)
-class SL(Softmax):
-    """The softmax loss, with the weight ``1 / (1 + exp(-(score - level) / level_temperature))``.
-
-    The level is the k-th greatest score of the user, so that positives near the first k places
-    weigh most: SL@K of yang2025. It is estimated before each pass from the positives and from 1024
-    other items.
-
-    Parameters
-    ----------
-    k : int
-        The number of places.
-    temperature, correction
-        See `Softmax`.
-    level_temperature : float
-        Above 0.
-    """
-
-    k: int = 20
-    level_temperature: float = 1.0
-
-    name: ClassVar[str] = "sl"
-    has_states: ClassVar[bool] = True
-    kind: ClassVar[int] = _loss_kernels.SL
-
-    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
-        """Return the form of the loss in the kernels."""
-        return super().in_kernel(memory)._replace(level_scale=1.0 / self.level_temperature)
-
-    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
-        """Return the level of each pair's user."""
-        n_items = pairs.n_items
-        rng = np.random.default_rng(seed)
-        sample = rng.choice(n_items, min(_SAMPLE, n_items), replace=False)
-        scores, states = (np.empty(pairs.items.size, np.float32) for _ in range(2))
-        known = pairs.offsets, pairs.items, scores
-        _state_kernels.pair_scores(*known[:2], users, items, bias, scores)
-        _state_kernels.levels(*known, self.k, n_items, users, items, bias, sample, states)
-        return states
+        return super().in_kernel(memory)._replace(scale=np.float32(LOG2_E / temperature))

@@ -21,10 +21,10 @@ from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
-from podium.recommenders._auto import number_of_days
+from podium.recommenders._auto import number_of_days, or_auto
 from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
-from podium.recommenders._files import Shapes
+from podium.recommenders._files import Axes
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Floats, Pairs
 from podium.recommenders.factorization import _prior
@@ -37,7 +37,6 @@ from podium.recommenders.factorization._settings import (
     LEAST,
     DataSize,
     Settings,
-    check_prior,
     read_settings,
 )
 from podium.types import Progress
@@ -92,7 +91,7 @@ class Factorization(FactorRecommender):
         The length of the vectors of users and items.
     loss : str
         The loss of a positive and its negatives, see `podium.recommenders.factorization.LOSSES`:
-        "softmax", "robirank", "sl@20", "bpr", "identity" or "type2", with parameters such as
+        "softmax", "robirank", "bpr", "identity" or "type2", with parameters such as
         "softmax(temperature=0.5)". Their gradients differ in size. Good learning rates are about 3
         times as large for "bpr" and "identity", and 30 times for "type2", which also needs
         l2=0.0001 and xi_rate=0.2.
@@ -101,27 +100,21 @@ class Factorization(FactorRecommender):
         shares them.
     learning_rate : float, optional
         The initial step, in units of the stochastic gradient of the loss. By default 0.3 for
-        softmax and sl of cosines, and 0.1 otherwise.
+        softmax of cosines, and 0.1 otherwise.
     decay : {"linear", "none"}
         Whether the step decreases to zero or is constant.
     l2 : float, optional
         The penalty, by default `FactorLoss.default_l2` of the loss. Each step shrinks the user and
         the positive by ``learning_rate * l2``, and each negative by 1 / n_negatives of this.
-    l2_power : float
-        The power of the number of pairs of a user or item with which its penalty in a pass grows
-        (rendle2022). With 1, every step shrinks by the same share.
     n_epochs : int, optional
         The number of passes over all positives. By default, about 16 million positives take a step
         in all, in at least 15 and at most 60 passes.
     n_blocks : int, optional
-        The number of parts of the users and of blocks of the items, by default chosen from the
-        shape of the data. The factors depend on it.
-    xi : {"running", "exact"}
-        The estimate of T for a positive: a running mean over its samples, or the weighted mean of
-        the current sample and of the exact sum before the pass (pairs x items multiplications).
+        The number of parts of the users and of blocks of the items, at most that of users and of
+        items, by default chosen from the shape of the data. The factors depend on it.
     xi_rate : float
-        The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
-        learning_rate 20 times smaller.
+        The weight of the current sample in the estimate of T, a running mean over the samples of
+        the positive: in (0, 1].
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no learned pair with. Both include items of `seen` pairs. With "unseen", use an l2
@@ -129,12 +122,10 @@ class Factorization(FactorRecommender):
     popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
         The loss weights the drawn items, so that its expected value stays about the same. By
-        default 0.5 for softmax and sl of cosines, and 0 otherwise.
-    popularity_share : float
-        The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
+        default 0.5 for softmax of cosines, and 0 otherwise.
     similarity : {"dot", "cosine"}, optional
         The score: the product of the vectors plus the bias of the item, or their cosine. By default
-        "cosine" for softmax and sl with at least 64 factors, and "dot" otherwise.
+        "cosine" for softmax with at least 64 factors, and "dot" otherwise.
     item_bias : bool
         Whether items learn a bias. With cosines they do not.
     prior : float or "auto"
@@ -143,9 +134,8 @@ class Factorization(FactorRecommender):
         `eval_set`, or else by ndcg@20 on a tenth of the pairs of 10,000 users, after a fit of a
         third of the passes to the other pairs. It is 0 for products, and with fewer than 200 such
         users.
-    gain : {"value", "exp2", "log", "one"}
-        The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``,
-        ``log2(1 + value)``, or 1.
+    gain : {"value", "log", "one"}
+        The weight s of a pair, divided by the mean weight: its value, ``log2(1 + value)``, or 1.
     half_life : float, str or None
         The days, such as 30 or "30d", in which the weight of a pair falls by half in `fit`: from
         its last event to the last event of the table, which must have times. Choose it by
@@ -206,7 +196,7 @@ class Factorization(FactorRecommender):
         "weight_scale_": float,
         "prior_": float,
     }
-    _learned: ClassVar[tuple[str, ...]] = (*FactorRecommender._learned, "learned_bias_")
+    _learned: ClassVar[Axes] = FactorRecommender._learned | {"learned_bias_": (np.float32, "items")}
 
     constraints: ClassVar[_check.Constraints] = {
         "n_factors": _check.cutoff,
@@ -214,17 +204,14 @@ class Factorization(FactorRecommender):
         "learning_rate": _check.positive,
         "decay": partial(_check.choice, options=("linear", "none")),
         "l2": partial(_check.number, low=0.0),
-        "l2_power": partial(_check.number, low=0.0),
         "n_epochs": _check.cutoff,
         "n_blocks": partial(_check.cutoff, required=False),
-        "xi": partial(_check.choice, options=("running", "exact")),
-        "xi_rate": partial(_check.number, low=0.0, high=1.0),
+        "xi_rate": partial(_check.number, low=0.0, high=1.0, strict=True),
         "negatives": partial(_check.choice, options=("unseen", "all")),
         "popularity": partial(_check.number, low=0.0),
-        "popularity_share": partial(_check.number, low=0.0, high=1.0, strict=True),
         "similarity": partial(_check.choice, options=("dot", "cosine")),
         "item_bias": _check.flag,
-        "prior": check_prior,
+        "prior": partial(or_auto, check=partial(_check.number, low=0.0)),
         "gain": partial(_check.choice, options=_pairs.GAINS),
         "half_life": number_of_days,
         "random_state": _check.seed,
@@ -238,14 +225,11 @@ class Factorization(FactorRecommender):
     learning_rate: float | None = None
     decay: str = "linear"
     l2: float | None = None
-    l2_power: float = 1.0
     n_epochs: int | None = None
     n_blocks: int | None = None
-    xi: str = "running"
     xi_rate: float = 0.7
     negatives: str = "all"
     popularity: float | None = None
-    popularity_share: float = 1.0
     similarity: str | None = None
     item_bias: bool = True
     prior: float | str = "auto"
@@ -342,19 +326,19 @@ class Factorization(FactorRecommender):
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)
-        read_settings(self, LEAST, cap_blocks=True)
+        read_settings(self, LEAST)
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain).learned()
-        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
+        settings = read_settings(self, DataSize.of(pairs))
         names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: vars(settings)[name] for name in names})
 
     def cost(self, user_items: Any) -> tuple[float, float]:
         """Return the estimates for all steps of a fit."""
         pairs = _pairs.read(user_items, self.gain).learned()
-        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
+        settings = read_settings(self, DataSize.of(pairs))
         n_updates = float(pairs.items.size) * settings.n_epochs * max(settings.n_negatives, 1)
         size = 4.0 * settings.n_factors * (pairs.n_users + pairs.n_items)
         passes = 1.0 if settings.prior is not None else 4 / 3  # with the short fit of the prior
@@ -398,10 +382,10 @@ class Factorization(FactorRecommender):
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
         if growth.has_new_items:
-            n_blocks = read_settings(self, DataSize.of(touched), cap_blocks=True).n_blocks
+            n_blocks = read_settings(self, DataSize.of(touched)).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
-        counts = growth.pairs.item_counts() if settings.counts_items else None
+        counts = growth.pairs.item_counts() if settings.popularity else None
         factors.users[growth.touched] = fold_in(touched, factors, counts, settings, executor)
         if settings.cosine:  # new users without a pair
             directed(factors.users, mean_direction(self.user_factors_))
@@ -472,12 +456,12 @@ class Factorization(FactorRecommender):
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         settings = self._settings()
-        counts = self._learned_pairs().item_counts() if settings.counts_items else None
+        counts = self._learned_pairs().item_counts() if settings.popularity else None
         return fold_in(pairs.learned(), self._factors(), counts, settings, or_threads(executor))
 
     def _settings(self) -> Settings:
         """Return the settings for more users; the pairs of the fit are counted only once."""
-        return read_settings(self, self._size, cap_blocks=True)
+        return read_settings(self, self._size)
 
     @cached_property
     def _size(self) -> DataSize:
@@ -485,17 +469,6 @@ class Factorization(FactorRecommender):
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.learned_bias_)
-
-    def _n_factors(self, arrays: Arrays) -> int:
-        return _check.cutoff(self.n_factors, name="n_factors")
-
-    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        n_users, n_items, shapes = super()._layout(arrays)
-        return n_users, n_items, {**shapes, "learned_bias_": ((n_items,), np.float32)}
-
-    def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        before = {"learned_bias_": arrays["item_bias_"]}  # older files have no prior
-        super()._restore({"prior_": 0.0, **fitted}, before | arrays)
 
     def _arrays(self) -> Arrays:
         history = {f"history_.{key}": value for key, value in self.history_.items()}

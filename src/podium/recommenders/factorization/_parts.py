@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.recommenders._pairs import Floats, Ints, Pairs
-from podium.recommenders.factorization import _batch_kernels, _kernels, _state_kernels
+from podium.recommenders.factorization import _batch_kernels, _kernels
 from podium.recommenders.factorization._plan import (
     FOLD,
-    STATES,
     STEPS,
     Block,
     Blocks,
@@ -26,10 +25,10 @@ from podium.recommenders.factorization._plan import (
     regrouped,
     task_seed,
     unit_rows,
+    writeable,
 )
 from podium.recommenders.factorization._settings import Settings
 
-_MOST_DECAY = 0.5  # the share of a row that one step takes away at most
 _SMALL = 1e-6  # a sum of unit vectors whose entries are all smaller has no direction
 
 
@@ -65,9 +64,9 @@ class Part:
         The factors at the start of the first pass. They are copied, so that the caller's rows do
         not change.
     states : float32, (n_pairs,)
-        The initial number of each positive that its loss reads; copied too.
+        The initial mean cost of each positive; copied too.
     item_counts : int64, (n_items,), optional
-        The number of users of each item, if the settings need it.
+        The number of users of each item, if it has an effect on the draws.
     """
 
     def __init__(
@@ -86,21 +85,17 @@ class Part:
     def begin(self, epoch: int, layout: Blocks, old_layout: Blocks, *old_blocks: Block) -> Block:
         """Prepare a pass and return its first block, gathered from the blocks of the last pass."""
         self._copy_data()
-        layout = layout.writeable()
+        layout = writeable(layout)
         self._epoch = epoch
         self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
         self._sums = np.zeros(2)
         if self._item_counts is not None:
             self._counts_by_block = [self._item_counts[items] for items in layout.items()]
-        if self.settings.reads_all_items:
-            all_items = regrouped(0, Blocks.single(layout.place.size), old_layout, old_blocks)
-            seed = task_seed(self.settings.seed, STATES, epoch, 0, 0)
-            set_states(self.settings, self.pairs, self._states, self._users, all_items, seed)
         return regrouped(self.number, layout, old_layout, old_blocks)
 
     def step(self, block_number: int, block: Block) -> Block:
         """Take one step for each positive of the part inside a block; return the block."""
-        block = block.writeable()
+        block = writeable(block)
         settings, has_counts = self.settings, self._item_counts is not None
         descend(
             settings,
@@ -118,30 +113,14 @@ class Part:
 
     def finish(self) -> Outcome:
         """Return the results of the pass for this part."""
-        states = self._states
-        if self.settings.factor_loss.has_states:  # computed anew before each pass
-            states = np.ones_like(states)
-        return Outcome(self._users, states, *self._sums.tolist())
+        return Outcome(self._users, self._states, *self._sums.tolist())
 
     def _copy_data(self) -> None:
         """Copy the part's data once into memory of this worker, which the steps may change."""
         if not self._is_copied:
-            self.pairs = self.pairs.writeable()
+            self.pairs = writeable(self.pairs)
             self._users, self._states = aligned_copy(self._users), self._states.copy()
             self._is_copied = True
-
-
-def set_states(
-    settings: Settings, pairs: Pairs, states: Floats, users: Floats, items: Block, seed: np.uint64
-) -> None:
-    """Write the states of the pairs before a pass: exact mean costs, or those of the loss."""
-    if settings.cosine:
-        users, items = unit_rows(users), Block(unit_rows(items.rows), items.bias)
-    if settings.exact:
-        states[:] = exact_means(settings, pairs, users, items)
-    else:
-        loss = settings.factor_loss
-        states[:] = loss.states(pairs, users, items.rows, items.bias, int(seed))
 
 
 def fold_part(
@@ -155,15 +134,12 @@ def fold_part(
     A user draws the same negatives whichever other users there are, so that the factors depend only
     on the user's own pairs.
     """
-    pairs, items = pairs.writeable(), items.writeable()
+    pairs, items = writeable(pairs), writeable(items)
     users = aligned(pairs.n_users, items.rows.shape[1])
     users[:] = _item_directions(pairs, items) if settings.cosine else 0.0
     cells = Cells.lay_out(Blocks.single(pairs.n_items), pairs.offsets, pairs.items)
     states = np.ones(pairs.items.size, np.float32)
     for epoch in range(settings.n_epochs):
-        if settings.reads_all_items:
-            seed = task_seed(settings.seed, STATES, epoch, 0, 0)
-            set_states(settings, pairs, states, users, items, seed)
         descend(
             settings,
             (cells, 0),
@@ -207,7 +183,7 @@ def descend(
     """Take the steps of some users inside a block.
 
     `users`, `block`, `states` and `sums` are changed in place. `item_counts` are the numbers of
-    users of the block's items, if the settings need them.
+    users of the block's items, if they have an effect.
     """
     f = np.float32
     cells, number = cell
@@ -224,68 +200,24 @@ def descend(
         seed=seed,
         n_items=pairs.n_items,
     )
-    counts = np.diff(pairs.offsets), item_counts
-    factors = _decay_factors(settings, float(decay), counts, block.bias.size)
     _kernels.descend(
         steps,
-        settings.factor_loss.in_kernel(settings.memory),
+        settings.loss.in_kernel(settings.memory),
         _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
         _kernels.WeightedPairs(pairs.offsets, pairs.weights, states),
-        _kernels.Rows(users, block.rows, block.bias, *factors),
+        _kernels.Rows(users, block.rows, block.bias),
         _sampling(settings, item_counts),
         sums,
     )
 
 
-def _decay_factors(
-    settings: Settings, decay: float, counts: tuple[Ints, Ints | None], n_items: int
-) -> tuple[Floats, Floats]:
-    """Return the factors of the decay of users and of the block's items."""
-    user_counts, item_counts = counts
-    if settings.l2_power == 1.0 or item_counts is None:
-        return np.ones(user_counts.size, np.float32), np.ones(n_items, np.float32)
-    return (
-        _decay_factor(settings, decay, user_counts, settings.pairs_per_user),
-        _decay_factor(settings, decay, item_counts, settings.pairs_per_item),
-    )
-
-
-def _decay_factor(settings: Settings, decay: float, counts: Ints, mean: float) -> Floats:
-    """Return ``(count / mean) ** (l2_power - 1)``, and less where a step would take half a row."""
-    factor = (np.maximum(counts, 1) / mean) ** (settings.l2_power - 1.0)
-    return np.minimum(factor, _MOST_DECAY / max(decay, 1e-12)).astype(np.float32)
-
-
 def _sampling(settings: Settings, item_counts: Ints | None) -> _batch_kernels.Sampling:
     """Return the chances of the block's items to be drawn, and their weights."""
-    if settings.popularity == 0.0 or item_counts is None:
+    if item_counts is None:
         return _batch_kernels.Sampling(np.empty(0), np.empty(0, np.float32))
     popularity = np.maximum(item_counts, 1) ** settings.popularity
-    share, n = settings.popularity_share, item_counts.size
-    chances = share * popularity / popularity.sum() + (1.0 - share) / n
+    chances, n = popularity / popularity.sum(), item_counts.size
     n_drawn = min(settings.n_negatives, n)
     is_drawn = -np.expm1(n_drawn * np.log1p(-np.minimum(chances, 1.0 - 1e-12)))
     weights = n_drawn / n / is_drawn
     return _batch_kernels.Sampling(np.cumsum(chances), weights.astype(np.float32))
-
-
-def exact_means(
-    settings: Settings, pairs: Pairs, users: Floats, items: Block
-) -> NDArray[np.float64]:
-    """Return the mean pair cost of each positive, over all items that it is compared with.
-
-    Cost: pairs x items multiplications, users x items powers.
-    """
-    totals, sizes = np.empty(pairs.items.size), np.diff(pairs.offsets)
-    _state_kernels.pair_sums(
-        settings.factor_loss.kind,
-        settings.only_unseen,
-        pairs.offsets,
-        pairs.items,
-        users,
-        items.rows,
-        items.bias,
-        totals,
-    )
-    others = pairs.n_items - (sizes if settings.only_unseen else np.ones_like(sizes))
-    return totals / np.maximum(np.repeat(others, sizes), 1)

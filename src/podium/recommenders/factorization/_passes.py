@@ -53,14 +53,9 @@ class History:
         values = {"cost": self.costs, "validation": self.validation}
         return {name: np.array(passes) for name, passes in values.items() if passes}
 
-    def patience_is_over(self, validation: Validation | None) -> bool:
+    def is_over(self, patience: int | None) -> bool:
         """Return whether `patience` passes went by without a better value."""
-        n_waited = self.n_done - self.best_epoch
-        return (
-            validation is not None
-            and validation.patience is not None
-            and 0 < validation.patience <= n_waited
-        )
+        return patience is not None and self.n_done - self.best_epoch >= patience
 
 
 def learned(
@@ -73,29 +68,17 @@ def learned(
     validation: Validation | None = None,
     after_pass: Callable[[State, History], None] | None = None,
 ) -> tuple[Factors, History]:
-    """Make all passes, or those after `start`; return the factors of the scores, and the record."""
+    """Make all passes, or those after `start`; return the factors of the scores, and the record.
+
+    The factors are those of the last complete pass, or of the best one. `after_pass` is called
+    after each pass, to save a checkpoint.
+    """
     state, history = start or (State.draw(pairs, settings), History())
     descent = Descent(pairs, settings, executor, state)
-    factors = run(descent, history, validation, after_pass, progress)
-    return factors.scoring(cosine=settings.cosine), history
-
-
-def run(
-    descent: Descent,
-    history: History,
-    validation: Validation | None,
-    after_pass: Callable[[State, History], None] | None,
-    progress: Progress,
-) -> Factors:
-    """Make the remaining passes and return the factors of the last complete or of the best pass.
-
-    `history` is continued from the passes that it has, and gets the reason for stopping.
-    `after_pass` is called after each pass, to save a checkpoint.
-    """
-    total = descent.settings.n_epochs
+    patience = None if validation is None else validation.patience
     try:
-        for epoch in range(history.n_done, total):
-            if history.patience_is_over(validation):
+        for epoch in range(history.n_done, settings.n_epochs):
+            if history.is_over(patience):
                 history.stop_reason = "patience"
                 break
             cost = descent.epoch(epoch)
@@ -107,7 +90,7 @@ def run(
             note = f"cost {cost:.4f}" + _record_validation(history, descent, validation)
             if after_pass is not None:
                 after_pass(descent.state, history)
-            progress(epoch + 1, total, note)
+            progress(epoch + 1, settings.n_epochs, note)
             if descent.interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -116,7 +99,8 @@ def run(
         history.stop_reason = "interrupted"
     finally:
         descent.close()
-    return descent.state.factors if history.best is None else history.best
+    factors = descent.state.factors if history.best is None else history.best
+    return factors.scoring(cosine=settings.cosine), history
 
 
 def report_end(history: History, rate: float) -> None:

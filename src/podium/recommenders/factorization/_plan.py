@@ -11,8 +11,9 @@ MovieLens-1M, 32 fixed blocks lowered ndcg@10 by 0.012, and redrawn blocks did n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from podium.recommenders._pairs import Floats, Ints
 from podium.recommenders.factorization import _plan_kernels
 
 Codes = NDArray[np.int32]
+Data = TypeVar("Data", bound=Any)
 
 _LINE = 64  # bytes of a cache line
 _CACHE = 2**20  # bytes of item factors in a block that stay in the cache
@@ -30,7 +32,7 @@ _MOST_BLOCKS = 1024
 _PAIRS = 2.0  # the least mean number of pairs per user and block: each block fetches the user's row
 _ITEMS = 64  # the least number of items per block, because negatives come only from it
 
-_PARTITION, STEPS, FOLD, STATES = 2, 3, 4, 6  # numbers of the purposes in the seeds of random draws
+_PARTITION, STEPS, FOLD = 2, 3, 4  # numbers of the purposes in the seeds of random draws
 
 
 def choose_n_blocks(n_users: int, n_items: int, n_pairs: int, n_factors: int) -> int:
@@ -92,15 +94,6 @@ class Blocks:
         """Return a single block of all items, each at its own place."""
         place = np.arange(n_items, dtype=np.int32)
         return cls(np.array([0, n_items]), place, np.zeros(n_items, np.int32))
-
-    def writeable(self) -> Blocks:
-        """Return the blocks themselves, or a copy if their memory is read-only.
-
-        Kernels are compiled for writeable arrays only.
-        """
-        if self.place.flags.writeable:
-            return self
-        return Blocks(self.bounds.copy(), self.place.copy(), self.block_of.copy())
 
     @property
     def count(self) -> int:
@@ -172,26 +165,33 @@ class Block:
         """Return whether the biases are finite and all factors are between -largest and largest."""
         return are_below(largest, self.rows) and are_below(np.inf, self.bias)
 
-    def writeable(self) -> Block:
-        """Return the block itself, or a copy if its memory is read-only."""
-        if self.rows.flags.writeable and self.bias.flags.writeable:
-            return self
-        return Block(aligned_copy(self.rows), self.bias.copy())
 
-
-def aligned(n_rows: int, width: int) -> Floats:
-    """Return float32 rows that begin at a cache line, so that a row takes fewer fetches."""
-    n_bytes = n_rows * width * 4
+def aligned(*shape: int, dtype: Any = np.float32) -> NDArray[Any]:
+    """Return an array that begins at a cache line, so that its rows take fewer fetches."""
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
-    return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
+    return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 
-def aligned_copy(rows: Floats) -> Floats:
-    """Return a copy of the rows that begins at a cache line."""
-    copy = aligned(*rows.shape)
-    copy[:] = rows
+def aligned_copy(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of an array that begins at a cache line."""
+    copy = aligned(*array.shape, dtype=array.dtype)
+    copy[:] = array
     return copy
+
+
+def writeable(data: Data) -> Data:
+    """Return a dataclass itself, or with copies of its arrays if they are read-only, as from Ray.
+
+    Kernels are compiled for writeable arrays only.
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        name: value for name, value in vars(data).items() if isinstance(value, np.ndarray)
+    }
+    if all(array.flags.writeable for array in arrays.values()):
+        return data
+    return replace(data, **{name: aligned_copy(array) for name, array in arrays.items()})
 
 
 def are_below(largest: float, values: Floats) -> bool:

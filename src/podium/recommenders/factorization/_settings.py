@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, arg
+from podium.recommenders._auto import AUTO
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._losses import LOG2_E, LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks
 
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
-AUTO = "auto"
+_OF_COSINES, _OF_PRODUCTS = (0.3, 0.5), (0.1, 0.0)  # default learning_rate and popularity
 _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
@@ -24,7 +22,7 @@ _FEWEST_FACTORS = 64  # from which on cosines are compared by default
 class Settings:
     """The checked settings that, with the data, determine all steps."""
 
-    loss: str
+    loss: FactorLoss
     n_factors: int
     n_negatives: int
     learning_rate: float
@@ -34,36 +32,16 @@ class Settings:
     n_blocks: int
     seed: int
     memory: float
-    exact: bool
     only_unseen: bool
     item_bias: bool
     prior: float | None  # None: held-out pairs choose it
     cosine: bool
     popularity: float
-    popularity_share: float
-    l2_power: float
-    pairs_per_user: float
-    pairs_per_item: float
-
-    @property
-    def factor_loss(self) -> FactorLoss:
-        """The loss."""
-        return _parsed(self.loss)
-
-    @property
-    def reads_all_items(self) -> bool:
-        """Whether each pass begins with scores of all items."""
-        return self.exact or self.factor_loss.has_states
-
-    @property
-    def counts_items(self) -> bool:
-        """Whether the steps depend on the numbers of users of the items."""
-        return self.popularity > 0.0 or self.l2_power != 1.0
 
     @property
     def unit(self) -> float:
         """The difference of scores that the loss takes for a factor e of the odds."""
-        return LOG2_E / float(self.factor_loss.in_kernel(self.memory).scale)
+        return LOG2_E / float(self.loss.in_kernel(self.memory).scale)
 
     def rate(self, epoch: int) -> float:
         """Return the step of a pass: decreasing linearly to zero, or constant."""
@@ -99,23 +77,14 @@ class DataSize:
         return cls(*pairs.shape, pairs.items.size, *means)
 
 
-@cache
-def _parsed(text: str) -> FactorLoss:
-    return LOSSES.parse(text)
-
-
 LEAST = DataSize(1, 1, 1, 1.0, 1.0)
 """The least size, for settings that are only checked."""
 
 
-def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Settings:
-    """Return the checked settings of a model, with values that suit the data.
-
-    If more blocks were requested than are possible, `cap_blocks` reduces them to the maximum
-    instead of raising an error.
-    """
+def read_settings(model: Any, size: DataSize) -> Settings:
+    """Return the checked settings of a model, with values that suit the data."""
     checked = _check.parameters(model)
-    exact, similarity = checked["xi"] == "exact", checked["similarity"]
+    similarity = checked["similarity"]
     loss = LOSSES.parse(model.loss)
     if similarity is None:
         is_long = checked["n_factors"] >= _FEWEST_FACTORS  # short vectors have too few directions
@@ -124,48 +93,23 @@ def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Se
     if prior == AUTO:
         prior = None if cosine else 0.0  # products have a bias that is learned
     loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
+    rate, popularity = _OF_COSINES if cosine and loss.suits_cosines else _OF_PRODUCTS
     values: dict[str, Any] = {
-        "popularity": loss.default_popularity(cosine=cosine),
-        "learning_rate": loss.default_rate(cosine=cosine),
+        "popularity": popularity,
+        "learning_rate": rate,
         "l2": float(f"{loss.default_l2(size.density, cosine=cosine):.3g}"),  # short in messages
         "n_epochs": int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES)),
+        "n_blocks": choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"]),
     }
     values |= {name: value for name, value in checked.items() if value is not None}
-    if exact and not loss.averages:
-        raise ArgumentError(
-            f"xi='exact' needs a loss with a mean cost, such as robirank, got {loss}."
-        )
     values |= {
-        "loss": str(loss),
-        "n_blocks": _n_blocks(checked, size, cap_blocks=cap_blocks),
+        "loss": loss,
+        "n_blocks": min(values["n_blocks"], size.n_users, size.n_items),
         "seed": values["random_state"],
-        "memory": _check.number(model.xi_rate, "xi_rate", low=0.0, strict=not exact),
-        "exact": exact,
+        "memory": checked["xi_rate"],
         "only_unseen": values["negatives"] == "unseen",
         "item_bias": values["item_bias"] and not cosine,
         "prior": prior,
         "cosine": cosine,
-        "pairs_per_user": size.pairs_per_user,
-        "pairs_per_item": size.pairs_per_item,
     }
     return Settings(**{field.name: values[field.name] for field in fields(Settings)})
-
-
-def check_prior(value: Any, name: str) -> float | str:
-    """Return "auto" or a number >= 0."""
-    if isinstance(value, str) and value != AUTO:
-        raise ArgumentError(f"{arg[name]} must be {AUTO!r} or a number >= 0, got {value!r}.")
-    return value if isinstance(value, str) else _check.number(value, name, low=0.0)
-
-
-def _n_blocks(checked: Mapping[str, Any], size: DataSize, *, cap_blocks: bool) -> int:
-    n_blocks = checked["n_blocks"]
-    if n_blocks is None:
-        return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, checked["n_factors"])
-    most = min(size.n_users, size.n_items)
-    if n_blocks > most and not cap_blocks:
-        raise ArgumentError(
-            f"{arg.n_blocks} must be at most the number of users and of items, {size.n_users} and "
-            f"{size.n_items}, got {n_blocks}."
-        )
-    return min(n_blocks, most)

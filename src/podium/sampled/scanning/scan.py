@@ -67,7 +67,7 @@ def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
             "podium.catalogue.target_ranks."
         )
     source = plan.read(scores, "scorer")
-    block = source.counter().block(0, source.n_users)
+    block = source.block(0, source.n_users)
     return lambda rows, items: block.scores(rows, items)[0]
 
 

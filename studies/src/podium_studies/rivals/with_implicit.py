@@ -53,7 +53,7 @@ class ALS(FactorRecommender, MatrixRecommender):
         The power of ``alpha * n + m`` with which the penalty of a user or item grows, >= 0, where n
         is its number of pairs, and m the number of items or users. With 1, l2 is the penalty
         relative to the weight of all cells of the user or item (rendle2022).
-    gain : {"value", "exp2", "one"}
+    gain : {"value", "log", "one"}
         The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Notes
