@@ -30,8 +30,8 @@ READ = {
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "recommend": {"model", "users", "allow", "deny", "fallback"},
-    "estimate": {"files", "negatives_file", "seen"},
-    "plan": {"negatives_file", "seen", "pilot"},
+    "estimate": {"files", "seen"},
+    "plan": {"seen", "pilot"},
     "demo": {"out"},  # a folder, and nothing is read
     "reproduce": {"out", "data"},  # the library refuses one that lies in the other
 }

@@ -39,15 +39,8 @@ def archives(rng: random.Random, corpus: Corpus) -> Case:
     """Return a call that reads a file of rows in the format of LETOR, most often a damaged one."""
     del corpus
     rows = tables.write(tables.rows_to_learn(rng), "svmlight")
-    readers: tuple[Callable[[str], Any], ...] = (
-        data.read_features,
-        lambda name: (
-            sampled.SampleReader(n_items=100, negatives=name, replacement=False).candidates
-        ),
-    )
-    read = rng.choice(readers)
     files = {"rows.svmlight": spoil(rows, rng) if rng.random() < 0.7 else rows}
-    return Case(files=files, call=lambda: read("rows.svmlight"))
+    return Case(files=files, call=lambda: data.read_features("rows.svmlight"))
 
 
 _Call = tuple[Callable[..., Any], dict[str, Any]]

@@ -198,27 +198,3 @@ def tables_of(rng: random.Random, corpus: Corpus) -> Case:
         if files.case.files.get(name) == b"" and name not in files.case.outputs:
             files.case.files[name] = corpus[key]
     return files.case
-
-
-def negatives(rng: random.Random, corpus: Corpus) -> Case:
-    """Return `podium estimate` with a list of negatives, scored by a model or a table."""
-    files = Files(rng)
-    intact = corpus["negatives"]
-    name = rng.choice(("listed", "listed.gz", "listed.csv"))
-    data = intact if rng.random() < 0.2 else spoil(intact, rng)
-    data = tables.packed(data) if name.endswith(".gz") else data
-    files.case.files = {name: data}
-    scored = [(u, i) for u in range(10) for i in range(20)]
-    table: Table = [("user", [u for u, _ in scored]), ("item", [i for _, i in scored])]
-    table += [("score", [rng.random() for _ in scored])]
-    if rng.random() < 0.5:
-        files.case.files["factors"] = corpus["factors"]
-        source = "factors"
-    else:
-        source = files.add("scores", table)
-    argv = ["estimate", source, "--negatives-file", name, "--items", "20", "--method", "naive"]
-    argv += ["--no-bounds", *files.maybe("--no-replacement", share=0.7)]
-    if rng.random() < 0.3:
-        argv += ["--seen", files.add("seen", tables.interactions(rng))]
-    files.case.argv = argv
-    return files.case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.calls import archives, calls
 from tests.fuzz.case import Family
-from tests.fuzz.commands import negatives, tables_of
+from tests.fuzz.commands import tables_of
 from tests.fuzz.fits import fits
 from tests.fuzz.options import options
 from tests.fuzz.saved import boosted, models
@@ -14,7 +14,6 @@ FAMILIES: dict[str, Family] = {
     "options": options,
     "models": models,
     "boosted": boosted,
-    "negatives": negatives,
     "archives": archives,
     "calls": calls,
     "fits": fits,
@@ -22,7 +21,7 @@ FAMILIES: dict[str, Family] = {
 
 # A round of inputs; the frequency of a family is its number of entries.
 ROUND = (
-    *("tables", "models", "tables", "options", "calls", "tables", "negatives", "models", "tables"),
+    *("tables", "models", "tables", "options", "calls", "tables", "models", "tables"),
     *("calls", "boosted", "options", "tables", "archives", "calls", "models", "tables"),
     *("fits", "options"),
 )

@@ -25,9 +25,9 @@ _WORK = {"--set", "--repeats", "--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _OUTPUTS |= {"--lists"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
-_READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
+_READ |= {"--items", "--other-truth", "--other-run"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
-_FILES += ("linear", "negatives", "none.csv", ".", "")
+_FILES += ("linear", "none.csv", ".", "")
 
 _METRICS = ("pap", "ndcg", "recall", "precision", "ap", "rr", "err", "auc", "pauc", "rbp", "dcg")
 _METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc_at")
@@ -150,7 +150,7 @@ def _files(rng: random.Random, corpus: Corpus) -> dict[str, bytes]:
         "truth": truth, "run": tables.run(rng, truth), "ranks": tables.sampled_ranks(rng),
         "scores": tables.candidate_scores(rng),
     }  # fmt: skip
-    corpus_names = ("rows.csv", "pairs.csv", "factors", "linear", "negatives")
+    corpus_names = ("rows.csv", "pairs.csv", "factors", "linear")
     return {
         **{f"{name}.csv": tables.write(table, "csv") for name, table in tables_by_name.items()},
         **{name: corpus[name] for name in corpus_names},

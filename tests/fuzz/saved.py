@@ -28,7 +28,7 @@ _ODD: tuple[Any, ...] = (
 
 def models(rng: random.Random, corpus: Corpus) -> Case:
     """Return a command that reads a damaged model, factorization or checkpoint."""
-    return rng.choice((_ranker, _ranker, _factors, _checkpoint, _estimated))(rng, corpus)
+    return rng.choice((_ranker, _ranker, _factors, _checkpoint))(rng, corpus)
 
 
 def boosted(rng: random.Random, corpus: Corpus) -> Case:
@@ -58,12 +58,6 @@ def _ranking(rng: random.Random, corpus: Corpus, model: bytes) -> Case:
 
 def _factors(rng: random.Random, corpus: Corpus) -> Case:
     return Case(["recommend", "factors", "-k", "4"], {"factors": _damaged(corpus["factors"], rng)})
-
-
-def _estimated(rng: random.Random, corpus: Corpus) -> Case:
-    files = {"factors": _damaged(corpus["factors"], rng), "listed": corpus["negatives"]}
-    argv = ["estimate", "factors", "--negatives-file", "listed", "--items", "20", "--no-bounds"]
-    return Case([*argv, "--no-replacement", "--method", "naive"], files)
 
 
 def _checkpoint(rng: random.Random, corpus: Corpus) -> Case:

@@ -264,9 +264,6 @@ _ESTIMATE = (
     "estimate scores.csv --items 30 --method cls --seen past.csv",
     "estimate scores.csv --items 30 --method cls --seen drawn.csv",
     "estimate scores.csv --items 30 --method cls --seen drawn.csv --drop-seen",
-    "estimate all-scores.csv --negatives-file listed.txt --items 30 --no-replacement --method bv",
-    "estimate factors --negatives-file listed.txt --items 30 --no-replacement --method naive",
-    "estimate factors by-bpr --negatives-file listed.txt --items 30 --no-replacement --method bv",
 )
 
 _ASKED = "--items 2000 --users 3000 --error 0.01"

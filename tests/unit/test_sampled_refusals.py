@@ -227,7 +227,6 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: read(LISTED, n_items=40, k=2, n_negatives=2), "n_negatives"),
     (lambda: read(LISTED, n_items=40, k=2, replacement=False), "replacement"),
     (lambda: read(LISTED, n_items=40, k=2, ties="random"), "ties"),
-    (lambda: read(ROWS, n_items=50, shared=True, negatives="x"), "shared", "negatives"),
 ]
 UNREADABLE: list[tuple[Any, ...]] = [
     (lambda: read({"user": [1]}, n_items=50, n_negatives=3), "rank"),

@@ -21,9 +21,9 @@ SHOWN = {
     "train": "out model loss k min-relevance set valid split eval-metric tune budget seed "
     "features resume",
     "estimate": "measure method shared level seed format report items negatives "
-    "no-replacement negatives-file seen column",
+    "no-replacement seen column",
     "plan": "users error measure method pilot seed format items negatives no-replacement "
-    "negatives-file seen column",
+    "seen column",
 }
 """The options that --help shows, for each command with more than 16."""
 

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from podium.cli import _messages
 from podium.cli._messages import Sets
 from podium.cli._options import ColumnNames
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from podium.sampled import SampleReader
     from podium.sampled.evaluating import Observations
-    from podium.sampled.reading.scores import ScoredRows
 
 
 @dataclass(frozen=True)
@@ -33,10 +29,6 @@ class Samples:
         With SCORES, it is counted, and an error if it is not N.
     no_replacement
         Sample without replacement: no item is drawn twice.
-    negatives_file : FILE
-        File of targets and candidates in the format of neural collaborative filtering: each line
-        has (user,item) and the candidates, separated by tabs. SCORES then needs no column of
-        targets, or is a MODEL of podium train.
     seen : PAIRS
         Table of pairs (user, item) that were never drawn, such as training data. The pairs of a
         user make the user's catalogue smaller than N. Candidates in PAIRS are an error.
@@ -49,7 +41,6 @@ class Samples:
     items: Annotated[int, Sets("n_items")]
     negatives: Annotated[int | None, Sets("n_negatives")] = None
     no_replacement: Annotated[bool, Sets("replacement", False)] = False
-    negatives_file: Annotated[Path | None, Sets("negatives")] = None
     seen: Path | None = None
     drop_seen: Annotated[bool, Sets("seen_candidates", "drop")] = False
 
@@ -66,7 +57,6 @@ class Samples:
             n_items=self.items,
             n_negatives=self.negatives,
             replacement=not self.no_replacement,
-            negatives=self.negatives_file,
             seen=self.seen,
             seen_candidates="drop" if self.drop_seen else "error",
             columns=columns.names_by_role(),
@@ -85,12 +75,7 @@ class SampleColumns(ColumnNames):
 
 
 def read_all(paths: Sequence[Path], reader: SampleReader) -> list[Observations]:
-    """Read files of ranks or scores; models rank the candidates of --negatives-file."""
-    if reader.negatives is not None and reader.candidates.lacks_repeats:
-        _messages.say(
-            f"{reader.negatives}: no line has an item twice. Pass --no-replacement if items were "
-            "drawn without replacement."
-        )
+    """Read files of ranks or scores."""
     return [_read(path, reader) for path in paths]
 
 
@@ -116,49 +101,9 @@ def _largest_cutoff(names: Sequence[str]) -> int:
 def _read(path: Path, reader: SampleReader) -> Observations:
     from podium._arrays import holds_arrays
 
-    if not holds_arrays(path):
-        return reader.read(path)
-    if reader.negatives is None:
+    if holds_arrays(path):
         raise ArgumentError(
-            f"{path} is a model, which needs --negatives-file. To rank all items with it, use "
-            "podium recommend and podium measure."
+            f"{path} is a model. Pass a table of ranks or scores. To rank all items with the "
+            "model, use podium recommend and podium measure."
         )
-    return reader.rank(*_candidate_scores(path, reader.pairs, reader.n_items))
-
-
-def _candidate_scores(
-    path: Path, candidates: ScoredRows, n_items: int
-) -> tuple[ScoredRows, NDArray[Any]]:
-    """Score the candidates of the users that a model has, and print what it does not have.
-
-    `n_items` is the size of the catalogue that the candidates were drawn from.
-    """
-    from podium.recommenders import Factorization
-    from podium.recommenders.candidates import score_candidates
-
-    model, file = Factorization.load(path), candidates.name
-    pairs = (candidates.row_users, candidates.item, candidates.is_target)
-    scored = score_candidates(model, *pairs, model_name=str(path), source=str(file))
-    (n_users, n_known), (n_listed, n_scored) = scored.n_users, scored.n_items
-    if n_known < n_users:
-        _messages.say(
-            f"{file}: {n_users - n_known} of {n_users} users left out, because {path} does not "
-            "contain them."
-        )
-    if n_scored < n_listed:
-        _messages.say(
-            f"{file}: {path} does not contain {n_listed - n_scored} of {n_listed} items. They "
-            "rank below the others."
-        )
-    if model.n_items_ > n_items:
-        warn(
-            f"{path} has {model.n_items_} items, but candidates were drawn from {n_items} "
-            "(--items). It may be a model of another catalogue."
-        )
-    rows = candidates.keep(scored.rows)
-    if scored.n_learned:
-        _messages.say(
-            f"{path} was trained on {scored.n_learned} of the {int(rows.is_target.sum())} targets. "
-            "They are not held out, so that its measures are too high."
-        )
-    return rows, scored.scores
+    return reader.read(path)

@@ -91,7 +91,7 @@ def estimate(
         with _messages.progress("comparing") as show:
             compared = sampled.compare(by_name, names, progress=show, **options)
         renderer = SampledComparisonRenderer(compared, stated)
-    read = (*files, samples.negatives_file, samples.seen)
+    read = (*files, samples.seen)
     _reports.write(renderer.result, report, read, seed=seed)
     _render.write_result(renderer, format)
 
@@ -100,7 +100,7 @@ def _stated(
     samples: Samples, columns: SampleColumns, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
-    names = ("items", "negatives", "drop_seen", "negatives_file", "seen")
+    names = ("items", "negatives", "drop_seen", "seen")
     values = {"column": columns.column, **{name: vars(samples)[name] for name in names}}
     values |= {"ties": ties, "level": None if level == _LEVEL else level}
     return {f"--{name.replace('_', '-')}": value for name, value in values.items()}

@@ -23,7 +23,7 @@ _NO_SIGN = (
 )
 _FLAGS = ("--shared", "--no-replacement", "--drop-seen")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--seed")
+_VALUES = ("--seen", "--ties", "--level", "--seed")
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
