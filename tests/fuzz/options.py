@@ -35,7 +35,7 @@ _METRICS += ("gini", "popularity", "diversity", "bpref", "judged", "f1", "ndcg_c
 _PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
 _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
 _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "squared", "bpr")
-_METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
+_METHODS = ("mle", "bv", "cls", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "time")
 _WORDS += ("user-time", "leave-last", "group", "als", "ease", "item-knn", "popularity", "lists")

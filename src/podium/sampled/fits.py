@@ -295,11 +295,6 @@ class EstimatorFit(Fit):
             is_read = is_read and has_history(self.targets)
             self.design["history"] = "read" if is_read else "not read"
 
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        self.estimator.check(self.targets)
-        super().require(measures, name)
-
     def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
         """Return each user's value by an estimator that is a mean over users: (n_users,)."""
         targets, values = self.targets, np.zeros(self.targets.n_rows)
