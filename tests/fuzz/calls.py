@@ -143,11 +143,13 @@ def _sampled(rng: random.Random) -> _Call:
 
 def _draws(rng: random.Random) -> _Call:
     targets = sparse.csr_array(np.eye(4, 8))
-    arguments = {"targets": targets, "n_negatives": 3, "seed": 0, "replacement": True}
     if rng.random() < 0.5:
-        return sampled.draw_candidates, arguments
+        return sampled.draw_candidates, {"targets": targets, "uniform": 3, "seed": 0}
     return sampled.sample_ranks, {
-        **arguments,
+        "targets": targets,
+        "n_negatives": 3,
+        "seed": 0,
+        "replacement": True,
         "scores": _numbers(rng, 32).reshape(4, 8),
         "ties": "worst",
     }

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.stats import betabinom
 
 import podium
-from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
+from podium.sampled import SharedRanks, draw_candidates, evaluate, sample_shared
 from podium.sampled.ranks import ScannedRanks
 from podium.sampled.scanning.measured import ScanFit
 
@@ -41,8 +41,8 @@ def sample(
     targets: Any = TARGETS,
     proxy: Any = PROXY,
 ) -> SharedRanks:
-    drawn = draw_strata(targets, proxy=proxy, certain=certain, uniform=uniform, seed=seed)
-    return SharedRanks.of_candidates(drawn, scores[drawn.row, drawn.item])
+    drawn = draw_candidates(targets, proxy=proxy, certain=certain, uniform=uniform, seed=seed)
+    return drawn.ranks(scores[drawn.row, drawn.item], shared=True)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -246,7 +246,6 @@ _ESTIMATE = (
     *(f"estimate ranks.csv {_DESIGN} --method {each} --no-bounds" for each in _METHODS),
     f"estimate ranks.csv {_DESIGN} --method cls -m recall@5 -m rr -m ndcg@20 --level 0.8",
     f"estimate ranks.csv {_DESIGN} --no-replacement --method mle --seed 3",
-    f"estimate ranks-two.csv {_DESIGN} --method mes",
     f"estimate ranks.csv {_DESIGN} -m pap@3",
     "estimate ranks-sized.csv --items 200 --method bv",
     f"estimate ranks-history.csv {_DESIGN}",

@@ -19,7 +19,6 @@ from podium.sampled import (
     SharedRanks,
     compare,
     draw_candidates,
-    draw_strata,
     evaluate,
     get,
     identification_bounds,
@@ -60,12 +59,8 @@ def bad(**change: Any) -> Any:
     return sample_ranks(**{"scores": SCORES, "targets": TARGETS, "n_negatives": 9, **change})
 
 
-def drawn(**change: Any) -> Any:
-    return draw_candidates(TARGETS, **{"n_negatives": 5, **change})
-
-
 def strata(**change: Any) -> Any:
-    return draw_strata(TARGETS, **{"proxy": SCORES, "certain": 8, "uniform": 6, **change})
+    return draw_candidates(TARGETS, **{"proxy": SCORES, "certain": 8, "uniform": 6, **change})
 
 
 def scanned(**change: Any) -> Any:
@@ -123,7 +118,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: bad(other_targets="drop"), "other_targets"),
     (lambda: bad(scores=NAN),),
     (lambda: bad(history=np.ones((2, 6))),),
-    (lambda: drawn().ranks(SCORES[:, :10]),),
+    (lambda: strata().ranks(np.zeros(strata().row.size)), "k"),
     (lambda: strata(certain=0), "certain"),
     (lambda: strata(proxy=NAN[0]),),
     (lambda: strata(proxy=SCORES[:, :30]),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -295,14 +295,29 @@ def rank_targets(
     source = plan.read(scores)
     plan.require_candidates(size)
     replacement = _check.flag(replacement, "replacement")
-    order = TieOrder.read(ties, seed)
+    rule, bits = _check.choice(ties, "ties", _TIES), random_bits(seed)
+
+    def places(keys: NDArray[np.uint64], items: Ints) -> Floats:
+        """Return random places, which depend only on the user and the item, as in the catalogue."""
+        random, offsets = np.empty(items.size), np.arange(len(items) + 1) * items.shape[1]
+        drawn_keys(bits, keys, offsets, items.ravel().view(np.uint64), random)
+        return random.reshape(items.shape)
+
     above = np.empty(plan.targets.size, np.int64)
     for part, scores_of in scored_parts(source, plan.rows, size):
         numbers: Ints = np.arange(part.start, part.stop, dtype=np.int64)
         items = plan.draw(numbers, size, seed, replacement=replacement, streams=streams)
-        rows, targets = plan.rows[part], plan.targets[part]
-        lists = np.arange(rows.size + 1) * size, items.ravel()
-        above[part] = order.n_above(scores_of, plan.keys[rows], rows, targets, lists)
+        rows, targets = plan.rows[part], plan.targets[part, None]
+        score = scores_of(np.repeat(rows, size), items.ravel()).reshape(items.shape)
+        target_score = scores_of(rows, targets.ravel())[:, None]
+        is_above = score >= target_score if rule == "worst" else score > target_score
+        if rule == "id":
+            is_above |= (score == target_score) & (items > targets)
+        elif rule == "random":
+            keys = plan.keys[rows]
+            is_first = places(keys, items) > places(keys, targets)
+            is_above |= (score == target_score) & is_first
+        above[part] = is_above.sum(axis=1)
     return above
 
 
@@ -339,52 +354,6 @@ def scored_parts(source: Source, rows: Ints, width: float) -> Iterator[tuple[sli
 
         for place in range(start, end, step):
             yield slice(place, min(place + step, end)), scores_of
-
-
-class TieOrder(NamedTuple):
-    """The order of equal scores, and the bits of random orders."""
-
-    rule: Ties
-    bits: np.uint64
-
-    @classmethod
-    def read(cls, ties: Ties, seed: int) -> TieOrder:
-        """Check a rule; a sampled rank is a whole number."""
-        return cls(_check.choice(ties, "ties", _TIES), random_bits(seed))
-
-    def n_above(
-        self,
-        scores_of: ScoresOf,
-        keys: NDArray[np.uint64],
-        rows: Ints,
-        targets: Ints,
-        lists: tuple[Ints, Ints],
-    ) -> Ints:
-        """Return the number of items of each target's list that are above it: (n_targets,).
-
-        Parameters
-        ----------
-        scores_of : callable
-        keys, rows, targets : (n_targets,)
-            The key of each target's user, the user's row, and the item.
-        lists : tuple of offsets and items
-            The items of all lists, one after the other, and the offsets of the targets in them.
-        """
-        offsets, items = lists
-        owner = np.repeat(np.arange(targets.size), np.diff(offsets))
-        score, target_score = scores_of(rows[owner], items), scores_of(rows, targets)[owner]
-        is_above, is_equal = score > target_score, score == target_score
-        if self.rule == "worst":
-            is_above |= is_equal
-        elif self.rule == "id":
-            is_above |= is_equal & (items > targets[owner])
-        elif self.rule == "random":  # as in the catalogue, it depends only on the user and the item
-            places, random = np.arange(targets.size + 1), np.empty(items.size)
-            of_targets = np.empty(targets.size)
-            drawn_keys(self.bits, keys, offsets, items.view(np.uint64), random)
-            drawn_keys(self.bits, keys, places, targets.view(np.uint64), of_targets)
-            is_above |= is_equal & (random > of_targets[owner])
-        return np.bincount(owner, is_above, targets.size).astype(np.int64)
 
 
 def simulate_ranks(

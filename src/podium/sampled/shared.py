@@ -38,7 +38,6 @@ from podium.sampled.ranks import (
     span,
 )
 from podium.sampled.sampling import rank_targets, read_plan
-from podium.sampled.scanning.strata import StratifiedCandidates
 from podium.types import Ties
 
 
@@ -183,27 +182,6 @@ class SharedRanks(Observation):
             )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
-
-    @classmethod
-    def of_candidates(
-        cls, candidates: StratifiedCandidates, scores: ArrayLike, *, ties: str = "worst"
-    ) -> SharedRanks:
-        """Rank all targets of each user among the user's listed and drawn items.
-
-        Parameters
-        ----------
-        candidates : StratifiedCandidates
-            The result of `draw_strata`, with any `other_targets`.
-        scores : float64, (n,)
-            The score of each row of the candidates. Higher is better.
-        ties : {"worst", "best"}
-            Whether items with the target's score count as above it.
-        """
-        counts = candidates.counts(scores, ties=ties, keeps_targets=False)
-        row = candidates.row[candidates.is_target]
-        n_others = 0 if candidates.keeps_targets else np.bincount(row)[row] - 1
-        user, item = (c[candidates.is_target] for c in (candidates.user, candidates.item))
-        return cls.of_counts(counts, candidates.n_items + n_others, user, item)
 
     @classmethod
     def of_counts(
@@ -396,7 +374,7 @@ def sample_shared(
 ) -> SharedRanks:
     """Rank the targets of each user among items that are drawn once for the user.
 
-    With a proxy, draw the items by `draw_strata`, and rank them by `SharedRanks.of_candidates`.
+    With a proxy, draw the items by `draw_candidates`, and rank them by its `ranks`.
 
     Parameters
     ----------

@@ -21,12 +21,12 @@ from podium.data.ids import codes_of, label_array
 from podium.data.tables import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
+from podium.sampled.candidates import DRAWN, LISTED, strata_counts
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, SampledRanks, columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, read_columns
 from podium.sampled.reading.seen import DROP, catalogue_size
 from podium.sampled.sampling import counts_above, repeats
-from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
 if TYPE_CHECKING:

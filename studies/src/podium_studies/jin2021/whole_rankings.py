@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from podium.catalogue import rank_blocks
 from podium.evaluation import evaluate as measure_lists
-from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
+from podium.sampled import SharedRanks, draw_candidates, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021.evaluations import Evaluations, Floats
@@ -59,8 +59,8 @@ def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRa
     if proxy != POPULARITY:
         scores = evaluations.fitted(context, proxy).as_scores()
     sizes = {"certain": listed, "uniform": n_scored - listed}
-    drawn = draw_strata(context.targets, proxy=scores, **sizes, **options)
-    return SharedRanks.of_candidates(drawn, model.score_pairs(drawn.row, drawn.item))
+    drawn = draw_candidates(context.targets, proxy=scores, **sizes, **options)
+    return drawn.ranks(model.score_pairs(drawn.row, drawn.item), shared=True)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
