@@ -123,7 +123,7 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
     sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
     other, measure = other_model(sample, seed), MEASURES[seed % len(MEASURES)]
     options: dict[str, Any] = {"estimator": name, "n_bootstrap": BOOTSTRAP, "level": 0.9}
-    shared = {"a": SharedRanks.of(sample), "b": SharedRanks.of(other)}
+    shared = {"a": SharedRanks(sample), "b": SharedRanks(other)}
     found = compare(shared, measure, **options)
     expected = compare({"a": sample, "b": other}, measure, **options)
     for model in ("a", "b"):
@@ -154,7 +154,7 @@ def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
     assert evaluate(a, "recall@1", level=0.5).means["recall@1"] == low
     difference = every.summary("recall@1", "b").difference
     assert difference == means["b"] - means["a"]
-    shared = SharedRanks(a.ranks - 1, 21, 30, user=np.arange(20), replacement=False)
+    shared = SharedRanks(replace(a, user=np.arange(20)))
     assert evaluate(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
 
 
@@ -232,7 +232,6 @@ def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
         (lambda: evaluate(sample, "rr", level=value), "level"),
         (lambda: identification_bounds(sample, "rr", confidence=value), "confidence"),
         (lambda: get("auto").posterior(sample).interval("rr", level=value), "level"),
-        (lambda: SharedRanks([value], 3, 10, user=[1]), "above"),
         (lambda: SampledRanks([1, 2], 3, 10, row_weights=[value, 1]), "row_weights"),
     ):
         with pytest.raises(ArgumentError, match=name):

@@ -276,7 +276,7 @@ def test_tally_keeps_designs_apart() -> None:
 
 def test_one_user_has_no_standard_error() -> None:
     ranks = SampledRanks([2], 9, 60)
-    shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
+    shared = SharedRanks(SampledRanks([1, 3], 99, 1000, user=["a", "a"]))
     scanned = ScannedRanks([1], [9], [0], [50], 1000, k=5)
     for each, names in (
         (ranks, ("bv", "mes", "smooth")),
@@ -381,7 +381,8 @@ def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRa
     strength = np.exp(rng.normal(0, 0.5, n_users))[user]
     above = np.minimum(rng.exponential(hardness * strength), 990).astype(int)
     sampled = rng.hypergeometric(above, 996 - above, 99)
-    return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
+    sizes = 99, 996 + n_targets[user]
+    return SharedRanks(SampledRanks(1 + sampled, *sizes, user=user, replacement=False))
 
 
 def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
@@ -389,15 +390,10 @@ def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
     rng, uniform = np.random.default_rng(seed), drawn(seed)
     listed = np.minimum(rng.exponential(8.0 * hardness, uniform.n_rows), 50).astype(int)
     rest = np.minimum(rng.exponential(5.0 * hardness, uniform.n_rows), 900).astype(int)
-    return SharedRanks(
-        rng.hypergeometric(rest, 946 - rest, 49),
-        49,
-        uniform.n_items,
-        user=uniform.user,
-        replacement=False,
-        above_listed=listed,
-        n_listed=50,
-    )
+    above = rng.hypergeometric(rest, 946 - rest, 49)
+    sizes, n = (50, 49), uniform.n_rows
+    columns = listed, np.full(n, sizes[0]), above, np.full(n, sizes[1]), uniform.n_items
+    return SharedRanks(ScannedRanks(*columns, k=1, user=uniform.user))
 
 
 def test_strata_have_intervals_and_paired_differences() -> None:
@@ -412,7 +408,7 @@ def test_strata_have_intervals_and_paired_differences() -> None:
         assert found.summary(name, "same").difference == 0
         assert found.summary(name, "same").std_error == 0
         assert found.summary(name, "b").difference < 0
-    assert "n_listed=50, n_negatives=49" in str(models["a"])
+    assert "n_listed=50, n_negatives=99" in str(models["a"])
     assert found.evaluations["a"].conventions["n_negatives"] == 99
 
 

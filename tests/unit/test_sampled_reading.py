@@ -292,8 +292,8 @@ def test_strata_are_counted_for_each_target() -> None:
 def test_strata_are_counted_for_whole_rankings() -> None:
     for ties, above in (("worst", [0, 1, 1]), ("best", [0, 1, 0])):
         found = read(STRATA, n_items=40, ties=ties, shared=True)
-        assert found.above_listed.tolist() == [1, 2, 1]  # without the other target
-        assert found.above.tolist() == above
+        assert found.ranks.above_listed.tolist() == [1, 2, 1]  # without the other target
+        assert found.ranks.above_drawn.tolist() == above
         assert found.position.tolist() == [1, 2, 1]
         assert found.n_items.tolist() == [40, 40, 40]
         assert found.n_candidates.tolist() == [39, 39, 40]

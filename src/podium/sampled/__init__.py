@@ -8,8 +8,7 @@ reads them from tables and files. `read_seen` reads the items that users had see
 were not sampled. `evaluate` estimates measures of one model. `compare` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_candidates` chooses the items
-to score, for models that score once. `sample_shared` samples for whole rankings, with all targets
-of each user.
+to score, for models that score once.
 """
 
 from importlib import import_module
@@ -29,7 +28,7 @@ from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.results import Difference, Estimate, SampledComparison, SampledEvaluation
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.scan import scan
-from podium.sampled.shared import SharedRanks, sample_shared
+from podium.sampled.shared import SharedRanks
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
@@ -69,7 +68,6 @@ __all__ = [
     "read_seen",
     "register",
     "sample_ranks",
-    "sample_shared",
     "scan",
     "simulate_ranks",
 ]

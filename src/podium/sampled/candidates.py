@@ -97,14 +97,16 @@ class Candidates:
         columns = (self.row, self._checked(scores), self.is_target, self.is_drawn)
         counts = strata_counts(*columns, ties=ties, keeps_targets=keeps_targets)
         user, item = self.user[self.is_target], self.item[self.is_target]
-        if shared:
-            row = self.row[self.is_target]
-            n_others = 0 if self.keeps_targets else np.bincount(row)[row] - 1
-            return SharedRanks.of_counts(counts, self.n_items + n_others, user, item)
+        row = self.row[self.is_target]
+        n_others = np.bincount(row)[row] - 1 if shared and not self.keeps_targets else 0
+        options: dict[str, Any] = {"user": user, "item": item}
         if self.has_list:
-            return ScannedRanks(*counts, self.n_items, k=_check.cutoff(k), user=user, item=item)
-        sizes = counts.n_drawn, self.n_items
-        return SampledRanks(counts.above_drawn + 1, *sizes, replacement=False, user=user)
+            k = 1 if shared else _check.cutoff(k)
+            ranks = ScannedRanks(*counts, self.n_items + n_others, k=k, **options)
+        else:
+            sizes = counts.n_drawn, self.n_items + n_others
+            ranks = SampledRanks(counts.above_drawn + 1, *sizes, replacement=False, **options)
+        return SharedRanks(ranks) if shared else ranks
 
     def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
         """Return columns for `podium estimate` and `read`: user, item and target.

@@ -306,7 +306,7 @@ class EstimatorFit(Fit):
                     members = rows[sizes[rows] > 0]
                     if members.size:
                         of_outcomes = linear.values(design, shape.measure)
-                        values[members] = of_outcomes[targets.outcomes[members]] * sizes[members]
+                        values[members] = of_outcomes[targets.above[members]] * sizes[members]
         sums = np.bincount(self.observed.owner, values, self.n_users).astype(np.float64)
         return self.observed.about_mean(sums)
 

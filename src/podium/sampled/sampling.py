@@ -21,6 +21,7 @@ from podium.sampled import _kernels
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
+from podium.sampled.shared import SharedRanks
 from podium.types import Labels, Ties
 
 _DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
@@ -187,8 +188,9 @@ def sample_ranks(
     ties: Ties = "worst",
     users: ArrayLike | None = None,
     history: Any = None,
+    shared: bool = False,
     seed: int = 0,
-) -> SampledRanks:
+) -> Any:
     """Rank each target among items that are drawn for it, uniformly from all others.
 
     Parameters
@@ -208,7 +210,7 @@ def sample_ranks(
     overlap : {"error", "drop"}
         The treatment of targets that are in exclude.
     other_targets : {"keep", "exclude"}
-        Whether the other targets of a user are candidates.
+        Whether the other targets of a user are candidates. If targets share a sample, they are not.
     ties : {"worst", "best", "id", "random"}
         The order of equal scores, as in `podium.catalogue.target_ranks`. Without `users`, it gives
         the same order under "random" with the same seed. Other targets of the user are candidates
@@ -219,13 +221,16 @@ def sample_ranks(
     history : scipy.sparse matrix, (n_users, n_items), optional
         The users' own (training) items as stored entries. `SampledRanks.history` of the result is
         the number of them that can be drawn for a target, so that excluded items do not count.
+    shared : bool
+        Whether the targets of a user share a sample, for measures of whole rankings. With a proxy,
+        see `draw_candidates`.
     seed : int
         The seed. A target's sample depends only on the seed, the user's label and the item, not
         on the order or the number of users.
 
     Returns
     -------
-    SampledRanks
+    SampledRanks, or SharedRanks with ``shared=True``
         One rank per target.
 
     Raises
@@ -251,23 +256,29 @@ def sample_ranks(
     ...                      replacement=False)
     >>> found.ranks.tolist(), found.n_items
     ([2], 4)
+    >>> held_out = csr_array([[1, 0, 1, 0]])
+    >>> sample_ranks([[0.3, 0.2, 0.1, 0.4]], held_out, 2, replacement=False, shared=True)
+    SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
     """
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
-    )
+    is_shared, size = _check.flag(shared, "shared"), _check.cutoff(n_negatives, name="n_negatives")
+    others = "exclude" if is_shared else other_targets
+    plan = read_plan(targets, exclude=exclude, overlap=overlap, other_targets=others, users=users)
     own_counts = plan.n_own_items(history)
-    size = _check.cutoff(n_negatives, name="n_negatives")
-    above = rank_targets(
-        scores, plan, plan.targets, size, replacement=replacement, ties=ties, seed=seed
-    )
-    return SampledRanks(
+    # Targets of a user with one stream and the same possible candidates have the same sample.
+    streams = np.zeros_like(plan.targets) if is_shared else plan.targets
+    options: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}
+    above = rank_targets(scores, plan, streams, size, **options)
+    n_others = np.bincount(plan.rows)[plan.rows] - 1 if is_shared else 0
+    ranks = SampledRanks(
         above + 1,
         size,
-        plan.n_items,
+        plan.n_items + n_others,
         replacement=replacement,
         user=plan.user,
         history=own_counts,
+        item=plan.targets if is_shared else None,
     )
+    return SharedRanks(ranks) if is_shared else ranks
 
 
 def rank_targets(

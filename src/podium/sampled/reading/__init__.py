@@ -258,7 +258,7 @@ class SampleReader:
             history=read.numbers("history", user) if has_history else None,
         )
         _warn_of_growth(ranks, name)
-        return SharedRanks.of(ranks) if self.shared else ranks
+        return SharedRanks(ranks) if self.shared else ranks
 
     def _from_scores(self, table: Any, *, in_strata: bool) -> Observations:
         kind, ties = "strata" if in_strata else "scores", self.ties or "worst"
@@ -266,15 +266,15 @@ class SampleReader:
         if in_strata:
             counts = rows.counts(ties, keeps_targets=True)
             rows.warn_of_bad_strata(counts)
+            k = _check.cutoff(1 if self.shared else self.k)
             if self.shared:
                 counts = rows.counts(ties, keeps_targets=False)
-                return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
-            k = _check.cutoff(self.k)
-            return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+            ranks = ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+            return SharedRanks(ranks) if self.shared else ranks
         rows.warn_of_popular_draws()
         ranks = rows.ranks(self)
         _warn_of_growth(ranks, rows.name)
-        return SharedRanks.of(ranks) if self.shared else ranks
+        return SharedRanks(ranks) if self.shared else ranks
 
 
 def read(source: Any, **options: Any) -> Any:
