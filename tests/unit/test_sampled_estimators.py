@@ -37,7 +37,6 @@ def test_naive_is_the_measure_among_the_sampled_items() -> None:
     assert Naive().estimate(RANKS, "recall@1") == 2 / 4
     assert Naive().estimate(RANKS, "rr") == (1 + 1 + 1 / 2 + 1 / 5) / 4
     assert Naive().estimate(RANKS, "auc") == (9 + 9 + 8 + 5) / 9 / 4
-    assert Naive().biased
 
 
 def test_numbers_of_numpy_have_a_text() -> None:

@@ -63,7 +63,13 @@ def strata(**change: Any) -> Any:
 
 
 def scanned(**change: Any) -> Any:
-    usual = {"scorer": SCORES, "targets": TARGETS, "proxy": SCORES, "k": 3, "budget": 20}
+    usual = {
+        "scorer": lambda rows, items: SCORES[rows, items],
+        "targets": TARGETS,
+        "proxy": SCORES,
+        "k": 3,
+        "budget": 20,
+    }
     return scan(**{**usual, **change})
 
 
@@ -133,8 +139,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: scanned(ties="average"), "ties"),
     (lambda: scanned(scorer=lambda rows, items: np.zeros(3)),),
     (lambda: scanned(scorer=lambda rows, items: np.full(rows.size, np.nan)),),
-    (lambda: scanned(scorer=(np.zeros((3, 2)), np.zeros((4, 2)))),),
-    (lambda: scanned(scorer=(np.zeros((60, 2)), np.zeros((37, 3)))),),
+    (lambda: scanned(scorer=SCORES),),
     (lambda: scanned(scorer=ScoreFunction(np.asarray, 60, 37)),),
     (lambda: ScannedRanks([0], [3], [5], [4], 100, k=5),),
     (lambda: ScannedRanks([0], [60], [0], [40], 100, k=5),),

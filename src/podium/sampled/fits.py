@@ -283,9 +283,9 @@ class EstimatorFit(Fit):
     def __init__(self, estimator: Estimator, observed: Observation) -> None:
         # If all items were drawn, a consistent method gives the exact measure.
         is_exact = estimator.consistent and observed.is_exact
-        is_biased, source = estimator.biased and not is_exact, estimator.error_from
-        is_short = is_biased and source != "posterior"
-        bias: tuple[bool, IntervalOf] = is_biased, "expectation" if is_short else "exact"
+        source = estimator.error_from
+        is_short = not is_exact and source != "posterior"
+        bias: tuple[bool, IntervalOf] = not is_exact, "expectation" if is_short else "exact"
         super().__init__(observed, str(estimator), "users" if is_exact else source, bias)
         self.estimator, self.targets = estimator, cast("SampledRanks", observed.targets)
         self.linear = linear_form(estimator, is_exact=is_exact)

@@ -30,9 +30,6 @@ class Estimator(ABC):
     ----------
     name : str
         The name in the registry.
-    biased : bool
-        Whether the expectation of the estimate differs from the exact measure for any number of
-        users.
     consistent : bool
         Whether the estimates approach the exact values as n_negatives approaches n_items - 1
         without replacement.
@@ -49,7 +46,6 @@ class Estimator(ABC):
     """
 
     name: ClassVar[str]
-    biased: ClassVar[bool] = True
     consistent: ClassVar[bool] = True
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
