@@ -100,13 +100,6 @@ def _observations(ranks: SampledRanks) -> list[bytes]:
     return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
-def linear_form(method: Estimator, *, is_exact: bool) -> LinearEstimator | None:
-    """Return the method as a mean of users' values, or None if it has no such form here."""
-    if method.consistent and is_exact:  # the measure of the sample
-        return Naive()
-    return method if isinstance(method, LinearEstimator) else None
-
-
 @contextmanager
 def distinct_warnings() -> Generator[None]:
     """Emit each distinct warning of podium once, even if several fits raise it."""
@@ -288,7 +281,9 @@ class EstimatorFit(Fit):
         bias: tuple[bool, IntervalOf] = not is_exact, "expectation" if is_short else "exact"
         super().__init__(observed, str(estimator), "users" if is_exact else source, bias)
         self.estimator, self.targets = estimator, cast("SampledRanks", observed.targets)
-        self.linear = linear_form(estimator, is_exact=is_exact)
+        self.linear = estimator if isinstance(estimator, LinearEstimator) else None
+        if is_exact:  # the measure of the sample
+            self.linear = Naive()
         self._fits: dict[Hashable, SmoothFit | RankDistribution] = {}
         if self.targets.history is not None:
             is_read = estimator.reads_history and not observed.is_exact
