@@ -164,7 +164,7 @@ def _estimate(files: Files) -> list[str]:
     table = tables.candidate_scores(rng) if scores else tables.sampled_ranks(rng)
     argv = ["estimate", files.add("ranks", table), "--items", rng.choice(("40", "60"))]
     argv += [] if scores or table[-1][0] == "n_negatives" else ["--negatives", "20"]
-    argv += files.maybe("--method", rng.choice(("naive", "cls", "mn", "bv", "mes")), share=0.7)
+    argv += files.maybe("--method", rng.choice(("naive", "cls", "bv", "mes")), share=0.7)
     argv += files.maybe("--no-bounds", share=0.7)
     argv += files.maybe("--no-replacement") + files.maybe("-m", "recall@3")
     if rng.random() < 0.2:

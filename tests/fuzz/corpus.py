@@ -28,9 +28,8 @@ def make(folder: Path) -> dict[str, bytes]:
     """Write all files to the folder, and return them by name; this also compiles every kernel.
 
     The files are ``rows.csv`` and a model of it under each name in `_MODELS`; ``pairs.csv`` with
-    its ``factors`` and ``checkpoint``; and ``negatives``, the candidates of the factors' users.
+    its ``factors`` and ``checkpoint``.
     """
-    rng = random.Random(0)
     working_folder = Path.cwd()
     os.chdir(folder)
     try:
@@ -40,7 +39,6 @@ def make(folder: Path) -> dict[str, bytes]:
         Path("pairs.csv").write_bytes(tables.write(_pairs(), "csv"))
         _run("train", "--model", "factorization", "pairs.csv", *FACTORIZE, "--out", "factors")
         _checkpoint()
-        Path("negatives").write_bytes(_negatives(rng))
         return {path.name: path.read_bytes() for path in sorted(Path().iterdir())}
     finally:
         os.chdir(working_folder)
@@ -77,14 +75,6 @@ def _checkpoint() -> None:
     model = Factorization(3, n_epochs=3, random_state=1)
     with contextlib.suppress(KeyboardInterrupt):
         model.fit("pairs.csv", checkpoint="checkpoint", progress=stop)
-
-
-def _negatives(rng: random.Random) -> bytes:
-    lines = [(user, *rng.sample(range(20), 8)) for user in range(10)]
-    return "".join(
-        f"({user},{target})\t" + "\t".join(map(str, others)) + "\n"
-        for user, target, *others in lines
-    ).encode()
 
 
 def _run(*argv: str) -> None:

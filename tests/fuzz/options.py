@@ -27,7 +27,7 @@ _OUTPUTS |= {"--lists"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--items", "--other-truth", "--other-run"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
-_FILES += ("linear", "negatives", "none.csv", ".", "")
+_FILES += ("linear", "none.csv", ".", "")
 
 _METRICS = ("pap", "ndcg", "recall", "precision", "ap", "rr", "err", "auc", "pauc", "rbp", "dcg")
 _METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc_at")
@@ -35,7 +35,7 @@ _METRICS += ("gini", "popularity", "diversity", "bpref", "judged", "f1", "ndcg_c
 _PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
 _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
 _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "squared", "bpr")
-_METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
+_METHODS = ("mle", "bv", "cls", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "markdown", "table", "value", "exp2", "lbfgs", "time")
 _WORDS += ("user-time", "leave-last", "group", "als", "ease", "item-knn", "popularity", "lists")
@@ -150,7 +150,7 @@ def _files(rng: random.Random, corpus: Corpus) -> dict[str, bytes]:
         "truth": truth, "run": tables.run(rng, truth), "ranks": tables.sampled_ranks(rng),
         "scores": tables.candidate_scores(rng),
     }  # fmt: skip
-    corpus_names = ("rows.csv", "pairs.csv", "factors", "linear", "negatives")
+    corpus_names = ("rows.csv", "pairs.csv", "factors", "linear")
     return {
         **{f"{name}.csv": tables.write(table, "csv") for name, table in tables_by_name.items()},
         **{name: corpus[name] for name in corpus_names},

@@ -12,7 +12,7 @@ import pytest
 
 from podium.sampled import BV, CLS, Design, RankDistribution, SampledRanks, get
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
-from podium.sampled.estimators.least_squares import MN, BVPrior, _bounded, _two_values, moments
+from podium.sampled.estimators.least_squares import _bounded, _two_values, moments
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample
 NDCG = [1 / log2(rank + 1) for rank in range(1, 11)]
@@ -68,7 +68,7 @@ def test_chances_are_binomial_and_hypergeometric() -> None:
     ids=str,
 )
 def test_sums_on_a_few_ranks_are_the_sums_over_all(design: Design) -> None:
-    a, found = chances(design), moments(design, None)
+    a, found = chances(design), moments(design)
     np.testing.assert_allclose(found.total, a.mean(axis=0), rtol=1e-10, atol=1e-18)
     np.testing.assert_allclose(found.gram, a.T @ a / design.n_items, rtol=1e-8, atol=1e-16)
 
@@ -114,21 +114,6 @@ def test_bv_distribution_is_equation_15() -> None:
     found = get("bv-ranks(gamma=0.1)").fit(ranks).probabilities
     recalls = [BV(0.1).estimate(ranks, f"recall@{k}") for k in range(1, 61)]
     np.testing.assert_allclose(found, np.diff([0.0, *recalls]), atol=1e-13)
-
-
-def test_bv_prior_and_mn_solve_their_equations() -> None:
-    n_users, n_items, gamma = 40, 60, 0.05
-    design, rng = Design(9, n_items), np.random.default_rng(1)
-    ranks = SampledRanks(rng.integers(1, 11, n_users), 9, n_items)
-    prior = rng.dirichlet(np.ones(n_items))
-    a, d, share = chances(design), np.diag(prior), ranks.designs[0][1] / n_users
-    one = np.ones(n_items)
-    by_bv = (1 - gamma) * a.T @ d @ a + gamma * np.diag(a.T @ d @ one)
-    by_mn = a.T @ d @ a - a.T @ a / n_users + np.diag(a.T @ one) / n_users
-    given = RankDistribution(prior)
-    for estimator, matrix in ((BVPrior(gamma, given), by_bv), (MN(given), by_mn)):
-        expected = share @ np.linalg.solve(matrix, a.T @ d)
-        np.testing.assert_allclose(estimator.fit(ranks).probabilities, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(

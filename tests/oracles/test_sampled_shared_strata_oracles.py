@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.stats import betabinom
 
 import podium
-from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
+from podium.sampled import SharedRanks, draw_candidates, evaluate, sample_ranks
 from podium.sampled.ranks import ScannedRanks
 from podium.sampled.scanning.measured import ScanFit
 
@@ -41,8 +41,8 @@ def sample(
     targets: Any = TARGETS,
     proxy: Any = PROXY,
 ) -> SharedRanks:
-    drawn = draw_strata(targets, proxy=proxy, certain=certain, uniform=uniform, seed=seed)
-    return SharedRanks.of_candidates(drawn, scores[drawn.row, drawn.item])
+    drawn = draw_candidates(targets, proxy=proxy, certain=certain, uniform=uniform, seed=seed)
+    return drawn.ranks(scores[drawn.row, drawn.item], shared=True)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -72,11 +72,10 @@ def test_counts_are_those_of_the_lists_and_of_all_samples() -> None:
             for drawn in itertools.combinations(rest, uniform)
         ]
         rows = slice(row, row + own.size)
-        assert shared.above_listed is not None
         np.testing.assert_array_equal(
-            shared.above_listed[rows], (listed[:, None] > SCORES[user][own]).sum(axis=0)
+            shared.ranks.above_listed[rows], (listed[:, None] > SCORES[user][own]).sum(axis=0)
         )
-        assert tuple(shared.above[rows]) in possible
+        assert tuple(shared.ranks.above_drawn[rows]) in possible
         row += own.size
     assert row == shared.n_rows
 
@@ -90,9 +89,8 @@ def test_draws_of_a_user_are_uniform() -> None:
     counts: dict[tuple[int, ...], int] = {}
     for seed in range(n_seeds):
         shared = sample(2, 2, seed, scores, lone, proxy)
-        assert shared.above_listed is not None
-        assert shared.above_listed.tolist() == [2, 2]
-        key = tuple(shared.above.tolist())
+        assert shared.ranks.above_listed.tolist() == [2, 2]
+        key = tuple(shared.ranks.above_drawn.tolist())
         counts[key] = counts.get(key, 0) + 1
     expected: dict[tuple[int, ...], float] = {}
     for drawn in itertools.combinations(rest, 2):
@@ -115,8 +113,7 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
             n_others = int(shared.n_candidates[row]) - 1
             term = podium.metrics.rank_weights(parsed, N_ITEMS, position=place[0], n_pos=place[1])
             padded = np.append(term, np.zeros(N_ITEMS))
-            assert shared.above_listed is not None
-            c, b = int(shared.above_listed[row]), int(shared.above[row])
+            c, b = int(shared.ranks.above_listed[row]), int(shared.ranks.above_drawn[row])
             n_rest = n_others - 11
             alpha, beta = (float(s[0]) for s in fit.shapes(np.array([c])))
             rest = betabinom(n_rest, alpha + b, beta + 6 - b)
@@ -126,31 +123,20 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
 
 
 def test_without_listed_items_the_design_is_uniform() -> None:
-    wanted = sample_shared(SCORES, TARGETS, 6, replacement=False, seed=3)
-    zeros = np.zeros(wanted.n_rows, np.int64)
-    empty = SharedRanks(
-        wanted.above,
-        6,
-        wanted.n_items,
-        user=wanted.user,
-        replacement=False,
-        above_listed=zeros,
-        n_listed=0,
-    )
-    for shared in (wanted, empty):
+    wanted = sample_ranks(SCORES, TARGETS, 6, replacement=False, seed=3, shared=True)
+    drawn = draw_candidates(TARGETS, uniform=6, seed=3)
+    found = drawn.ranks(SCORES[drawn.row, drawn.item], shared=True)
+    for shared in (wanted, found):
         assert not shared.has_strata
-        for method in ("auto", "naive"):
-            a, b = (evaluate(s, "ndcg@3", estimator=method, bounds=False) for s in (wanted, shared))
-            assert a.as_json() == b.as_json()
+        assert shared.n_items.tolist() == wanted.n_items.tolist()
+        assert shared.item.tolist() == wanted.item.tolist()
 
 
 def test_users_with_one_target_have_the_estimates_of_scans() -> None:
     rng = np.random.default_rng(0)
     listed, above = rng.integers(0, 20, 400), rng.binomial(60, 0.003, 400)
     single = ScannedRanks(listed, [40] * 400, above, [60] * 400, 2000, k=10)
-    shared = SharedRanks(
-        above, 60, 2000, user=np.arange(400), replacement=False, above_listed=listed, n_listed=40
-    )
+    shared = SharedRanks(single)
     for name in ("recall@10", "ndcg@10", "pap@10"):
         wanted = evaluate(single, name).summary(name)
         found = evaluate(shared, name, level=0.975).summary(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 import sys
@@ -78,7 +77,7 @@ def purchases() -> dict[str, Any]:
 
 @pytest.fixture
 def sampled(purchases: dict[str, Any]) -> None:
-    """Write the sampled ranks of three models, pairs and lines of a target with its candidates."""
+    """Write the sampled ranks of three models, and pairs."""
     del purchases
     rng = np.random.default_rng(0)
     for shape, name in ((0.3, "ease"), (0.35, "als"), (0.5, "popularity")):
@@ -86,12 +85,6 @@ def sampled(purchases: dict[str, Any]) -> None:
         data.write_table({"user": np.arange(300), "rank": rank}, Path(f"{name}.csv"))
     user, item = np.nonzero(rng.random((50, 200)) < 0.1)
     data.write_table({"user": user, "item": item}, Path("train.csv"))
-    lines = [
-        "\t".join([f"({u},{t})", *(str(i) for i in rng.permutation(200) if i != t)][:100])
-        for u, t in enumerate(rng.integers(0, 200, 50))
-    ]
-    text = "\n".join(lines) + "\n"
-    Path("ml-1m.test.negative.gz").write_bytes(gzip.compress(text.encode()))
 
 
 @pytest.fixture

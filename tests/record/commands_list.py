@@ -238,7 +238,7 @@ _FACTORIZE = (
 
 _DESIGN = "--items 200 --negatives 9"
 _EXACT = ("auto", "smooth", "bv", "'bv(gamma=0.5)'", "cls", "naive", "unbiased-rank")
-_DRAWN = ("mle", "bv-prior", "mn", "mes", "wmle")
+_DRAWN = ("mle", "mes", "wmle")
 _METHODS = (*_EXACT, *_DRAWN)
 _ESTIMATE = (
     f"estimate ranks.csv {_DESIGN}",
@@ -246,7 +246,6 @@ _ESTIMATE = (
     *(f"estimate ranks.csv {_DESIGN} --method {each} --no-bounds" for each in _METHODS),
     f"estimate ranks.csv {_DESIGN} --method cls -m recall@5 -m rr -m ndcg@20 --level 0.8",
     f"estimate ranks.csv {_DESIGN} --no-replacement --method mle --seed 3",
-    f"estimate ranks-two.csv {_DESIGN} --method mn",
     f"estimate ranks.csv {_DESIGN} -m pap@3",
     "estimate ranks-sized.csv --items 200 --method bv",
     f"estimate ranks-history.csv {_DESIGN}",
@@ -271,7 +270,6 @@ _PLAN = (
     f"plan {_ASKED} --method bv",
     *(f"plan {_ASKED} --method cls --format {each}" for each in _FORMATS),
     f"plan {_ASKED} --pilot ranks.csv --negatives 9 --method bv",
-    f"plan {_ASKED} -m recall@10 --method mle",
     f"plan {_ASKED} --method naive",
     "plan --items 300 --users 200 --error 0.05 --seed 3",
 )

@@ -120,10 +120,6 @@ def _ranks(rng: np.random.Generator) -> None:
         for position, i in enumerate(items)
     ]
     _csv("scores.csv", "user,item,score,target", scored)
-    all_scores = (
-        (u, i, round(float(rng.normal()), 3)) for u in range(N_USERS) for i in range(N_ITEMS)
-    )
-    _csv("all-scores.csv", "user,item,score", all_scores)
     unseen = [(u, i) for u, items in enumerate(lists) for i in range(N_ITEMS) if i not in items]
     _csv("seen.csv", "user,item", unseen[::4])
     _csv("drawn.csv", "user,item", ((u, items[3]) for u, items in enumerate(lists) if u % 2))

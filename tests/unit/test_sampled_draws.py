@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from podium import catalogue
 from podium.catalogue import ScoreFunction
-from podium.sampled import draw_candidates, sample_ranks
+from podium.sampled import draw_candidates, evaluate, read, sample_ranks
+from podium.sampled.sampling import read_plan
 from podium.types import Ties
 
 N_USERS, N_ITEMS = 60, 37
@@ -44,53 +45,76 @@ def test_full_sample_of_what_is_not_excluded_has_the_exact_rank(ties: Ties) -> N
         assert found.ranks.mean() == exact[user]
 
 
+def drawn(targets: Any, n: int, *, replacement: bool, seed: int = 0, **options: Any) -> Any:
+    """Return the items that are drawn for each target: (n_targets, n)."""
+    usual = {"exclude": None, "overlap": "error", "other_targets": "keep", "users": None}
+    plan = read_plan(targets, **{**usual, **options})
+    return plan.draw(np.arange(plan.targets.size), n, seed, replacement=replacement)
+
+
 @pytest.mark.parametrize("replacement", [True, False])
 def test_draws_do_not_depend_on_other_users(replacement: bool) -> None:
-    options: dict[str, Any] = {"replacement": replacement, "seed": 5, "exclude": EXCLUDE}
-    whole = draw_candidates(TARGETS, 9, **options)
+    options: dict[str, Any] = {"replacement": replacement, "seed": 5}
+    whole = drawn(TARGETS, 9, exclude=EXCLUDE, **options)
     order = RNG.permutation(N_USERS)[:20]
-    options["exclude"] = EXCLUDE[order]
-    some = draw_candidates(TARGETS[order], 9, users=order, **options)
-    drawn = whole.items.reshape(-1, 9)
-    assert some.items.reshape(-1, 9).tolist() == drawn[order].tolist()
-    options["seed"] = 6
-    other = draw_candidates(TARGETS[order], 9, users=order, **options)
-    assert (other.items != some.items).any()
+    options |= {"exclude": EXCLUDE[order], "users": order}
+    some = drawn(TARGETS[order], 9, **options)
+    assert some.tolist() == whole[order].tolist()
+    other = drawn(TARGETS[order], 9, **{**options, "seed": 6})
+    assert (other != some).any()
 
 
 def test_numbers_as_text_are_the_same_users() -> None:
     """Candidates that are drawn, and drawn ties, follow from the user."""
-    found: list[list[list[int]]] = []
-    for users in (np.arange(N_USERS), np.arange(N_USERS).astype(str)):
-        drawn = draw_candidates(TARGETS, 9, users=users)
-        tied = drawn.ranks(np.zeros(TIED.shape), ties="random")
-        found.append([drawn.items.tolist(), tied.ranks.tolist()])
+    options: dict[str, Any] = {"n_negatives": 9, "ties": "random"}
+    found = [
+        sample_ranks(TIED, TARGETS, users=users, **options).ranks.tolist()
+        for users in (np.arange(N_USERS), np.arange(N_USERS).astype(str))
+    ]
     assert found[0] == found[1]
 
 
 def test_smaller_sample_is_the_beginning_of_a_larger_one() -> None:
-    small = draw_candidates(TARGETS, 5, replacement=False).items.reshape(-1, 5)
-    large = draw_candidates(TARGETS, 12, replacement=False).items.reshape(-1, 12)
+    small, large = (drawn(TARGETS, n, replacement=False) for n in (5, 12))
     assert large[:, :5].tolist() == small.tolist()
 
 
 def test_candidates_are_neither_target_nor_excluded_nor_twice() -> None:
-    found = draw_candidates(TARGETS, 15, exclude=EXCLUDE, replacement=False)
-    drawn = found.items.reshape(-1, 15)
-    assert not SEEN[np.arange(N_USERS)[:, None], drawn].any()
-    assert not (drawn == HELD[:, None]).any()
-    assert all(np.unique(row).size == 15 for row in drawn)
-    assert np.asarray(found.n_items).tolist() == (N_ITEMS - SEEN.sum(axis=1)).tolist()
+    found = draw_candidates(TARGETS, uniform=15, exclude=EXCLUDE)
+    items = found.item[found.is_drawn].reshape(-1, 15)
+    assert not SEEN[np.arange(N_USERS)[:, None], items].any()
+    assert not (items == HELD[:, None]).any()
+    assert all(np.unique(row).size == 15 for row in items)
+    assert found.n_items.tolist() == (N_ITEMS - SEEN.sum(axis=1)).tolist()
+
+
+def test_scored_candidates_are_ranks_among_drawn_items() -> None:
+    """In whole rankings, all targets of a user share them."""
+    found = draw_candidates(TARGETS, uniform=12, exclude=EXCLUDE)
+    scores = TIED[found.row, found.item]
+    ranks: Any = found.ranks(scores)
+    items = found.item[found.is_drawn].reshape(-1, 12)
+    rows = np.arange(N_USERS)
+    above = TIED[rows[:, None], items] >= TIED[rows, HELD][:, None]
+    assert ranks.ranks.tolist() == (1 + above.sum(axis=1)).tolist()
+    assert (ranks.n_negatives, ranks.replacement) == (12, False)
+    table = found.table(scores)
+    assert set(table) == {"user", "item", "target", "score"}
+    told: Any = read(table, n_items=N_ITEMS, replacement=False)
+    assert told.ranks.tolist() == ranks.ranks.tolist()
+    two = draw_candidates(csr_array([[1, 1, 0, 0, 0, 0]]), uniform=9)
+    exact = evaluate(two.ranks([2, 4, 5, 3, 1, 0.0], shared=True), "recall@2", estimator="naive")
+    assert exact.means["recall@2"] == 1 / 2
+    alone: Any = two.ranks([2, 4, 5, 3, 1, 0.0])
+    assert (alone.ranks.tolist(), alone.n_items) == ([3, 2], 5)
 
 
 @pytest.mark.parametrize("replacement", [True, False])
 def test_all_that_is_left_is_equally_likely(replacement: bool) -> None:
     counts = np.zeros(N_ITEMS)
     for seed in range(400):
-        found = draw_candidates(
-            TARGETS[[0]], 12, exclude=EXCLUDE[[0]], replacement=replacement, seed=seed
-        )
-        counts += np.bincount(found.items, minlength=N_ITEMS)
+        options: dict[str, Any] = {"exclude": EXCLUDE[[0]], "replacement": replacement}
+        counts += np.bincount(drawn(TARGETS[[0]], 12, seed=seed, **options)[0], minlength=N_ITEMS)
     left = ~SEEN[0] & (np.arange(N_ITEMS) != HELD[0])
     assert counts[~left].sum() == 0
     expected = 400 * 12 / left.sum()
@@ -107,8 +131,6 @@ def test_scores_in_every_form_give_the_same_ranks() -> None:
     expected = sample_ranks(FACTORS, TARGETS, 20, seed=2).ranks.tolist()
     for scores in forms:
         assert sample_ranks(scores, TARGETS, 20, seed=2).ranks.tolist() == expected
-        assert draw_candidates(TARGETS, 20, seed=2).ranks(scores).ranks.tolist() == expected
-    assert draw_candidates(TARGETS, 20, seed=2).ranks(FACTORS).ranks.tolist() == expected
 
 
 def test_other_targets_of_a_user_are_kept_or_excluded() -> None:
@@ -128,12 +150,8 @@ def test_history_counts_own_items_that_can_be_drawn() -> None:
     seen = csr_array([[0, 0, 0, 0, 1, 1], [1, 0, 0, 0, 0, 0]])
 
     def history(**options: Any) -> list[int]:
-        drawn = draw_candidates(held, 1, history=own, **options)
         found = sample_ranks(scores, held, 1, history=own, **options).history
-        given = drawn.ranks(scores).history
         assert found is not None
-        assert given is not None
-        assert found.tolist() == given.tolist()
         return found.tolist()
 
     assert history() == [4, 3, 2]

@@ -20,19 +20,16 @@ from podium.sampled import (
     parse,
     simulate_ranks,
 )
-from podium.sampled.estimators.least_squares import MN, BVPrior
 from podium.sampled.estimators.naive import Naive, UnbiasedRank
 
 RANKS = SampledRanks([1, 1, 2, 5], 9, 100)
-FLAT = RankDistribution(np.full(100, 0.01))
 
 
 def test_texts_read_back_with_their_parameters() -> None:
-    for written in ("bv(gamma=0.01)", "cls", "mes(eta=0.1)", "bv-prior(prior=bv(gamma=0.5))"):
+    for written in ("bv(gamma=0.01)", "cls", "mes(eta=0.1)"):
         assert str(get(written)) == written
         assert parse(str(get(written))) == get(written)
-    assert parse("mn( prior = bv(gamma=0.5) )") == MN("bv(gamma=0.5)")
-    assert str(MN(prior=BV(0.5))) == "mn(prior=bv(gamma=0.5))"
+    assert parse("bv( gamma = 0.5 )") == BV(0.5)
     assert get("bv", gamma=0.5) == get("bv(gamma=0.5)") == get(BV(0.5))
 
 
@@ -40,7 +37,6 @@ def test_naive_is_the_measure_among_the_sampled_items() -> None:
     assert Naive().estimate(RANKS, "recall@1") == 2 / 4
     assert Naive().estimate(RANKS, "rr") == (1 + 1 + 1 / 2 + 1 / 5) / 4
     assert Naive().estimate(RANKS, "auc") == (9 + 9 + 8 + 5) / 9 / 4
-    assert Naive().biased
 
 
 def test_numbers_of_numpy_have_a_text() -> None:
@@ -55,31 +51,6 @@ def test_unbiased_rank_puts_first_places_first() -> None:
     assert np.flatnonzero(found).tolist() == sorted({p - 1 for p in places})
 
 
-def test_prior_is_an_estimator_its_text_or_a_distribution() -> None:
-    by_text = get("bv-prior(prior=unbiased-rank,gamma=0.5)").fit(RANKS).probabilities
-    by_value = BVPrior(0.5, UnbiasedRank()).fit(RANKS).probabilities
-    given = BVPrior(0.5, UnbiasedRank().fit(RANKS)).fit(RANKS).probabilities
-    assert by_text.tolist() == by_value.tolist() == given.tolist()
-    for method in (BVPrior(0.1, BV()), MN(BV())):  # a prior with negative chances is cut at 0
-        assert method.fit(RANKS).expect("recall@100") == pytest.approx(1.0)
-
-
-def test_prior_without_a_chance_for_an_observed_rank_is_refused() -> None:
-    first = RankDistribution(np.eye(100)[0])
-    for method in (BVPrior(0.1, first), MN(first)):
-        with pytest.raises(ArgumentError, match=r"above 0, got 0 for sampled rank 2"):
-            method.fit(RANKS)
-
-
-def test_prior_of_a_larger_catalogue_is_cut_to_the_users_own() -> None:
-    small = SampledRanks([1, 2], 9, [100, 60])
-    found = BVPrior(0.1, FLAT).fit(small)
-    assert found.n_items == 100
-    assert found.expect("recall@60") == pytest.approx(
-        (BV(0.1).fit(SampledRanks([1], 9, 100)).expect("recall@60") + 1) / 2
-    )
-
-
 def test_many_items_are_never_whole_in_memory() -> None:
     ranks = SampledRanks([1, 1, 2, 30], 100, 200_000)
     tracemalloc.start()
@@ -88,12 +59,6 @@ def test_many_items_are_never_whole_in_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60 * 2**20  # the matrix of chances would take 154 MiB
-
-
-def test_prior_that_was_cut_is_a_distribution_again() -> None:
-    small = SampledRanks([1, 2, 4], 9, 60)
-    cut, own = MN(FLAT).fit(small), MN(RankDistribution(np.full(60, 1 / 60))).fit(small)
-    np.testing.assert_allclose(cut.probabilities, own.probabilities, atol=1e-12)
 
 
 def test_columns_are_those_given_whatever_becomes_of_the_arrays() -> None:
@@ -128,4 +93,9 @@ def test_wmle_is_the_likelihood_of_reweighted_users() -> None:
     with pytest.warns(PodiumWarning, match="gives users with small sampled ranks larger weights"):
         found = WMLE().fit(SampledRanks([1, 1, 20], 29, 50))
     expected = MLE().fit(SampledRanks([1, 1, 20], 29, 50, row_weights=weights))
+    assert found.probabilities == pytest.approx(expected.probabilities)
+    sizes, items = [29, 9, 29], [50, 40, 50]
+    with pytest.warns(PodiumWarning):
+        found = WMLE().fit(SampledRanks([1, 1, 20], sizes, items))
+    expected = MLE().fit(SampledRanks([1, 1, 20], sizes, items, row_weights=weights))
     assert found.probabilities == pytest.approx(expected.probabilities)

@@ -48,7 +48,7 @@ def test_mean_of_values_has_its_moments(size: int, replacement: bool) -> None:
     estimator, measure = BV(gamma=0.1), read_measure("ndcg@10")
     design = Design(size, N_ITEMS, replacement)
     expected = expected_from_pilot(whole_pilot(), measure, layout(design), 0)
-    found = PlannedEstimate(estimator, measure, 50, expected, 0).outlooks(design)["pilot"]
+    found = PlannedEstimate(estimator, measure, 50, expected).outlooks(design)["pilot"]
     chances = design.probabilities(RANKS).mean(axis=0)
     values = estimator.values(design, "ndcg@10")
     mean = chances @ values
@@ -67,9 +67,7 @@ def test_bias_of_a_mean_over_users_is_what_most_draws_have() -> None:
 
     def bias(*masses: NDArray[np.float64]) -> float:
         expected = Expected(cells, {"pilot": np.array(masses)}, 0.1)
-        return (
-            PlannedEstimate(BV(gamma=0.1), measure, 50, expected, 0).outlooks(design)["pilot"].bias
-        )
+        return PlannedEstimate(BV(gamma=0.1), measure, 50, expected).outlooks(design)["pilot"].bias
 
     assert bias(strange) > 2 * bias(usual)
     assert bias(usual, usual, strange, usual, usual) == pytest.approx(bias(usual))

@@ -1,8 +1,7 @@
-"""Reading sampled ranks, negatives files, and scores of candidates, with and without strata."""
+"""Reading sampled ranks and scores of candidates, with and without strata."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from tests.raised import raises
 
 from podium import catalogue
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.sampled import Candidates, SampleReader, read, read_seen
+from podium.sampled import read, read_seen
 
 SCORED = {
     "user": ["a", "a", "a", "b", "b", "b"],
@@ -150,60 +149,6 @@ def test_integers_that_float64_would_round_stay_apart(tmp_path: Path, kind: str)
     assert read(source, n_items=100).ranks.tolist() == [2]
 
 
-LINES = ("({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n")
-
-
-def candidates(folder: Path, text: str, **options: Any) -> Candidates:
-    file = folder / "test.negative.gz"
-    file.write_bytes(gzip.compress(text.encode()))
-    return SampleReader(negatives=file, **{"replacement": False, **options}).candidates
-
-
-def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> None:
-    found = candidates(tmp_path, "(1,0)\t2\t3\n(0, 3)\t0\t1\n", n_items=4)
-    assert (found.n_negatives, found.replacement) == (2, False)
-    scores = np.array([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
-    ranks: Any = found.ranks(scores)
-    assert (ranks.ranks.tolist(), ranks.user.tolist()) == ([2, 2], [1, 0])
-    user, item = (each.ravel() for each in np.indices(scores.shape))
-    table = {"user": user, "item": item, "score": scores.ravel()}
-    file = tmp_path / "test.negative.gz"
-    reader = SampleReader(n_items=4, replacement=False, negatives=file)
-    by_table: Any = reader.read(table)
-    assert (by_table.ranks.tolist(), by_table.user.tolist()) == ([2, 2], [1, 0])
-    pairs = reader.pairs
-    assert reader.rank(pairs, scores[pairs.row_users, pairs.item]).ranks.tolist() == [2, 2]
-    with pytest.warns(PodiumWarning, match="target of their own line: 1"):
-        own = candidates(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n", n_items=4, n_negatives=2)
-    assert np.asarray(own.n_negatives).tolist() == [2, 1]
-
-
-@pytest.mark.parametrize(
-    ("text", "parameters", "options"),
-    [
-        ("(0,1)\n", (), {}),
-        ("(0,1)2\t3\n", (), {}),
-        ("0,1\t2\n", (), {}),
-        ("(0,1)\t2\tx\n", (), {}),
-        ("(0,1)\t2\n\n", (), {}),
-        *((line.format("9" * n), (), {}) for n in (19, 20, 5000) for line in LINES),
-        ("", (), {}),
-        ("(1,0)\t2\n(0,3)\t1\n", ("n_negatives",), {"n_negatives": 3}),
-        ("(1,0)\t2\n(1,0)\t1\n", (), {}),
-        ("(1,0)\t2\t2\n", ("replacement",), {}),
-        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", ("n_items", "seen"), {}),
-        ("(1,0)\t0\n", (), {}),
-    ],
-)  # fmt: skip
-def test_bad_negatives_file_is_refused(
-    tmp_path: Path, text: str, parameters: tuple[str, ...], options: dict[str, Any]
-) -> None:
-    with raises(DataError, *parameters):
-        candidates(tmp_path, text, **{"n_items": 5, **options})
-    with raises(DataError):
-        _ = SampleReader(n_items=9, negatives=tmp_path / "absent").candidates
-
-
 def whole_sample(n_users: int = 20, n_items: int = 30) -> tuple[dict[str, Any], Any, Any]:
     """Return scores of all items, among them the targets, and which others users had seen."""
     rng = np.random.default_rng(4)
@@ -239,19 +184,19 @@ def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() ->
         read(table, seen=few, **options)
 
 
-def test_candidates_that_were_seen_are_refused_or_dropped(tmp_path: Path) -> None:
-    text = "(1,0)\t2\t3\n(0,3)\t0\t1\n(2,3)\t0\t1\n"
-    seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 1, 4, 5]}
+def test_seen_candidates_are_refused_or_dropped() -> None:
+    table = {"user": [0] * 3 + [1] * 3 + [2] * 3, "item": [1, 0, 2, 1, 2, 3, 2, 1, 0]}
+    table |= {"score": list(range(9)), "target": [1, 0, 0] * 3}
+    seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 7, 4, 5]}
     with raises(DataError, "seen_candidates", "seen"):
-        candidates(tmp_path, text, n_items=9, seen=seen)
+        read(table, n_items=9, seen=seen)
     drop: dict[str, Any] = {"n_items": 9, "seen_candidates": "drop"}
     with pytest.warns(PodiumWarning, match="targets dropped, because all of .* seen items: 1"):
-        found = candidates(tmp_path, text, seen=read_seen(seen), **drop)
-    assert np.asarray(found.user).tolist() == [0, 2]  # nothing is left of user 1's
-    assert found.items.tolist() == [0, 0, 1]
-    assert np.asarray(found.n_items).tolist() == [8, 7]
+        found = read(table, seen=read_seen(seen), **drop)
+    assert found.user.tolist() == [0, 2]  # nothing is left of user 1's
+    assert found.n_items.tolist() == [8, 7]
     with raises(DataError):  # a target is a seen item
-        candidates(tmp_path, text, seen=([2, 1, 0], [3, 5, 5]), **drop)
+        read(table, seen=([2, 1, 0], [2, 5, 5]), **drop)
 
 
 def test_samples_that_seem_to_have_grown_are_pointed_out() -> None:
@@ -347,8 +292,8 @@ def test_strata_are_counted_for_each_target() -> None:
 def test_strata_are_counted_for_whole_rankings() -> None:
     for ties, above in (("worst", [0, 1, 1]), ("best", [0, 1, 0])):
         found = read(STRATA, n_items=40, ties=ties, shared=True)
-        assert found.above_listed.tolist() == [1, 2, 1]  # without the other target
-        assert found.above.tolist() == above
+        assert found.ranks.above_listed.tolist() == [1, 2, 1]  # without the other target
+        assert found.ranks.above_drawn.tolist() == above
         assert found.position.tolist() == [1, 2, 1]
         assert found.n_items.tolist() == [40, 40, 40]
         assert found.n_candidates.tolist() == [39, 39, 40]

@@ -19,14 +19,12 @@ from podium.sampled import (
     SharedRanks,
     compare,
     draw_candidates,
-    draw_strata,
     evaluate,
     get,
     identification_bounds,
     plan,
     read,
     sample_ranks,
-    sample_shared,
     scan,
 )
 
@@ -40,9 +38,9 @@ WEIGHTED = SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2])
 BY_USER = SampledRanks([1, 2, 3], 4, [60, 60, 50], user=["x", "x", "y"])
 KNOWN = SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3], history=[1, 2, 3])
 SCANNED = ScannedRanks([1, 2], [3, 3], [0, 0], [4, 4], 100, k=2)
-SHARED = SharedRanks([0, 3, 1], 4, 100, user=["a", "a", "b"])
-STRATA = SharedRanks([0], 4, 100, user=["a"], replacement=False, above_listed=[0], n_listed=3)
-HALF: Any = {"user": [1, 1], "replacement": False}
+SHARED = SharedRanks(SampledRanks([1, 4, 2], 4, 100, user=["a", "a", "b"]))
+STRATA = SharedRanks(ScannedRanks([0], [3], [0], [4], 100, k=1, user=["a"]))
+HALF: Any = {"user": [1, 1], "k": 1}
 TWO = SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3])
 FLAT = RankDistribution([0.5, 0.5])
 PILOT = SampledRanks([1], 9, 50)
@@ -60,16 +58,18 @@ def bad(**change: Any) -> Any:
     return sample_ranks(**{"scores": SCORES, "targets": TARGETS, "n_negatives": 9, **change})
 
 
-def drawn(**change: Any) -> Any:
-    return draw_candidates(TARGETS, **{"n_negatives": 5, **change})
-
-
 def strata(**change: Any) -> Any:
-    return draw_strata(TARGETS, **{"proxy": SCORES, "certain": 8, "uniform": 6, **change})
+    return draw_candidates(TARGETS, **{"proxy": SCORES, "certain": 8, "uniform": 6, **change})
 
 
 def scanned(**change: Any) -> Any:
-    usual = {"scorer": SCORES, "targets": TARGETS, "proxy": SCORES, "k": 3, "budget": 20}
+    usual = {
+        "scorer": lambda rows, items: SCORES[rows, items],
+        "targets": TARGETS,
+        "proxy": SCORES,
+        "k": 3,
+        "budget": 20,
+    }
     return scan(**{**usual, **change})
 
 
@@ -123,7 +123,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: bad(other_targets="drop"), "other_targets"),
     (lambda: bad(scores=NAN),),
     (lambda: bad(history=np.ones((2, 6))),),
-    (lambda: drawn().ranks(SCORES[:, :10]),),
+    (lambda: strata().ranks(np.zeros(strata().row.size)), "k"),
     (lambda: strata(certain=0), "certain"),
     (lambda: strata(proxy=NAN[0]),),
     (lambda: strata(proxy=SCORES[:, :30]),),
@@ -139,8 +139,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: scanned(ties="average"), "ties"),
     (lambda: scanned(scorer=lambda rows, items: np.zeros(3)),),
     (lambda: scanned(scorer=lambda rows, items: np.full(rows.size, np.nan)),),
-    (lambda: scanned(scorer=(np.zeros((3, 2)), np.zeros((4, 2)))),),
-    (lambda: scanned(scorer=(np.zeros((60, 2)), np.zeros((37, 3)))),),
+    (lambda: scanned(scorer=SCORES),),
     (lambda: scanned(scorer=ScoreFunction(np.asarray, 60, 37)),),
     (lambda: ScannedRanks([0], [3], [5], [4], 100, k=5),),
     (lambda: ScannedRanks([0], [60], [0], [40], 100, k=5),),
@@ -148,21 +147,20 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: ScannedRanks([0], [60], [1], [40], [100, 100], k=5),),
     (lambda: ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0]),),
     (lambda: ScannedRanks([], [], [], [], 50, k=2),),
-    (lambda: SharedRanks([0, 1], [3, 4], 100, user=["a", "a"]),),
-    (lambda: SharedRanks([0, 1], 3, [90, 91], user=["a", "a"]),),
-    (lambda: SharedRanks([0, 1], 9, 10, user=["a", "a"]), "n_items", "n_negatives"),
-    (lambda: SharedRanks([0], 3, 100, user=["a"], n_listed=2, replacement=False),),
-    (lambda: SharedRanks([0], 3, 100, user=["a"], above_listed=[0], n_listed=2), "replacement"),
-    (lambda: SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=[2, 3], **HALF),),
-    (lambda: SharedRanks([0, 1], 3, 100, above_listed=[0, 3], n_listed=2, **HALF),),
+    (lambda: SharedRanks(SampledRanks([1, 2], [3, 4], 100, user=["a", "a"])),),
+    (lambda: SharedRanks(SampledRanks([1, 2], 3, [90, 91], user=["a", "a"])),),
+    (lambda: SharedRanks(SampledRanks([1, 2], 9, 10, user=[1, 1])), "n_items", "n_negatives"),
+    (lambda: SharedRanks(ScannedRanks([0, 1], [2, 3], [0, 1], [3, 3], 100, **HALF)),),
+    (lambda: SharedRanks(ScannedRanks([0, 1], [2, 2], [0, 1], [3, 4], 100, **HALF)),),
     (
-        lambda: SharedRanks([0, 1], 4, 10, above_listed=[0, 3], n_listed=5, **HALF),
+        lambda: SharedRanks(ScannedRanks([0, 3], [5, 5], [0, 1], [4, 4], 10, **HALF)),
         "n_items",
         "n_negatives",
     ),
-    (lambda: SharedRanks.of(SampledRanks([1, 2], 9, 100)), "user"),
-    (lambda: SharedRanks.of(WEIGHTED),),
-    (lambda: sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average"), "ties"),
+    (lambda: SharedRanks(SampledRanks([1, 2], 9, 100)), "user"),
+    (lambda: SharedRanks(WEIGHTED),),
+    (lambda: bad(ties="average", shared=True), "ties"),
+    (lambda: bad(shared="yes"), "shared"),
     (lambda: evaluate(RANKS, []), "measures"),
     (lambda: evaluate(RANKS, ["rr", "mrr"]), "measures"),
     (lambda: evaluate(RANKS, ({"ndcg": 10})), "measures"),
@@ -180,7 +178,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: evaluate(SHARED, "err@10"),),
     (lambda: evaluate(SHARED, "ap(norm=retrieved)@10"),),
     (lambda: evaluate(SHARED, "rank_auc@10"),),
-    (lambda: evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False),),
+    (lambda: evaluate(SharedRanks(SampledRanks([1, 2], 9, [40, 60], user=[1, 2])), "auc"),),
     (lambda: evaluate(STRATA, M, estimator="mle"),),
     (lambda: evaluate(STRATA, "ap"),),
     (lambda: both(SampledRanks([1, 2], 4, 60)),),
@@ -227,7 +225,6 @@ REFUSED: list[tuple[Any, ...]] = [
     (lambda: read(LISTED, n_items=40, k=2, n_negatives=2), "n_negatives"),
     (lambda: read(LISTED, n_items=40, k=2, replacement=False), "replacement"),
     (lambda: read(LISTED, n_items=40, k=2, ties="random"), "ties"),
-    (lambda: read(ROWS, n_items=50, shared=True, negatives="x"), "shared", "negatives"),
 ]
 UNREADABLE: list[tuple[Any, ...]] = [
     (lambda: read({"user": [1]}, n_items=50, n_negatives=3), "rank"),

@@ -162,18 +162,7 @@ def _compared(kind: str, *, bounds: bool = True) -> SampledComparison:
     scans, measures = _scans(), ["recall@10", "ndcg@10"]
     if kind == "scans":
         return compare(scans, measures)
-    options: dict[str, Any] = {"replacement": False, "user": np.arange(400)}
-    shared = {
-        name: SharedRanks(
-            ranks.above_drawn,
-            20,
-            1000,
-            above_listed=ranks.above_listed,
-            n_listed=int(ranks.n_listed[0]),
-            **options,
-        )
-        for name, ranks in scans.items()
-    }
+    shared = {name: SharedRanks(ranks) for name, ranks in scans.items()}
     return compare(shared, measures, bounds=bounds)
 
 

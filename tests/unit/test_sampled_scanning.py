@@ -23,6 +23,11 @@ MEASURES = ["recall@5", "ndcg@5", "ap@3"]
 Matrix = NDArray[np.float64]
 
 
+def look_up(scores: Any) -> Any:
+    """Return a scorer that reads a matrix of scores."""
+    return lambda rows, items: scores[rows, items]
+
+
 @pytest.fixture(scope="module")
 def scores() -> Matrix:
     return np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
@@ -56,7 +61,7 @@ def _exact_ranks(scores: Matrix, targets: Any, seen: Any) -> NDArray[np.int64]:
 
 
 def test_scan_of_all_items_is_exact(scores: Matrix, proxy: Matrix, targets: Any, seen: Any) -> None:
-    found = scan(scores, targets, k=K, proxy=proxy, exclude=seen, budget=10 * N_ITEMS)
+    found = scan(look_up(scores), targets, k=K, proxy=proxy, exclude=seen, budget=10 * N_ITEMS)
     ranks = _exact_ranks(scores, targets, seen)
     assert not found.is_open.any()
     best = ranks <= K
@@ -105,7 +110,7 @@ def test_scan_counts_what_it_scored(
 
 
 def test_listed_items_are_the_top_of_the_proxy(scores: Matrix, proxy: Matrix, targets: Any) -> None:
-    found = scan(scores, targets, k=K, proxy=proxy, budget=20, list_share=1.0)
+    found = scan(look_up(scores), targets, k=K, proxy=proxy, budget=20, list_share=1.0)
     rows, items = np.repeat(np.arange(N_USERS), np.diff(targets.indptr)), targets.indices
     for target in range(0, rows.size, 17):
         row, item = rows[target], items[target]
@@ -124,8 +129,8 @@ def test_forms_of_proxies_and_scorers_agree(targets: Any) -> None:
     matrix = np.einsum("uf,if->ui", users, items)
     options: dict[str, Any] = {"k": K, "budget": 25}
     results = [
-        scan(matrix, targets, proxy=popularity, **options),
-        scan((users, items), targets, proxy=everyone, **options),
+        scan(look_up(matrix), targets, proxy=popularity, **options),
+        scan(lambda u, i: (users[u] * items[i]).sum(axis=1), targets, proxy=everyone, **options),
         scan(lambda u, i: matrix[u, i], targets, lists=lists, **options),
     ]
     first = results[0]
@@ -137,8 +142,8 @@ def test_forms_of_proxies_and_scorers_agree(targets: Any) -> None:
 def test_order_of_users_changes_nothing(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     turned = np.random.default_rng(7).permutation(N_USERS)
     options: dict[str, Any] = {"k": K, "budget": 25, "seed": 3}
-    a = scan(scores, targets, proxy=proxy, **options)
-    b = scan(scores[turned], targets[turned], proxy=proxy[turned], users=turned, **options)
+    a = scan(look_up(scores), targets, proxy=proxy, **options)
+    b = scan(look_up(scores[turned]), targets[turned], proxy=proxy[turned], users=turned, **options)
     order_a, order_b = (np.argsort(found.user, kind="stable") for found in (a, b))
     np.testing.assert_array_equal(a.above[order_a], b.above[order_b])
     np.testing.assert_array_equal(a.n_drawn[order_a], b.n_drawn[order_b])
@@ -149,7 +154,7 @@ def test_interrupted_scan_resumes_to_the_same_counts(
 ) -> None:
     path = tmp_path / "scan.checkpoint"
     options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 30, "seed": np.int64(0)}
-    whole = scan(scores, targets, **options)
+    whole = scan(look_up(scores), targets, **options)
     n_left = 4
 
     def failing(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
@@ -170,7 +175,7 @@ def test_interrupted_scan_resumes_to_the_same_counts(
     np.testing.assert_array_equal(found.n_drawn, whole.n_drawn)
     for change in ({"seed": 1}, {"exclude": seen}):
         with raises(DataError, "resume"):
-            scan(scores, targets, **{**options, **change}, checkpoint=path, resume=True)
+            scan(look_up(scores), targets, **{**options, **change}, checkpoint=path, resume=True)
 
 
 def _random_scan(seed: int = 0) -> ScannedRanks:
@@ -193,8 +198,8 @@ def test_fit_finds_the_parameters() -> None:
 
 def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 40}
-    a = scan(scores, targets, **options)
-    b = scan(proxy, targets, **options)
+    a = scan(look_up(scores), targets, **options)
+    b = scan(look_up(proxy), targets, **options)
     found = compare({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
     same, other = (found.summary("recall@5", name) for name in ("same", "b"))
     assert (same.difference, same.sign_probability) == (0.0, 0.5)
@@ -207,7 +212,7 @@ def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> No
 
 def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
     found = sampled.scan(
-        np.arange(12.0).reshape(2, 6),
+        look_up(np.arange(12.0).reshape(2, 6)),
         csr_array(([1.0, 1.0], ([0, 1], [5, 5])), shape=(2, 6)),
         k=3,
         lists=[[0], [1]],
@@ -221,14 +226,14 @@ def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
 def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> None:
     leaked = np.random.default_rng(10).normal(size=scores.shape) + 9 * targets.toarray()
     with pytest.warns(PodiumWarning, match="The proxy ranks [78][0-9]% of the targets first"):
-        scan(scores, targets, k=K, proxy=leaked, budget=20)
+        scan(look_up(scores), targets, k=K, proxy=leaked, budget=20)
 
 
 def test_budget_that_is_too_small_for_k_is_named(
     scores: Matrix, proxy: Matrix, targets: Any
 ) -> None:
     with pytest.warns(PodiumWarning, match="at k = 20.* Pass a budget of at least 60, or"):
-        found = scan(scores, targets, k=20, proxy=proxy, budget=40)
+        found = scan(look_up(scores), targets, k=20, proxy=proxy, budget=40)
     low, high = evaluate(found, "recall@20").estimates["recall@20"].interval
     exact = (_exact_ranks(scores, targets, None) <= 20).astype(float)
     assert low < found.means_of_users(exact).mean() < high
@@ -237,7 +242,7 @@ def test_budget_that_is_too_small_for_k_is_named(
 
 def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     noise = np.random.default_rng(12).normal(size=scores.shape)
-    good, bad = (scan(scores, targets, k=K, proxy=by, budget=40) for by in (proxy, noise))
+    good, bad = (scan(look_up(scores), targets, k=K, proxy=by, budget=40) for by in (proxy, noise))
     with pytest.warns(PodiumWarning, match="hardly better than a random one"):
         evaluate(bad, "recall@5")
     with pytest.warns(PodiumWarning, match="the proxy lists for b, "):

@@ -42,7 +42,7 @@ def plan(
     measure : MEASURE
         Measure that is determined by the rank of the target.
     method : METHOD
-        Method that podium estimate will use: auto (smooth), or another one such as mle or
+        Method that podium estimate will use: auto (smooth), or a mean over users such as
         'bv(gamma=0.1)'.
     pilot : RANKS
         Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for podium estimate.

@@ -7,9 +7,8 @@ compute the estimate of one measure. `sample_ranks` makes sampled ranks from sco
 reads them from tables and files. `read_seen` reads the items that users had seen before, if these
 were not sampled. `evaluate` estimates measures of one model. `compare` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
-targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
-score with a proxy, for models that score once. `sample_shared` samples for whole rankings,
-with all targets of each user.
+targets of an expensive model with the help of a cheap proxy. `draw_candidates` chooses the items
+to score, for models that score once.
 """
 
 from importlib import import_module
@@ -29,8 +28,7 @@ from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.results import Difference, Estimate, SampledComparison, SampledEvaluation
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.scan import scan
-from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
-from podium.sampled.shared import SharedRanks, sample_shared
+from podium.sampled.shared import SharedRanks
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
@@ -59,10 +57,8 @@ __all__ = [
     "SharedRanks",
     "Smooth",
     "SmoothFit",
-    "StratifiedCandidates",
     "compare",
     "draw_candidates",
-    "draw_strata",
     "evaluate",
     "get",
     "identification_bounds",
@@ -72,7 +68,6 @@ __all__ = [
     "read_seen",
     "register",
     "sample_ranks",
-    "sample_shared",
     "scan",
     "simulate_ranks",
 ]

@@ -1,167 +1,260 @@
-"""Candidates that are kept, for models whose scores come from elsewhere."""
+"""Candidates that another system scores: the top of a proxy's list, and random others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import label_keys
-from podium.catalogue.source import Scores, read
-from podium.catalogue.sparse import Overlap, Rows
-from podium.errors import ArgumentError
-from podium.groups import row_offsets
-from podium.ranking import kept_offsets
-from podium.sampled.design import Ints
-from podium.sampled.ranks import SampledRanks, columns_at, one_size
-from podium.sampled.sampling import TieOrder, read_plan, scored_parts
-from podium.types import Labels, Offsets, Ties
+from podium.catalogue.source import Scores
+from podium.catalogue.sparse import Overlap
+from podium.errors import ArgumentError, arg
+from podium.sampled.design import Floats, Ints
+from podium.sampled.ranks import Counts, SampledRanks, ScannedRanks
+from podium.sampled.sampling import counts_above, read_plan
+from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
+from podium.sampled.shared import SharedRanks
+from podium.types import Labels, Mask
+
+LISTED, DRAWN = "listed", "drawn"
+"""The names of the strata in a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The items that each target is to be ranked among.
+    """Users' targets, the first items of a proxy's list if there is one, and random other items.
+
+    Each row is a user and an item to score. The rows of a user are consecutive: the targets, the
+    listed items, then the drawn ones.
 
     Attributes
     ----------
     user : (n,)
-        The user of each target, integers or strings.
-    row : int64, (n,)
-        The user's row of scores.
-    target : int64, (n,)
-        The held-out item.
-    offsets : int64, (n + 1,)
-        The bounds of each target's candidates in `items`.
-    items : int64, (offsets[-1],)
-        The candidates of all targets.
-    n_items : int or int64, (n,)
-        The number of items that the candidates were drawn from, including the target.
-    replacement : bool
-        Whether an item could be drawn twice.
-    history : int64, (n,), or None
-        The number of the user's own items that could be candidates; see `SampledRanks`.
+        The user's label, an integer or a string.
+    row, item : int64, (n,)
+        The user's row of `targets`, and the item.
+    is_target, is_drawn : bool, (n,)
+        Whether the item is a target, and whether it was drawn. The others are listed.
+    in_list : bool, (n,)
+        Whether the proxy ranks the item among the first ones: the listed items, and some targets.
+    n_items : int64, (n_targets,)
+        The number of items that each target is ranked among, including itself.
+    keeps_targets : bool
+        Whether the user's other targets are ranked too.
     """
 
     user: Labels
     row: Ints
-    target: Ints
-    offsets: Offsets
-    items: Ints
-    n_items: int | Ints
-    replacement: bool = True
-    history: Ints | None = None
+    item: Ints
+    is_target: NDArray[np.bool_]
+    is_drawn: NDArray[np.bool_]
+    in_list: NDArray[np.bool_]
+    n_items: Ints
+    keeps_targets: bool
+
+    def __repr__(self) -> str:
+        n_targets, n_drawn = int(self.is_target.sum()), int(self.is_drawn.sum())
+        return (
+            f"Candidates({n_targets} targets, "
+            f"{self.row.size - n_targets - n_drawn} listed and {n_drawn} drawn items of "
+            f"{np.unique(self.row).size} users)"
+        )
 
     @property
-    def n_negatives(self) -> int | Ints:
-        """The number of candidates per target: one number if it is the same for all."""
-        return one_size(np.diff(self.offsets))
+    def has_list(self) -> bool:
+        """Whether items of a proxy's list are candidates."""
+        return not (self.is_target | self.is_drawn).all()
 
-    def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
-        """Rank each target among its candidates.
+    def ranks(
+        self, scores: ArrayLike, *, k: int | None = None, shared: bool = False, ties: str = "worst"
+    ) -> Any:
+        """Rank each target among the user's candidates.
 
         Parameters
         ----------
-        scores : (n_users, n_items), or pair (user_factors, item_factors)
-            The scores, in the forms of `podium.catalogue.rank_blocks`.
-        ties, seed
-            The treatment of ties, as in `sample_ranks`.
+        scores : float64, (n,)
+            The score of each row. Higher is better.
+        k : int, optional
+            The largest cutoff of the measures to estimate, if items are listed.
+        shared : bool
+            Whether measures are those of whole rankings, with all targets of a user.
+        ties : {"worst", "best"}
+            Whether items with the target's score count as above it.
 
         Returns
         -------
-        SampledRanks
-        """
-        source = read(scores)
-        (n_users, n_items), last_row = source.shape, int(self.row.max())
-        last_item = max(int(self.target.max()), int(self.items.max()))
-        if last_row >= n_users or last_item >= n_items:
-            raise ArgumentError(
-                f"scores must have a row for each user and a column for each item, got "
-                f"{n_users} x {n_items}, but candidates have row {last_row} and item {last_item}."
-            )
-        above, order = np.empty(self.target.size, np.int64), np.argsort(self.row, kind="stable")
-        keys, tie_order = label_keys(self.user), TieOrder.read(ties, seed)
-        lists = Rows(self.offsets, self.items, self.items)
-        width = self.items.size / self.target.size
-        for part, scores_of in scored_parts(source, self.row[order], width):
-            numbers = order[part]
-            columns = keys[numbers], self.row[numbers], self.target[numbers]
-            offsets, items, _ = lists.of(numbers)
-            above[numbers] = tie_order.n_above(scores_of, *columns, (offsets, items))
-        return SampledRanks(
-            above + 1,
-            self.n_negatives,
-            self.n_items,
-            replacement=self.replacement,
-            user=self.user,
-            history=self.history,
-        )
+        SampledRanks, ScannedRanks if items are listed, or SharedRanks with ``shared=True``
 
-    def without(self, dropped: NDArray[np.bool_]) -> Candidates:
-        """Return the remaining candidates, and only targets that still have one."""
-        n_left_before = kept_offsets(~dropped, self.offsets)
-        has_candidates = np.diff(n_left_before) > 0
-        if not has_candidates.any():
-            raise ArgumentError("candidates: no target has a candidate left. Draw more.")
-        offsets = row_offsets(np.diff(n_left_before)[has_candidates])
-        names = ("user", "row", "target", "n_items", "history")
-        columns = columns_at(self, names, has_candidates)
-        return replace(self, offsets=offsets, items=self.items[~dropped], **columns)
+        Raises
+        ------
+        ArgumentError
+            If the number of scores is wrong, or if a score is not finite.
+        """
+        keeps_targets = self.keeps_targets and not shared
+        columns = (self.row, self._checked(scores), self.is_target, self.is_drawn)
+        counts = strata_counts(*columns, ties=ties, keeps_targets=keeps_targets)
+        user, item = self.user[self.is_target], self.item[self.is_target]
+        row = self.row[self.is_target]
+        n_others = np.bincount(row)[row] - 1 if shared and not self.keeps_targets else 0
+        options: dict[str, Any] = {"user": user, "item": item}
+        if self.has_list:
+            k = 1 if shared else _check.cutoff(k)
+            ranks = ScannedRanks(*counts, self.n_items + n_others, k=k, **options)
+        else:
+            sizes = counts.n_drawn, self.n_items + n_others
+            ranks = SampledRanks(counts.above_drawn + 1, *sizes, replacement=False, **options)
+        return SharedRanks(ranks) if shared else ranks
+
+    def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+        """Return columns for `podium estimate` and `read`: user, item and target.
+
+        With listed items, there is also a column of strata.
+
+        Parameters
+        ----------
+        scores : float64, (n,), optional
+            The score of each row, which becomes a column too.
+        """
+        columns = {
+            "user": self.user,
+            "item": self.item,
+            "target": self.is_target.astype(np.int64),
+        }
+        if self.has_list:
+            columns["stratum"] = np.where(self.in_list, LISTED, DRAWN)
+        return columns if scores is None else {**columns, "score": self._checked(scores)}
+
+    def _checked(self, scores: ArrayLike) -> Floats:
+        column = _check.scores(scores)
+        if column.size != self.row.size:
+            raise ArgumentError(
+                f"scores must have one score per row, got {column.size} for {self.row.size} rows."
+            )
+        return column
+
+
+def strata_counts(
+    codes: Ints, scores: Floats, is_target: Mask, is_drawn: Mask, *, ties: str, keeps_targets: bool
+) -> Counts:
+    """Count the items above each target, in the order of the rows of targets.
+
+    `codes` are the numbers of users. Rows are targets, listed items and drawn ones, in any order.
+    If other targets are kept, they are listed.
+    """
+    is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
+    counts: list[Ints] = []
+    for is_in in (
+        ~is_drawn | is_target if keeps_targets else ~(is_drawn | is_target),
+        is_drawn & ~is_target,
+    ):
+        above, equal = counts_above(codes, scores, is_target, is_in)
+        sizes = np.bincount(codes[is_in], minlength=int(codes.max()) + 1)
+        counts += [above + equal * is_worst, sizes[codes[is_target]]]
+    n_own = int(keeps_targets)  # the target is not listed for itself
+    return Counts(counts[0] - n_own * is_worst, counts[1] - n_own, *counts[2:])
 
 
 def draw_candidates(
     targets: Any,
-    n_negatives: int,
     *,
-    replacement: bool = True,
+    uniform: int,
+    certain: int = 0,
+    proxy: Scores | ArrayLike | None = None,
+    lists: ArrayLike | None = None,
     exclude: Any = None,
     overlap: Overlap = "error",
     other_targets: str = "keep",
     users: ArrayLike | None = None,
-    history: Any = None,
     seed: int = 0,
 ) -> Candidates:
-    """Draw the items that each target is to be ranked among, from all other items.
+    """Choose the items to score for each user: random ones, and the top of a proxy's list.
+
+    With a proxy, `scan` needs fewer scores for the same precision, but asks the model in rounds.
+    Use candidates if another system scores all pairs in one batch.
 
     Parameters
     ----------
-    targets, replacement, exclude, overlap, other_targets, users, history, seed
-        The parameters of `sample_ranks`, which draws the same items but does not keep them.
-    n_negatives : int
-        The number of items drawn beside each target.
+    targets, proxy, lists, exclude, overlap, users, seed
+        The parameters of `scan`.
+    uniform : int
+        The number of items drawn without replacement from the user's other items, at least 1.
+    certain : int
+        The number of items from the top of the proxy's list. The user's targets are taken out
+        before the list is cut. With 0, there is no proxy.
+    other_targets : {"keep", "exclude"}
+        Whether the user's other targets are ranked too, as listed items. Without a list, they are
+        not.
 
     Returns
     -------
     Candidates
+        A user whose list is shorter has fewer listed items. A user with fewer other items has all
+        of them, and the ranks are then exact.
 
     Raises
     ------
     ArgumentError
-        If fewer than n_negatives items can be drawn.
+        If a proxy's score is not finite, if a list has an item outside the catalogue, or for a
+        reason listed in `sample_ranks`.
+
+    Warns
+    -----
+    PodiumWarning
+        If the proxy ranks more than half of the targets first. They may have been in its training
+        data.
+
+    Notes
+    -----
+    All targets of a user share its candidates. Their scores are needed too.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> found = draw_candidates(csr_array([[0, 1, 0, 0]]), 3, replacement=False)
-    >>> sorted(found.items.tolist())
-    [0, 2, 3]
+    >>> popularity = np.array([9, 8, 7, 6, 5, 4])
+    >>> held_out = csr_array(([1], ([0], [1])), shape=(1, 6))
+    >>> drawn = draw_candidates(held_out, proxy=popularity, certain=2, uniform=2)
+    >>> drawn.item[:3].tolist()  # the target, then the top of the list without it
+    [1, 0, 2]
+    >>> drawn.ranks([0.5, 0.9, 0.1, 0.2, 0.3], k=1)
+    ScannedRanks(1 targets of 1 users, k=1, 4 items scored per target, 0.0% open)
+    >>> draw_candidates(held_out, uniform=2)
+    Candidates(1 targets, 0 listed and 2 drawn items of 1 users)
     """
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
-    )
-    n_drawn = _check.cutoff(n_negatives, name="n_negatives")
-    plan.require_candidates(n_drawn)
-    replacement = _check.flag(replacement, "replacement")
-    items = plan.draw(np.arange(plan.targets.size), n_drawn, seed, replacement=replacement)
-    return Candidates(
-        plan.user,
-        plan.rows,
-        plan.targets,
-        np.arange(plan.targets.size + 1) * n_drawn,
-        items.ravel(),
-        one_size(plan.n_items),
-        replacement,
-        plan.n_own_items(history),
-    )
+    n_listed = _check.count(certain, "certain")
+    n_drawn = _check.cutoff(uniform, name="uniform")
+    keeps_targets = _check.choice(other_targets, "other_targets", ("keep", "exclude")) == "keep"
+    keeps_targets = keeps_targets and n_listed > 0
+    options: dict[str, Any] = {"exclude": exclude, "overlap": overlap, "users": users}
+    plan = read_plan(targets, other_targets="exclude", **options)
+    with_targets = read_plan(targets, other_targets="keep", **options)
+    most_targets = int(np.bincount(plan.rows).max())
+    if not n_listed:
+        if proxy is not None or lists is not None:
+            raise ArgumentError(
+                f"{arg.certain} must be at least 1 with a proxy or lists. Without it, leave these "
+                "out."
+            )
+        lists = np.full((plan.labels.size, 1), -1)
+    order = read_order(with_targets, proxy, lists, n_listed + most_targets - 1)
+    order.warn_of_leak()
+    listed = ProxyOrder(plan, candidates_only(plan, order.lists, max(n_listed, 1)))
+    users, first_targets = np.unique(plan.rows, return_index=True)
+    lengths = listed.lengths[first_targets]
+    drawn = draw_rest(plan, listed, first_targets, lengths, n_drawn, _check.seed(seed))
+    parts = [np.stack([plan.rows, plan.targets])]
+    for lists in (listed.items(first_targets, 0, n_listed), drawn):  # -1 after their last items
+        is_item = lists >= 0
+        parts.append(np.stack([np.repeat(users, is_item.sum(axis=1)), lists[is_item]]))
+    kinds = np.repeat([0, 1, 2], [part.shape[1] for part in parts])
+    rows, items = np.concatenate(parts, axis=1)
+    in_list = kinds == 1
+    in_list[: plan.rows.size] = order.n_others_above(plan.rows) < n_listed
+    by_user = np.argsort(rows, kind="stable")
+    columns = (plan.labels[rows], rows, items, kinds == 0, kinds == 2, in_list)
+    n_items = (with_targets if keeps_targets else plan).n_items
+    ordered = [column[by_user] for column in columns]
+    return Candidates(*ordered, n_items=n_items, keeps_targets=keeps_targets)

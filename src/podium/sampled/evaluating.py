@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -471,7 +471,7 @@ def _with_labels(samples: Sequence[Any], name: str) -> list[Any]:
     else:
         alike = [column.astype(np.str_) for column in columns]
     pairs = zip(samples, columns, alike, strict=True)
-    return [ranks if old is new else replace(ranks, **{name: new}) for ranks, old, new in pairs]
+    return [ranks if old is new else ranks.labelled(name, new) for ranks, old, new in pairs]
 
 
 def _require_same(fact: Fact, expected: Fact, names: str) -> None:

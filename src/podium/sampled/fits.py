@@ -100,13 +100,6 @@ def _observations(ranks: SampledRanks) -> list[bytes]:
     return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
-def linear_form(method: Estimator, *, is_exact: bool) -> LinearEstimator | None:
-    """Return the method as a mean of users' values, or None if it has no such form here."""
-    if method.consistent and is_exact:  # the measure of the sample
-        return Naive()
-    return method if isinstance(method, LinearEstimator) else None
-
-
 @contextmanager
 def distinct_warnings() -> Generator[None]:
     """Emit each distinct warning of podium once, even if several fits raise it."""
@@ -283,22 +276,19 @@ class EstimatorFit(Fit):
     def __init__(self, estimator: Estimator, observed: Observation) -> None:
         # If all items were drawn, a consistent method gives the exact measure.
         is_exact = estimator.consistent and observed.is_exact
-        is_biased, source = estimator.biased and not is_exact, estimator.error_from
-        is_short = is_biased and source != "posterior"
-        bias: tuple[bool, IntervalOf] = is_biased, "expectation" if is_short else "exact"
+        source = estimator.error_from
+        is_short = not is_exact and source != "posterior"
+        bias: tuple[bool, IntervalOf] = not is_exact, "expectation" if is_short else "exact"
         super().__init__(observed, str(estimator), "users" if is_exact else source, bias)
         self.estimator, self.targets = estimator, cast("SampledRanks", observed.targets)
-        self.linear = linear_form(estimator, is_exact=is_exact)
+        self.linear = estimator if isinstance(estimator, LinearEstimator) else None
+        if is_exact:  # the measure of the sample
+            self.linear = Naive()
         self._fits: dict[Hashable, SmoothFit | RankDistribution] = {}
         if self.targets.history is not None:
             is_read = estimator.reads_history and not observed.is_exact
             is_read = is_read and has_history(self.targets)
             self.design["history"] = "read" if is_read else "not read"
-
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; see `Fit.require`."""
-        self.estimator.check(self.targets)
-        super().require(measures, name)
 
     def user_values(self, linear: LinearEstimator, measure: Measure) -> Floats:
         """Return each user's value by an estimator that is a mean over users: (n_users,)."""
@@ -311,7 +301,7 @@ class EstimatorFit(Fit):
                     members = rows[sizes[rows] > 0]
                     if members.size:
                         of_outcomes = linear.values(design, shape.measure)
-                        values[members] = of_outcomes[targets.outcomes[members]] * sizes[members]
+                        values[members] = of_outcomes[targets.above[members]] * sizes[members]
         sums = np.bincount(self.observed.owner, values, self.n_users).astype(np.float64)
         return self.observed.about_mean(sums)
 

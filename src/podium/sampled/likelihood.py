@@ -105,13 +105,13 @@ def likelihood(ranks: SampledRanks, weight: Floats | None = None) -> Likelihood:
     ----------
     ranks : SampledRanks
     weight : float64, (n_outcomes,), optional
-        The weight of each outcome, for samples of one design. Shares are multiplied by it and
-        then divided by their sum.
+        The weight of each outcome of the largest samples. Shares are multiplied by it and then
+        divided by their sum.
     """
     parts: list[Part] = []
     shares: list[Floats] = []
     for design, counts in ranks.designs:
-        weighted_counts = counts if weight is None else counts * weight
+        weighted_counts = counts if weight is None else counts * weight[: counts.size]
         observed = np.flatnonzero(weighted_counts > 0)
         parts.append((design, observed))
         shares.append(weighted_counts[observed])

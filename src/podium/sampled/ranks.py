@@ -7,7 +7,7 @@ above a target among the first ones of a proxy's list, and among items drawn fro
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
@@ -161,6 +161,8 @@ class Observation:
 
     Attributes
     ----------
+    above : int64, (n,)
+        The number of scored items above each target.
     n_scored : int or int64, (n,)
         The number of scored items of each target.
     targets : SampledRanks or ScannedRanks
@@ -174,6 +176,7 @@ class Observation:
     n_items: Any
     replacement: bool
     row_weights: Any
+    above: Any
     n_scored: Any
     targets: Any
     is_shared: ClassVar[bool] = False
@@ -181,8 +184,7 @@ class Observation:
     @property
     def n_rows(self) -> int:
         """The number of targets."""
-        first, *_ = fields(cast("Any", self))
-        return len(vars(self)[first.name])
+        return self.above.size
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -292,6 +294,10 @@ class Observation:
         n_bad = int(np.sum(is_bad))
         raise ArgumentError(f"{text} Wrong rows: {n_bad}, first row {row}{user} with {numbers}.")
 
+    def labelled(self, name: str, labels: Any) -> Any:
+        """Return the same observations with other labels of users or items."""
+        return replace(cast("Any", self), **{name: labels})
+
     def facts(self) -> list[Fact]:
         """Return what models that are compared must have in common."""
         users, counts = np.unique(self.user, return_counts=True)
@@ -328,6 +334,9 @@ class SampledRanks(Observation):
     row_weights : float64, (n,), optional
         The weight of each rank, at least 0, if users do not have the same weight. Rows of weight 0
         are left out.
+    item : (n,), optional
+        The item of each target, integers or strings. Comparisons of whole rankings check that these
+        agree.
 
     Raises
     ------
@@ -359,8 +368,7 @@ class SampledRanks(Observation):
     user: NDArray[Any] | None = None
     history: Ints | None = None
     row_weights: Floats | None = None
-
-    item = None  # models are compared by users
+    item: NDArray[Any] | None = None
 
     def __init__(
         self,
@@ -372,6 +380,7 @@ class SampledRanks(Observation):
         user: ArrayLike | None = None,
         history: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
+        item: ArrayLike | None = None,
     ) -> None:
         observed = integers(ranks, "ranks")
         if not observed.size:
@@ -382,6 +391,7 @@ class SampledRanks(Observation):
             n_items=_sizes(n_items, "n_items", observed.size),
             replacement=_check.flag(replacement, "replacement"),
             user=None if user is None else labels(user, "user", observed.size),
+            item=None if item is None else labels(item, "item", observed.size),
         )
         own = None if history is None else integers(history, "history", observed.size, low=0)
         vars(self).update(history=own, row_weights=weights(row_weights, observed.size))
@@ -430,13 +440,13 @@ class SampledRanks(Observation):
         designs: list[tuple[Design, Floats]] = []
         for design, rows in self.design_rows:
             users = self.weights[rows] * self.n_users
-            counts = np.bincount(self.outcomes[rows], users, design.n_outcomes)
+            counts = np.bincount(self.above[rows], users, design.n_outcomes)
             designs.append((design, counts.astype(np.float64)))
         return tuple(designs)
 
     @property
-    def outcomes(self) -> Ints:
-        """The outcome of each row in its design, counted from 0: int64, (n,); see `Design`."""
+    def above(self) -> Ints:
+        """The number of sampled items above each target, its outcome: int64, (n,)."""
         return self.ranks - 1
 
     @cached_property
@@ -484,7 +494,7 @@ class SampledRanks(Observation):
     def _leave_out_weights_of_zero(self) -> None:
         if self.row_weights is None or self.row_weights.all():
             return
-        names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights")
+        names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights", "item")
         vars(self).update(columns_at(self, names, self.row_weights > 0))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from podium.sampled import _kernels
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
+from podium.sampled.shared import SharedRanks
 from podium.types import Labels, Ties
 
 _DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
@@ -187,8 +188,9 @@ def sample_ranks(
     ties: Ties = "worst",
     users: ArrayLike | None = None,
     history: Any = None,
+    shared: bool = False,
     seed: int = 0,
-) -> SampledRanks:
+) -> Any:
     """Rank each target among items that are drawn for it, uniformly from all others.
 
     Parameters
@@ -208,7 +210,7 @@ def sample_ranks(
     overlap : {"error", "drop"}
         The treatment of targets that are in exclude.
     other_targets : {"keep", "exclude"}
-        Whether the other targets of a user are candidates.
+        Whether the other targets of a user are candidates. If targets share a sample, they are not.
     ties : {"worst", "best", "id", "random"}
         The order of equal scores, as in `podium.catalogue.target_ranks`. Without `users`, it gives
         the same order under "random" with the same seed. Other targets of the user are candidates
@@ -219,13 +221,16 @@ def sample_ranks(
     history : scipy.sparse matrix, (n_users, n_items), optional
         The users' own (training) items as stored entries. `SampledRanks.history` of the result is
         the number of them that can be drawn for a target, so that excluded items do not count.
+    shared : bool
+        Whether the targets of a user share a sample, for measures of whole rankings. With a proxy,
+        see `draw_candidates`.
     seed : int
         The seed. A target's sample depends only on the seed, the user's label and the item, not
         on the order or the number of users.
 
     Returns
     -------
-    SampledRanks
+    SampledRanks, or SharedRanks with ``shared=True``
         One rank per target.
 
     Raises
@@ -251,23 +256,29 @@ def sample_ranks(
     ...                      replacement=False)
     >>> found.ranks.tolist(), found.n_items
     ([2], 4)
+    >>> held_out = csr_array([[1, 0, 1, 0]])
+    >>> sample_ranks([[0.3, 0.2, 0.1, 0.4]], held_out, 2, replacement=False, shared=True)
+    SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
     """
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
-    )
+    is_shared, size = _check.flag(shared, "shared"), _check.cutoff(n_negatives, name="n_negatives")
+    others = "exclude" if is_shared else other_targets
+    plan = read_plan(targets, exclude=exclude, overlap=overlap, other_targets=others, users=users)
     own_counts = plan.n_own_items(history)
-    size = _check.cutoff(n_negatives, name="n_negatives")
-    above = rank_targets(
-        scores, plan, plan.targets, size, replacement=replacement, ties=ties, seed=seed
-    )
-    return SampledRanks(
+    # Targets of a user with one stream and the same possible candidates have the same sample.
+    streams = np.zeros_like(plan.targets) if is_shared else plan.targets
+    options: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}
+    above = rank_targets(scores, plan, streams, size, **options)
+    n_others = np.bincount(plan.rows)[plan.rows] - 1 if is_shared else 0
+    ranks = SampledRanks(
         above + 1,
         size,
-        plan.n_items,
+        plan.n_items + n_others,
         replacement=replacement,
         user=plan.user,
         history=own_counts,
+        item=plan.targets if is_shared else None,
     )
+    return SharedRanks(ranks) if is_shared else ranks
 
 
 def rank_targets(
@@ -295,14 +306,29 @@ def rank_targets(
     source = plan.read(scores)
     plan.require_candidates(size)
     replacement = _check.flag(replacement, "replacement")
-    order = TieOrder.read(ties, seed)
+    rule, bits = _check.choice(ties, "ties", _TIES), random_bits(seed)
+
+    def places(keys: NDArray[np.uint64], items: Ints) -> Floats:
+        """Return random places, which depend only on the user and the item, as in the catalogue."""
+        random, offsets = np.empty(items.size), np.arange(len(items) + 1) * items.shape[1]
+        drawn_keys(bits, keys, offsets, items.ravel().view(np.uint64), random)
+        return random.reshape(items.shape)
+
     above = np.empty(plan.targets.size, np.int64)
     for part, scores_of in scored_parts(source, plan.rows, size):
         numbers: Ints = np.arange(part.start, part.stop, dtype=np.int64)
         items = plan.draw(numbers, size, seed, replacement=replacement, streams=streams)
-        rows, targets = plan.rows[part], plan.targets[part]
-        lists = np.arange(rows.size + 1) * size, items.ravel()
-        above[part] = order.n_above(scores_of, plan.keys[rows], rows, targets, lists)
+        rows, targets = plan.rows[part], plan.targets[part, None]
+        score = scores_of(np.repeat(rows, size), items.ravel()).reshape(items.shape)
+        target_score = scores_of(rows, targets.ravel())[:, None]
+        is_above = score >= target_score if rule == "worst" else score > target_score
+        if rule == "id":
+            is_above |= (score == target_score) & (items > targets)
+        elif rule == "random":
+            keys = plan.keys[rows]
+            is_first = places(keys, items) > places(keys, targets)
+            is_above |= (score == target_score) & is_first
+        above[part] = is_above.sum(axis=1)
     return above
 
 
@@ -339,52 +365,6 @@ def scored_parts(source: Source, rows: Ints, width: float) -> Iterator[tuple[sli
 
         for place in range(start, end, step):
             yield slice(place, min(place + step, end)), scores_of
-
-
-class TieOrder(NamedTuple):
-    """The order of equal scores, and the bits of random orders."""
-
-    rule: Ties
-    bits: np.uint64
-
-    @classmethod
-    def read(cls, ties: Ties, seed: int) -> TieOrder:
-        """Check a rule; a sampled rank is a whole number."""
-        return cls(_check.choice(ties, "ties", _TIES), random_bits(seed))
-
-    def n_above(
-        self,
-        scores_of: ScoresOf,
-        keys: NDArray[np.uint64],
-        rows: Ints,
-        targets: Ints,
-        lists: tuple[Ints, Ints],
-    ) -> Ints:
-        """Return the number of items of each target's list that are above it: (n_targets,).
-
-        Parameters
-        ----------
-        scores_of : callable
-        keys, rows, targets : (n_targets,)
-            The key of each target's user, the user's row, and the item.
-        lists : tuple of offsets and items
-            The items of all lists, one after the other, and the offsets of the targets in them.
-        """
-        offsets, items = lists
-        owner = np.repeat(np.arange(targets.size), np.diff(offsets))
-        score, target_score = scores_of(rows[owner], items), scores_of(rows, targets)[owner]
-        is_above, is_equal = score > target_score, score == target_score
-        if self.rule == "worst":
-            is_above |= is_equal
-        elif self.rule == "id":
-            is_above |= is_equal & (items > targets[owner])
-        elif self.rule == "random":  # as in the catalogue, it depends only on the user and the item
-            places, random = np.arange(targets.size + 1), np.empty(items.size)
-            of_targets = np.empty(targets.size)
-            drawn_keys(self.bits, keys, offsets, items.view(np.uint64), random)
-            drawn_keys(self.bits, keys, places, targets.view(np.uint64), of_targets)
-            is_above |= is_equal & (random > of_targets[owner])
-        return np.bincount(owner, is_above, targets.size).astype(np.int64)
 
 
 def simulate_ranks(

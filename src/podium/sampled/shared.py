@@ -16,70 +16,43 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from podium import _check, metrics
-from podium.catalogue.source import Scores
-from podium.catalogue.sparse import Overlap
+from podium import metrics
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, Terms
 from podium.sampled.design import Ints
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.ranks import (
-    Counts,
     Observation,
     Part,
     SampledRanks,
     ScannedRanks,
     Shape,
     columns_at,
-    integers,
-    labels,
     span,
 )
-from podium.sampled.sampling import rank_targets, read_plan
-from podium.sampled.scanning.strata import StratifiedCandidates
-from podium.types import Ties
 
 
 @dataclass(frozen=True, eq=False)
 class SharedRanks(Observation):
-    """The number of sampled items above each target, for targets of users that share a sample.
+    """Ranks of targets whose users have one sample for all their targets.
 
     The items of a user are drawn once, uniformly from those that are not targets of the user. All
     targets of the user are ranked among them. If the first items of a proxy's list are ranked for
-    certain, they are counted separately, and items are drawn from the rest.
+    certain, items are drawn from the rest.
 
     Parameters
     ----------
-    above : int, (n,)
-        The number of the user's drawn items that rank above each target.
-    n_negatives : int or int, (n,)
-        The number of the user's drawn items, the same for all targets of a user.
-    n_items : int or int, (n,)
-        The number of items that are ranked for the user, including all targets of the user. Pass an
-        array if seen items are left out.
-    user : (n,)
-        The user of each target, integers or strings. Each row is one target, and a user has one row
-        for each.
-    replacement : bool
-        Whether an item could be drawn twice. With listed items, it must be False.
-    above_listed : int, (n,), optional
-        The number of the user's listed items that rank above each target. By default, no items are
-        listed.
-    n_listed : int or int, (n,), optional
-        The number of the user's listed items, the same for all targets of a user. They are the
-        first items of a proxy's list without the targets.
-    item : (n,), optional
-        The item of each target, integers or strings. Comparisons of models check that these agree.
+    ranks : SampledRanks or ScannedRanks
+        The rank of each target among its user's sampled items, or the number of listed and of drawn
+        items above it. The sizes are the same for all targets of a user, and n_items includes all
+        of them. Each row is one target, and a user has one row for each. Histories are not used.
 
     Raises
     ------
     ArgumentError
-        If columns differ in length, if a number is not an integer, or if more items are above a
-        target than were drawn or listed. If n_negatives, n_items or n_listed differ between the
-        targets of a user, or if a user has fewer items besides the targets than were drawn. If
-        only one of above_listed and n_listed is given.
+        If there are no users, or if ranks have weights. If sizes differ between the targets of a
+        user, or if a user has fewer items besides the targets than were drawn.
 
     Notes
     -----
@@ -88,90 +61,16 @@ class SharedRanks(Observation):
 
     Examples
     --------
-    >>> SharedRanks([0, 3, 1], 4, 100, user=["a", "a", "b"])
+    >>> SharedRanks(SampledRanks([1, 4, 2], 4, 100, user=["a", "a", "b"]))
     SharedRanks(3 targets of 2 users, n_negatives=4, n_items=100, replacement=True)
     """
 
-    above: Ints
-    n_negatives: int | Ints
-    n_items: Ints
-    user: NDArray[Any]
-    replacement: bool
-    above_listed: Ints | None
-    n_listed: Ints | None
-    item: NDArray[Any] | None
+    ranks: SampledRanks | ScannedRanks
 
     row_weights = None  # users have the same weight
     is_shared: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        above: ArrayLike,
-        n_negatives: ArrayLike,
-        n_items: ArrayLike,
-        *,
-        user: ArrayLike,
-        replacement: bool = True,
-        above_listed: ArrayLike | None = None,
-        n_listed: ArrayLike | None = None,
-        item: ArrayLike | None = None,
-    ) -> None:
-        if (above_listed is None) != (n_listed is None):
-            missing = "n_listed" if n_listed is None else "above_listed"
-            raise ArgumentError(
-                f"{missing} is missing: listed items need above_listed and n_listed."
-            )
-        if n_listed is not None and _check.flag(replacement, "replacement"):
-            raise ArgumentError(
-                f"{arg.replacement} must be False with listed items: the others are drawn without "
-                "it."
-            )
-        targets: SampledRanks | ScannedRanks
-        columns: Any = above, n_negatives, n_items
-        if np.any(n_listed):
-            listed: Any = above_listed, n_listed
-            targets = ScannedRanks(*listed, *columns, k=1, user=user)
-            names = ("above_drawn", "n_drawn", "above_listed", "n_listed")
-            counts = [getattr(targets, name) for name in names]
-        else:
-            ranks = integers(above, "above") + 1
-            targets = SampledRanks(ranks, *columns[1:], replacement=replacement, user=user)
-            counts = [targets.ranks - 1, targets.n_negatives, None, None]
-        names = ("above", "n_negatives", "above_listed", "n_listed")
-        vars(self).update(
-            zip(names, counts, strict=True),
-            n_items=np.broadcast_to(np.asarray(targets.n_items), targets.n_rows),
-            user=targets.user,
-            replacement=replacement,
-            item=None if item is None else labels(item, "item", targets.n_rows),
-        )
-        first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
-        for name in ("n_negatives", "n_items", "n_listed"):
-            column = np.broadcast_to(np.asarray(vars(self)[name]), self.n_rows)
-            alike = f"{name} must be the same for all targets of a user, which share one sample."
-            self.refuse(column != column[first_rows], alike)
-        self.refuse(
-            self.n_candidates <= self.n_scored,
-            f"{arg.n_items} must be at least {arg.n_negatives} plus the numbers of listed items "
-            "and of the user's targets, and includes all of them.",
-        )
-        vars(self).update(_targets=replace(targets, n_items=self.n_candidates))
-
-    @classmethod
-    def of(cls, ranks: SampledRanks) -> SharedRanks:
-        """Read ranks whose targets share a sample, and whose n_items includes all targets.
-
-        Parameters
-        ----------
-        ranks : SampledRanks
-            Ranks among each user's sampled items, such as those of `read`.
-            Histories are not used.
-
-        Raises
-        ------
-        ArgumentError
-            If there are no users, or if ranks have weights.
-        """
+    def __init__(self, ranks: SampledRanks | ScannedRanks) -> None:
         if ranks.user is None:
             raise ArgumentError(
                 f"{arg.user} is missing: targets that share a sample need their users."
@@ -181,53 +80,37 @@ class SharedRanks(Observation):
                 "row_weights is only for separate samples. Users whose targets share a sample have "
                 "the same weight. Leave it out."
             )
-        options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
-        return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
-
-    @classmethod
-    def of_candidates(
-        cls, candidates: StratifiedCandidates, scores: ArrayLike, *, ties: str = "worst"
-    ) -> SharedRanks:
-        """Rank all targets of each user among the user's listed and drawn items.
-
-        Parameters
-        ----------
-        candidates : StratifiedCandidates
-            The result of `draw_strata`, with any `other_targets`.
-        scores : float64, (n,)
-            The score of each row of the candidates. Higher is better.
-        ties : {"worst", "best"}
-            Whether items with the target's score count as above it.
-        """
-        counts = candidates.counts(scores, ties=ties, keeps_targets=False)
-        row = candidates.row[candidates.is_target]
-        n_others = 0 if candidates.keeps_targets else np.bincount(row)[row] - 1
-        user, item = (c[candidates.is_target] for c in (candidates.user, candidates.item))
-        return cls.of_counts(counts, candidates.n_items + n_others, user, item)
-
-    @classmethod
-    def of_counts(
-        cls, counts: Counts, n_items: ArrayLike, user: NDArray[Any], item: NDArray[Any]
-    ) -> SharedRanks:
-        """Return ranks from the counts of strata without other targets."""
-        return cls(
-            counts.above_drawn,
-            counts.n_drawn,
-            n_items,
-            user=user,
-            replacement=False,
-            above_listed=counts.above_listed,
-            n_listed=counts.n_listed,
-            item=item,
+        columns = {"user": ranks.user, "item": ranks.item, "replacement": ranks.replacement}
+        n_items = np.broadcast_to(np.asarray(ranks.n_items), ranks.n_rows)
+        vars(self).update(ranks=ranks, n_items=n_items, **columns)
+        first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
+        for name, size in self.sizes.items():
+            column = np.broadcast_to(np.asarray(size), self.n_rows)
+            alike = f"{name} must be the same for all targets of a user, which share one sample."
+            ranks.refuse(column != column[first_rows], alike)
+        ranks.refuse(
+            self.n_candidates <= self.n_scored,
+            f"{arg.n_items} must be at least {arg.n_negatives} plus the numbers of listed items "
+            "and of the user's targets, and includes all of them.",
         )
+        history = {} if self.has_strata else {"history": None}
+        vars(self).update(_targets=replace(ranks, n_items=self.n_candidates, **history))
 
     def __repr__(self) -> str:
-        n_listed = f"n_listed={span(self.n_listed)}, " if self.n_listed is not None else ""
+        texts = ", ".join(f"{name}={span(n)}" for name, n in reversed(self.sizes.items()))
         return (
-            f"SharedRanks({self.n_rows} targets of {self.n_users} users, {n_listed}"
-            f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
+            f"SharedRanks({self.n_rows} targets of {self.n_users} users, {texts}, "
             f"replacement={self.replacement})"
         )
+
+    @property
+    def above(self) -> Ints:
+        """The number of sampled items above each target: int64, (n,)."""
+        return self.ranks.above
+
+    def labelled(self, name: str, labels: Any) -> SharedRanks:
+        """Return the same observations with other labels; see `Observation.labelled`."""
+        return SharedRanks(self.ranks.labelled(name, labels))
 
     @property
     def targets(self) -> SampledRanks | ScannedRanks:
@@ -237,7 +120,7 @@ class SharedRanks(Observation):
     @property
     def has_strata(self) -> bool:
         """Whether items of a proxy's list are ranked for certain."""
-        return self.n_listed is not None
+        return isinstance(self.ranks, ScannedRanks)
 
     @property
     def n_candidates(self) -> Ints:
@@ -259,8 +142,7 @@ class SharedRanks(Observation):
         Targets with equally many sampled items above them have the order of their rows, which
         changes nothing.
         """
-        above = self.above if self.above_listed is None else self.above + self.above_listed
-        order = np.lexsort((above, self.owner))
+        order = np.lexsort((self.above, self.owner))
         first_rows = np.cumsum(np.bincount(self.owner)) - np.bincount(self.owner)
         position = np.empty(self.n_rows, np.int64)
         position[order] = np.arange(self.n_rows) - first_rows[self.owner[order]] + 1
@@ -269,18 +151,20 @@ class SharedRanks(Observation):
     @property
     def n_scored(self) -> int | Ints:
         """The number of drawn and listed items of each target."""
-        return self.n_negatives + (0 if self.n_listed is None else self.n_listed)
+        return self.ranks.n_scored
 
     @property
     def sizes(self) -> dict[str, Any]:
         """The sizes of samples; with strata, those of lists too."""
-        return {**super().sizes, **({"n_listed": self.n_listed} if self.has_strata else {})}
+        if isinstance(self.ranks, ScannedRanks):
+            return {**super().sizes, "n_listed": self.ranks.n_listed}
+        return super().sizes
 
     @property
     def is_exact(self) -> bool:
         """Whether all items of all users were ranked, so that the ranks are exact."""
         is_whole = np.all(np.asarray(self.n_scored) == self.n_candidates - 1)
-        repeats = self.replacement and int(np.max(self.n_negatives)) > 1
+        repeats = self.replacement and int(np.max(self.n_scored)) > 1
         return bool(is_whole) and not repeats
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
@@ -380,60 +264,3 @@ _DIGITS = 12  # of two terms that differ by a factor only
 
 def _is_small(shapes: list[Shape]) -> bool:
     return sum(shape.rows.size for shape in shapes) < _LEAST_TARGETS
-
-
-def sample_shared(
-    scores: Scores,
-    targets: Any,
-    n_negatives: int,
-    *,
-    replacement: bool = True,
-    exclude: Any = None,
-    overlap: Overlap = "error",
-    ties: Ties = "worst",
-    users: ArrayLike | None = None,
-    seed: int = 0,
-) -> SharedRanks:
-    """Rank the targets of each user among items that are drawn once for the user.
-
-    With a proxy, draw the items by `draw_strata`, and rank them by `SharedRanks.of_candidates`.
-
-    Parameters
-    ----------
-    scores, targets, replacement, exclude, overlap, users, seed
-        The parameters of `sample_ranks`. Targets of the user are not drawn.
-    n_negatives : int
-        The number of items drawn for each user.
-    ties
-        The order of equal scores, as in `sample_ranks`.
-
-    Returns
-    -------
-    SharedRanks
-
-    Raises
-    ------
-    ArgumentError
-        If fewer than n_negatives items can be drawn, or for a reason listed in `sample_ranks`.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> held_out = csr_array([[1, 0, 1, 0]])
-    >>> sample_shared([[0.3, 0.2, 0.1, 0.4]], held_out, 2, replacement=False)
-    SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
-    """
-    size = _check.cutoff(n_negatives, name="n_negatives")
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets="exclude", users=users
-    )
-    streams = np.zeros_like(plan.targets)
-    above = rank_targets(scores, plan, streams, size, replacement=replacement, ties=ties, seed=seed)
-    return SharedRanks(
-        above,
-        size,
-        plan.n_items + np.bincount(plan.rows)[plan.rows] - 1,
-        user=plan.user,
-        replacement=replacement,
-        item=plan.targets,
-    )

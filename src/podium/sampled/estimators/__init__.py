@@ -11,7 +11,7 @@ from podium.metrics import Measure
 from podium.registry import Values
 from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import RankDistribution, read_measure
-from podium.sampled.ranks import SampledRanks, span
+from podium.sampled.ranks import SampledRanks
 
 if TYPE_CHECKING:
     from podium.sampled.estimators.smooth import SmoothFit
@@ -30,14 +30,9 @@ class Estimator(ABC):
     ----------
     name : str
         The name in the registry.
-    biased : bool
-        Whether the expectation of the estimate differs from the exact measure for any number of
-        users.
     consistent : bool
         Whether the estimates approach the exact values as n_negatives approaches n_items - 1
         without replacement.
-    mixes_sizes : bool
-        Whether the estimator supports samples or catalogues of several sizes.
     reads_history : bool
         Whether the estimator uses `SampledRanks.history`.
     gives_distribution : bool
@@ -51,9 +46,7 @@ class Estimator(ABC):
     """
 
     name: ClassVar[str]
-    biased: ClassVar[bool] = True
     consistent: ClassVar[bool] = True
-    mixes_sizes: ClassVar[bool] = True
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
     error_from: ClassVar[ErrorFrom] = "bootstrap"
@@ -78,9 +71,8 @@ class Estimator(ABC):
         Raises
         ------
         ArgumentError
-            If the method gives no distribution, or does not support this design of samples.
+            If the method gives no distribution.
         """
-        self.check(ranks)
         if self.error_from == "posterior":
             return self.posterior(ranks).distribution
         raise ArgumentError(
@@ -105,8 +97,7 @@ class Estimator(ABC):
         Raises
         ------
         ArgumentError
-            If the measure needs more than ranks, or if the method does not support this design of
-            samples.
+            If the measure needs more than ranks.
         """
         if self.error_from == "posterior":
             return self.posterior(ranks).expect(measure)
@@ -124,16 +115,6 @@ class Estimator(ABC):
         """
         raise ArgumentError(f"{self.name} has no posterior. Use smooth.")
 
-    def check(self, ranks: SampledRanks) -> SampledRanks:
-        """Return the ranks, or raise if the method does not support their design."""
-        if not self.mixes_sizes and len(ranks.designs) > 1:
-            raise ArgumentError(
-                f"{self.name} needs samples of one size from catalogues of one size, got "
-                f"n_negatives {span(ranks.n_negatives)}, n_items {span(ranks.n_items)}. Use the "
-                "method bv or mle."
-            )
-        return ranks
-
 
 class LinearEstimator(Estimator):
     """An estimator whose estimate is the mean over users of a value per outcome."""
@@ -147,8 +128,7 @@ class LinearEstimator(Estimator):
     def estimate(self, ranks: SampledRanks, measure: str | Measure) -> float:
         """Estimate the mean of a measure over users; see `Estimator.estimate`."""
         parsed = read_measure(measure)
-        parts = self.check(ranks).designs
-        total = sum(float(counts @ self.values(design, parsed)) for design, counts in parts)
+        total = sum(float(counts @ self.values(design, parsed)) for design, counts in ranks.designs)
         return total / ranks.n_users
 
 

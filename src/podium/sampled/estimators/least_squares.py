@@ -1,19 +1,19 @@
-"""Estimators that solve least squares for the value of each sampled rank: BV, MN and CLS."""
+"""Estimators that solve least squares for the value of each sampled rank: BV and CLS."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import lsq_linear
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import (
@@ -22,7 +22,7 @@ from podium.sampled.distribution import (
     rank_weights,
     read_measure,
 )
-from podium.sampled.estimators import Estimator, LinearEstimator, get, register
+from podium.sampled.estimators import LinearEstimator, register
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import expected, grid
 
@@ -34,9 +34,9 @@ _MIN_EIGENVALUE = 1e-13  # eigenvalues below this share of the largest are round
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over ranks of the outcomes' probabilities A(R, r), with the weight D(R) of each rank.
+    """Sums over equally likely ranks of the outcomes' probabilities A(R, r).
 
-    See equation 12 of jin2021, whose matrix includes the root of D.
+    See equation 12 of jin2021, whose matrix includes the root of the weights D of ranks.
 
     Attributes
     ----------
@@ -53,17 +53,19 @@ class Moments:
 _CACHE: OrderedDict[Design, Moments] = OrderedDict()
 
 
-def moments(design: Design, prior: Floats | None) -> Moments:
-    """Return the sums under a prior distribution of ranks; by default the uniform one."""
-    if prior is not None:
-        return _sums(design, ((prior[part], block) for part, block in design.blocks()))
+def moments(design: Design) -> Moments:
+    """Return the sums over all ranks, which are equally likely."""
     # If each user has a separate catalogue, there are a thousand designs or more, and every
     # estimate needs all of them. Those used last are kept.
     if design in _CACHE:
         _CACHE.move_to_end(design)
         return _CACHE[design]
-    sums = _sums(design, _on_nodes(design))
-    _CACHE[design] = sums
+    gram, total = np.zeros((design.n_outcomes, design.n_outcomes)), np.zeros(design.n_outcomes)
+    for weights, block in _on_nodes(design):
+        weighted = block * weights[:, None]
+        gram += weighted.T @ block
+        total += weighted.sum(axis=0)
+    sums = _CACHE[design] = Moments(gram, total)
     while len(_CACHE) > 1 and sum(cached.gram.nbytes for cached in _CACHE.values()) > _MOST_BYTES:
         _CACHE.popitem(last=False)
     return sums
@@ -83,28 +85,12 @@ def _on_nodes(design: Design) -> Iterator[tuple[Floats, Floats]]:
         yield nodes.weights[part] / design.n_items, design.probabilities(nodes.ranks[part])
 
 
-def _sums(design: Design, blocks: Iterable[tuple[Floats, Floats]]) -> Moments:
-    gram, total = np.zeros((design.n_outcomes, design.n_outcomes)), np.zeros(design.n_outcomes)
-    for weights, block in blocks:
-        weighted = block * weights[:, None]
-        gram += weighted.T @ block
-        total += weighted.sum(axis=0)
-    return Moments(gram, total)
-
-
-def project(design: Design, values: Floats, prior: Floats | None) -> Floats:
+def project(design: Design, values: Floats) -> Floats:
     """Return ``A' D b`` for the values b of the first ranks; b is 0 for other ranks."""
     products = np.zeros(design.n_outcomes)
     for part, block in design.blocks(values.size):
-        rank_weights = 1.0 / design.n_items if prior is None else prior[part]
-        products += (values[part] * rank_weights) @ block
+        products += (values[part] * (1.0 / design.n_items)) @ block
     return products
-
-
-def spread(design: Design, values: Floats, prior: Floats | None) -> Floats:
-    """Return ``D A v`` for a value of each outcome: float64, (n_items,)."""
-    sums = expected(design, values)
-    return sums / design.n_items if prior is None else sums * prior
 
 
 def solve(matrix: Floats, right_side: Floats) -> Floats:
@@ -127,7 +113,6 @@ def solve(matrix: Floats, right_side: Floats) -> Floats:
         return basis @ ((basis.T @ (right_side * scale)) / values[is_kept]) * scale
 
 
-_GAMMA = partial(_check.number, low=0.0, high=1.0, strict=True)
 _SLACK = 1e-12  # the tolerance of the optimality test, as a share of the gradient's terms
 
 
@@ -167,138 +152,31 @@ class BV(LinearEstimator):
     """
 
     name: ClassVar[str] = "bv"
-    constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
+    constraints: ClassVar[_check.Constraints] = {
+        "gamma": partial(_check.number, low=0.0, high=1.0, strict=True)
+    }
 
     gamma: float = 0.1
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Solve for the value of each outcome; see `LinearEstimator.values`."""
         rank_values = rank_weights(read_measure(measure), design.n_items)
-        matrix = _trade_off(self.gamma, moments(design, None))
-        return solve(matrix, project(design, rank_values, None))
+        return solve(self._trade_off(design), project(design, rank_values))
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
-        return _fit(self.check(ranks), None, self.name, partial(_trade_off, self.gamma))
+        mass = np.zeros(ranks.most_items)
+        for design, counts in ranks.designs:
+            # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
+            # solution, for the row of counts, is enough.
+            values = solve(self._trade_off(design), counts)
+            mass[: design.n_items] += expected(design, values) / design.n_items
+        return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 
-
-@register
-@dataclass(frozen=True)
-class BVPrior(Estimator):
-    """BV with a prior distribution of ranks from another estimator instead of the uniform one.
-
-    Parameters
-    ----------
-    gamma : float
-        The weight of the variance, as in `BV`.
-    prior : str, Estimator or RankDistribution
-        The prior. An estimator, or its text, is fitted to the same ranks.
-
-    References
-    ----------
-    li2023.
-
-    Examples
-    --------
-    >>> ranks = SampledRanks([1, 1, 5], 9, 100)
-    >>> flat = RankDistribution(np.full(100, 0.01))
-    >>> same = BV(gamma=0.1).fit(ranks).probabilities
-    >>> np.allclose(BVPrior(gamma=0.1, prior=flat).fit(ranks).probabilities, same)
-    True
-    """
-
-    name: ClassVar[str] = "bv-prior"
-    constraints: ClassVar[_check.Constraints] = {"gamma": _GAMMA}
-
-    gamma: float = 0.01
-    prior: str | Estimator | RankDistribution = "mle"
-
-    def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
-        prior = fit_prior(self.prior, self.check(ranks))
-        return _fit(ranks, prior.probabilities, self.name, partial(_trade_off, self.gamma))
-
-
-@register
-@dataclass(frozen=True)
-class MN(Estimator):
-    """Least squares with the variance of a multinomial sample of users.
-
-    `BV` weights the variance of a single user's value by gamma. This estimator uses the variance
-    of the mean over all users, so that the prior is its only parameter.
-
-    Parameters
-    ----------
-    prior : str, Estimator or RankDistribution
-        The prior, as in `BVPrior`.
-
-    References
-    ----------
-    li2023.
-
-    Examples
-    --------
-    >>> flat = RankDistribution(np.full(100, 0.01))
-    >>> found = MN(prior=flat).fit(SampledRanks([1, 1, 5], 9, 100))
-    >>> round(found.expect("recall@100"), 9)
-    1.0
-    """
-
-    name: ClassVar[str] = "mn"
-
-    prior: str | Estimator | RankDistribution = "mle"
-
-    def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
-        prior = fit_prior(self.prior, self.check(ranks)).probabilities
-
-        def matrix(sums: Moments, design: Design, counts: Floats) -> Floats:
-            uniform_sums = moments(design, None)
-            variance_scale = design.n_items / counts.sum()  # uniform sums are means over ranks
-            return sums.gram + variance_scale * (np.diag(uniform_sums.total) - uniform_sums.gram)
-
-        return _fit(ranks, prior, self.name, matrix)
-
-
-def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) -> RankDistribution:
-    """Return a proper distribution of ranks, in which negative probabilities became 0."""
-    distribution = prior if isinstance(prior, RankDistribution) else get(prior).fit(ranks)
-    nonnegative = np.maximum(distribution.probabilities, 0.0)
-    return RankDistribution(nonnegative / nonnegative.sum())
-
-
-def prior_within(prior: Floats, n_items: int) -> Floats:
-    """Return the prior of a smaller catalogue, cut at its last rank or padded with 0."""
-    inside = prior[:n_items]
-    return np.pad(inside / inside.sum(), (0, n_items - inside.size))
-
-
-def _trade_off(gamma: float, sums: Moments, *_: Any) -> Floats:
-    """Return the matrix of equation 11 of jin2021, before its inverse."""
-    return (1.0 - gamma) * sums.gram + gamma * np.diag(sums.total)
-
-
-def _fit(
-    ranks: SampledRanks, prior: Floats | None, name: str, matrix_of: Callable[..., Floats]
-) -> RankDistribution:
-    """Solve for the probability of each rank, with a matrix of each design and its counts."""
-    mass = np.zeros(ranks.most_items)
-    for design, counts in ranks.designs:
-        design_prior = None if prior is None else prior_within(prior, design.n_items)
-        sums = moments(design, design_prior)
-        is_impossible = (counts > 0) & ~(sums.total > 0)
-        if is_impossible.any():
-            outcome = int(np.argmax(is_impossible))
-            raise ArgumentError(
-                f"{name} needs a prior that gives each observed rank a probability above 0, got "
-                f"0 for sampled rank {outcome + 1}. "
-                "Use mle, or another prior that is above 0 for every rank."
-            )
-        # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
-        # solution, for the row of counts, is enough.
-        values = solve(matrix_of(sums, design, counts), counts)
-        mass[: design.n_items] += spread(design, values, design_prior)
-    return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
+    def _trade_off(self, design: Design) -> Floats:
+        """Return the matrix of equation 11 of jin2021, before its inverse."""
+        sums = moments(design)
+        return (1.0 - self.gamma) * sums.gram + self.gamma * np.diag(sums.total)
 
 
 @register
@@ -342,7 +220,7 @@ def _two_values(design: Design, rank_values: Floats) -> Floats | None:
     All drops after rank 2 or later are 0, so that the gradient in them must not be negative.
     """
     # Normal equations in two unknowns: the drop after rank 1, and the common value of the others.
-    gram, right_side = moments(design, None).gram, project(design, rank_values, None)
+    gram, right_side = moments(design).gram, project(design, rank_values)
     reduced_gram = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
     reduced_side = np.array([right_side[0], right_side.sum()])
     first_drop, common_value = np.linalg.solve(reduced_gram, reduced_side)

@@ -70,7 +70,7 @@ class MLE(Estimator):
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps; see `Estimator.fit`."""
-        probabilities = em(likelihood(self.check(ranks)), self.n_steps)
+        probabilities = em(likelihood(ranks), self.n_steps)
         return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
 
 
@@ -108,7 +108,6 @@ class WMLE(Estimator):
 
     name: ClassVar[str] = "wmle"
     consistent: ClassVar[bool] = False
-    mixes_sizes: ClassVar[bool] = False
     constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
 
     n_steps: int = 100
@@ -125,9 +124,10 @@ class WMLE(Estimator):
             "wmle gives users with small sampled ranks larger weights. It therefore overestimates "
             "the share of users at the top, for any number of users. Use mle."
         )
-        ((design, _),) = self.check(ranks).designs
-        weights = 1.0 / np.log2(np.arange(1.0, design.n_outcomes + 1) / _SCALE + 1.0)
-        return RankDistribution(em(likelihood(ranks, weights), self.n_steps))
+        largest = int(np.max(ranks.n_negatives))
+        weights = 1.0 / np.log2(np.arange(1.0, largest + 2) / _SCALE + 1.0)
+        probabilities = em(likelihood(ranks, weights), self.n_steps)
+        return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
 
 
 @register
@@ -170,7 +170,7 @@ class MES(Estimator):
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
-        probabilities = flattest(likelihood(self.check(ranks)), self.eta)
+        probabilities = flattest(likelihood(ranks), self.eta)
         return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
 
 

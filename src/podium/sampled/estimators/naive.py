@@ -29,7 +29,7 @@ class _Placing(LinearEstimator):
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Place each user at the rank of the user's outcome; see `Estimator.fit`."""
         mass = np.zeros(ranks.most_items)
-        for design, counts in self.check(ranks).designs:
+        for design, counts in ranks.designs:
             np.add.at(mass, self.places(design) - 1, counts)
         return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 

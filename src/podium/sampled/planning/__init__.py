@@ -56,7 +56,8 @@ def plan(
         seen items, if these were left out). The plan uses the posterior of a smooth fit to them. A
         history influences this fit, but the planned evaluations are assumed to have none.
     method : str or Estimator
-        The estimator of the planned evaluation; see `get`.
+        The estimator of the planned evaluation: "auto" or a mean over users, such as bv, cls and
+        naive; see `get`.
     replacement : bool
         Whether an item can be drawn twice.
     seed : int
@@ -73,8 +74,8 @@ def plan(
     Raises
     ------
     ArgumentError
-        If the error is not above 0, if the measure needs more than ranks, or if the pilot has
-        another catalogue.
+        If the error is not above 0, if the measure needs more than ranks, if errors of the method
+        are not known without simulations, or if the pilot has another catalogue.
 
     Notes
     -----
@@ -97,15 +98,13 @@ def plan(
     Standard errors and biases of means over users (such as bv, cls and naive) are sums over all
     outcomes. Those of `Smooth` are first-order approximations about its fit to outcomes with their
     expected frequencies. They differ by 10 % from simulations, and are up to 15 % too small for 50
-    users. Those of other methods are simulated, with an accuracy of 10 to 20 %: three evaluations
-    per distribution from a pilot, or 16 per shape without one.
+    users.
 
     `Smooth` shrinks its estimate towards smooth shapes. With few users, this can reduce the
     standard error by more than it adds bias. The error of a sample is then smaller than that of
     ranking all items.
 
-    Cost: 16 fits per design, or 3 without a pilot; seconds for the default and for means over
-    users. Simulations take about 50 fits.
+    Cost: 16 fits per design, or 3 without a pilot, which takes seconds.
 
     Examples
     --------
@@ -115,6 +114,12 @@ def plan(
     """
     n_items = _check.count(n_items, "n_items", low=2)
     estimator, (parsed, *others) = get(method), read_measures(measure)
+    is_mean = isinstance(estimator, LinearEstimator)
+    if not is_mean and estimator.error_from != "posterior":
+        raise ArgumentError(
+            f"{arg.method} must be auto or a mean over users, such as bv, cls and naive, got "
+            f"{estimator}, whose errors would have to be simulated."
+        )
     if others:
         raise ArgumentError(f"{arg.measure} must be one measure. Plan for each one.")
     require_defined([parsed], n_items)
@@ -128,7 +133,7 @@ def plan(
     if pilot is None:
         expected = expected_without_pilot(parsed, cells)
     else:
-        bias_is = "median" if isinstance(estimator, LinearEstimator) else "root mean square"
+        bias_is = "median" if is_mean else "root mean square"
         expected = expected_from_pilot(pilot, parsed, cells, seed)
     conventions = {
         "method": str(estimator),
@@ -137,7 +142,7 @@ def plan(
         "bias_is": bias_is,
         "seed": seed,
     }
-    planned = PlannedEstimate(estimator, parsed, n_planned, expected, seed)
+    planned = PlannedEstimate(estimator, parsed, n_planned, expected)
     with distinct_warnings():
         designs = search(planned, goal, replacement=replacement, progress=progress)
     return Plan(str(parsed), goal, expected.value, n_items, n_planned, designs, conventions)

@@ -108,7 +108,7 @@ def search_sizes(sizes: Sequence[int], error_of: ErrorOf, goal: float, *, reacha
     """Evaluate sizes up to one within the goal, and one between the last two.
 
     A biased estimate from a sample can have a smaller error than ranking all items, and so reach a
-    goal that all items do not reach. In that case sizes increase as long as they may reach it.
+    goal that all items do not reach.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def search_sizes(sizes: Sequence[int], error_of: ErrorOf, goal: float, *, reacha
     """
     evaluated: list[tuple[int, float]] = []
     for size in sizes:
-        if size > _ALWAYS_EVALUATED and not (reachable or _may_reach(sizes[-1], evaluated, goal)):
+        if size > _ALWAYS_EVALUATED and not reachable:
             return
         evaluated.append((size, error_of(size)))
         if evaluated[-1][1] <= goal:
@@ -130,15 +130,6 @@ def search_sizes(sizes: Sequence[int], error_of: ErrorOf, goal: float, *, reacha
                 if size < larger <= _ALWAYS_EVALUATED:
                     error_of(larger)
             return
-
-
-def _may_reach(largest: int, evaluated: Sequence[tuple[int, float]], goal: float) -> bool:
-    """Return whether errors reach the goal if they fall at the rate of the last two sizes."""
-    if len(evaluated) < 2:
-        return True
-    (small, worse), (large, better) = evaluated[-2:]
-    power = np.log(worse / better) / np.log(large / small)
-    return bool(better * (large / largest) ** power <= goal)
 
 
 def _evaluate_between(

@@ -10,11 +10,11 @@ from scipy.optimize import brentq
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats
-from podium.sampled.estimators import Estimator
+from podium.sampled.estimators import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.fit import combined_mass
-from podium.sampled.fits import Tally, linear_form
+from podium.sampled.fits import Tally
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import normalised
 
@@ -28,7 +28,6 @@ _STEEPEST = 2.0**24  # with larger exponents all mass is at one end
 _TINY = 1e-300
 
 _N_DRAWS = 16  # from a pilot's posterior, which determine errors to about 15 %
-_N_SIMULATIONS = 3  # per draw, for methods whose error is simulated; without a pilot, 16 per shape
 _NEGLIGIBLE_SHARE = 1e-12  # smaller shares of users are 0 in practice
 
 
@@ -179,7 +178,6 @@ class PlannedEstimate:
     measure: Measure
     n_users: int
     expected: Expected
-    seed: int
 
     @property
     def n_items(self) -> int:
@@ -190,20 +188,16 @@ class PlannedEstimate:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells
         chances = np.asfortranarray(cells.table(design))
-        rows = _all_outcomes(design)
-        linear = linear_form(self.method, is_exact=design.is_whole)
-        outcome_values = None if linear is None else linear.values(design, self.measure)
         weights = cells.weights(self.measure)
         outlooks: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
             outcome_chances = masses @ chances
             exact_values = masses @ weights
-            if outcome_values is not None:
-                squares = self._squares_of_means(outcome_values, outcome_chances, exact_values)
-            elif self.method.error_from == "posterior":
-                squares = self._squares_of_influences(rows, outcome_chances, exact_values)
+            if isinstance(self.method, LinearEstimator):
+                values = self.method.values(design, self.measure)
+                squares = self._squares_of_means(values, outcome_chances, exact_values)
             else:
-                squares = self._squares_by_simulation(rows, outcome_chances, exact_values)
+                squares = self._squares_of_influences(design, outcome_chances, exact_values)
             outlooks[name] = Outlook(*np.sqrt(squares).tolist())
         return outlooks
 
@@ -232,42 +226,18 @@ class PlannedEstimate:
         return np.array([variances.mean() / self.n_users, np.median((mean - exact_values) ** 2)])
 
     def _squares_of_influences(
-        self, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
+        self, design: Design, outcome_chances: Floats, exact_values: Floats
     ) -> Floats:
         """Return the same to first order, about the fit to outcomes as frequent as expected."""
+        sizes = design.n_negatives, design.n_items
+        outcomes = np.arange(1, design.n_outcomes + 1)
+        rows = SampledRanks(outcomes, *sizes, replacement=design.replacement)
         variances, biases = np.zeros(exact_values.size), np.zeros(exact_values.size)
         for row, shares in enumerate(outcome_chances):
-            ranks = Tally(rows, self._expected_counts(shares))
+            frequent = np.where(shares > _NEGLIGIBLE_SHARE, shares, 0.0)
+            ranks = Tally(rows, frequent * self.n_users)
             fit = self.method.posterior(ranks)
             influences = fit.influences(self.measure)  # per added user
             variances[row] = ranks.weights @ influences**2 - (ranks.weights @ influences) ** 2
             biases[row] = fit.distribution.expect(self.measure) - exact_values[row]
         return np.array([variances.mean() * self.n_users, (biases**2).mean()])
-
-    def _squares_by_simulation(
-        self, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
-    ) -> Floats:
-        """Return the same for any method, by simulation about the estimate from expected counts."""
-        rng = np.random.default_rng([self.seed, *b"users"])
-        n_each = max(_N_DRAWS // exact_values.size, _N_SIMULATIONS)
-        deviations, biases = np.zeros((exact_values.size, n_each)), np.zeros(exact_values.size)
-        for row, shares in enumerate(outcome_chances):
-            centre = self._estimate(rows, self._expected_counts(shares))
-            biases[row] = centre - exact_values[row]
-            for repeat in range(n_each):
-                counts = rng.multinomial(self.n_users, shares / shares.sum()).astype(np.float64)
-                deviations[row, repeat] = self._estimate(rows, counts) - centre
-        return np.array([(deviations**2).mean(), (biases**2).mean()])
-
-    def _expected_counts(self, shares: Floats) -> Floats:
-        """Return the expected number of users with each outcome; 0 for very rare outcomes."""
-        return np.where(shares > _NEGLIGIBLE_SHARE, shares, 0.0) * self.n_users
-
-    def _estimate(self, rows: SampledRanks, counts: Floats) -> float:
-        return self.method.estimate(Tally(rows, counts), self.measure)
-
-
-def _all_outcomes(design: Design) -> SampledRanks:
-    """Return one row per outcome of a design, in order."""
-    ranks = np.arange(1, design.n_outcomes + 1)
-    return SampledRanks(ranks, design.n_negatives, design.n_items, replacement=design.replacement)

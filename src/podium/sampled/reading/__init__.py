@@ -1,9 +1,9 @@
-"""Readers of sampled ranks, candidates and scores, from tables and files."""
+"""Readers of sampled ranks and of scores, from tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -15,7 +15,6 @@ from podium.data.columns import is_usual
 from podium.data.ids import label_array
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg, warn
-from podium.sampled.candidates import Candidates
 from podium.sampled.evaluating import Observations
 from podium.sampled.ranks import SampledRanks, ScannedRanks
 from podium.sampled.reading.columns import (
@@ -28,25 +27,18 @@ from podium.sampled.reading.columns import (
     read_columns,
     user_of,
 )
-from podium.sampled.reading.negatives import listed_candidates, read_pair_scores
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
 from podium.sampled.shared import SharedRanks
 
-Kind: TypeAlias = Literal["ranks", "scores", "strata", "negatives"]
+Kind: TypeAlias = Literal["ranks", "scores", "strata"]
 
 _ROLES = {
     "ranks": ("user", "rank", "history"),
     "scores": ("user", "item", "score", "target", "history"),
     "strata": ("user", "item", "score", "target", "stratum"),
-    "negatives": ("user", "item", "score"),
 }
-_READ_AS = {
-    "ranks": "ranks",
-    "scores": "scores",
-    "strata": "scores with strata",
-    "negatives": f"scores of {arg.negatives()}",
-}
+_READ_AS = {"ranks": "ranks", "scores": "scores", "strata": "scores with strata"}
 _CONTENT = {
     "ranks": "ranks, which show neither scores nor the items that were drawn",
     "strata": "scores with strata, which show how items were drawn and have one method",
@@ -56,7 +48,7 @@ _CONCLUSIVE_FIRST = 5.0  # if random ranks had as many of 1, their absence shows
 
 @dataclass(frozen=True)
 class SampleReader:
-    """A reader of ranks, of scores that give ranks, or of scores of listed candidates.
+    """A reader of ranks, or of scores that give ranks.
 
     Parameters
     ----------
@@ -68,11 +60,6 @@ class SampleReader:
         number per target. Scores show it, and it is an error if another number is given.
     replacement : bool
         Whether an item could be drawn twice.
-    negatives : path, optional
-        A file of each target's candidates. It has one line per target: ``(user,item)``, a tab, and
-        the candidates' numbers separated by tabs. A .gz file is decompressed. Candidates that are
-        the target of their own line are left out, with a warning. Tables then have scores of users
-        and items, and need no targets.
     seen : table of pairs, optional
         The items of each user that are not ranked, such as the training data; see `read_seen`.
     seen_candidates : {"error", "drop"}
@@ -133,7 +120,6 @@ class SampleReader:
     n_items: int
     n_negatives: int | None = None
     replacement: bool = True
-    negatives: str | Path | None = None
     seen: Any = None
     seen_candidates: Literal["error", "drop"] = "error"
     ties: Tie | None = None
@@ -151,15 +137,11 @@ class SampleReader:
         vars(self).update(_check.parameters(self))
         if self.seen_candidates == "drop" and self.seen is None:
             raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
-        for given, is_given in (
-            (arg.negatives(), self.negatives is not None),
-            (arg["columns", "history"], "history" in self.columns),
-        ):
-            if self.shared and is_given:
-                raise ArgumentError(
-                    f"{arg.shared(True)} cannot be combined with {given}. Targets that share a "
-                    "sample have common candidates and no history. Leave one out."
-                )
+        if self.shared and "history" in self.columns:
+            raise ArgumentError(
+                f"{arg.shared(True)} cannot be combined with {arg['columns', 'history']}. Targets "
+                "that share a sample have no history. Leave one out."
+            )
 
     def read(self, source: Any) -> Observations:
         """Read one table: a path, frame, mapping or tuple of arrays; see `podium.data`.
@@ -177,8 +159,7 @@ class SampleReader:
             If the file is missing or broken, if a column is missing, or if a value is not finite.
             If the size of a sample is not n_negatives. If a user has a target in two rows, an item
             with two scores, no target or no candidate. If there are more items than n_items, or if
-            a candidate or a target is a seen item. If a pair of `negatives` has no score, or
-            several.
+            a candidate or a target is a seen item.
 
         Warns
         -----
@@ -192,44 +173,16 @@ class SampleReader:
         kind = self._kind(table)
         self._refuse_options(kind, source)
         try:
-            return self._read(table, kind)
+            if kind == "ranks":
+                return self._from_ranks(table)
+            return self._from_scores(table, in_strata=kind == "strata")
         except DataError:
             raise
         except ArgumentError as error:  # of numbers in the table, whose name it lacks
             raise type(error)(f"{_name(source)}: {error.message.text}") from error
 
-    def _read(self, table: Any, kind: Kind) -> Observations:
-        if kind == "ranks":
-            return self._from_ranks(table)
-        if kind == "negatives":
-            scores = read_pair_scores(table, self.pairs, self._columns(kind))
-            return self.rank(self.pairs, scores)
-        return self._from_scores(table, in_strata=kind == "strata")
-
-    @cached_property
-    def candidates(self) -> Candidates:
-        """The candidates listed in `negatives`, without seen items."""
-        if self.negatives is None:
-            raise ArgumentError(
-                f"{arg.candidates} needs {arg.negatives()}, which is missing. Pass the file of "
-                "candidates."
-            )
-        self._refuse_options("negatives", self.negatives)
-        return listed_candidates(Path(self.negatives), self)
-
-    @cached_property
-    def pairs(self) -> ScoredRows:
-        """The pairs of users and items of `negatives`, whose scores rank its targets."""
-        return ScoredRows.of_candidates(self.candidates, str(self.negatives))
-
-    def rank(self, pairs: ScoredRows, scores: Any) -> SampledRanks:
-        """Rank the targets of pairs by one score per pair."""
-        return replace(pairs, score=scores).ranks(self)
-
     def _kind(self, table: Any) -> Kind:
         """Return the kind of a table, by its columns."""
-        if self.negatives is not None:
-            return "negatives"
         names: Sequence[str] = table.names if _has_names(table) else ()
         has_rank, has_score, has_stratum = (
             any(is_usual(name, role) for name in names) for role in (RANK, SCORE, STRATUM)
@@ -305,7 +258,7 @@ class SampleReader:
             history=read.numbers("history", user) if has_history else None,
         )
         _warn_of_growth(ranks, name)
-        return SharedRanks.of(ranks) if self.shared else ranks
+        return SharedRanks(ranks) if self.shared else ranks
 
     def _from_scores(self, table: Any, *, in_strata: bool) -> Observations:
         kind, ties = "strata" if in_strata else "scores", self.ties or "worst"
@@ -313,15 +266,15 @@ class SampleReader:
         if in_strata:
             counts = rows.counts(ties, keeps_targets=True)
             rows.warn_of_bad_strata(counts)
+            k = _check.cutoff(1 if self.shared else self.k)
             if self.shared:
                 counts = rows.counts(ties, keeps_targets=False)
-                return SharedRanks.of_counts(counts, rows.n_items, rows.user, rows.target)
-            k = _check.cutoff(self.k)
-            return ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+            ranks = ScannedRanks(*counts, rows.n_items, k=k, user=rows.user, item=rows.target)
+            return SharedRanks(ranks) if self.shared else ranks
         rows.warn_of_popular_draws()
         ranks = rows.ranks(self)
         _warn_of_growth(ranks, rows.name)
-        return SharedRanks.of(ranks) if self.shared else ranks
+        return SharedRanks(ranks) if self.shared else ranks
 
 
 def read(source: Any, **options: Any) -> Any:

@@ -21,13 +21,12 @@ from podium.data.ids import codes_of, label_array
 from podium.data.tables import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
-from podium.sampled.candidates import Candidates
+from podium.sampled.candidates import DRAWN, LISTED, strata_counts
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, SampledRanks, columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, read_columns
 from podium.sampled.reading.seen import DROP, catalogue_size
 from podium.sampled.sampling import counts_above, repeats
-from podium.sampled.scanning.strata import DRAWN, LISTED, strata_counts
 from podium.types import Mask
 
 if TYPE_CHECKING:
@@ -103,13 +102,18 @@ class ScoredRows:
         columns_of_rows = (users, codes, item, codes_of(pairs[1])[0], score, is_target, listed)
         history = _history(read, pairs[0], is_target) if has_history else None
         rows = cls(name, *columns_of_rows, history, catalogue_size(reader.n_items))
+        rows._refuse_repeats(replacement=reader.replacement and not in_strata)
         if in_strata:
-            _refuse_overlap(rows)
             _refuse_without("target", rows._n_rows(is_target), rows)
         else:
-            rows.refuse_repeats(replacement=reader.replacement)
-            rows.check_sizes(reader.n_negatives)
-        refuse_more_items(np.unique(rows.item_codes).size, reader.n_items, rows.name)
+            rows._check_sizes(reader.n_negatives)
+        n_named = np.unique(rows.item_codes).size
+        if n_named > reader.n_items:
+            raise DataError(
+                f"{name} has {n_named} different items, but {arg.n_items} is {reader.n_items}. "
+                f"Pass the number of items that they were drawn from: with {arg.seen()}, that of "
+                "the whole catalogue."
+            )
         return rows if reader.seen_items is None else rows._without_seen(pairs, reader)
 
     def _without_seen(self, pairs: tuple[Ids, Ids], reader: SampleReader) -> ScoredRows:
@@ -127,22 +131,17 @@ class ScoredRows:
             raise DataError(
                 f"{self.name}: all candidates of all users are seen items. Draw others."
             )
-        warn_of_dropped(int((self.is_target & ~is_kept).sum()), self.name)
-        return rows.keep(is_kept)
-
-    @classmethod
-    def of_candidates(cls, candidates: Candidates, name: str) -> ScoredRows:
-        """Return targets, then candidates, which have no scores yet; each line is a user."""
-        lines = np.arange(candidates.target.size)
-        codes = np.concatenate([lines, np.repeat(lines, np.diff(candidates.offsets))])
-        items = np.concatenate([candidates.target, candidates.items])
-        columns = (codes, items, items, np.empty(0), np.arange(codes.size) < lines.size)
-        return cls(name, candidates.user, *columns, None, None, candidates.n_items)
-
-    @property
-    def row_users(self) -> NDArray[Any]:
-        """The user of each row: (n,)."""
-        return self.users[self.codes]
+        if n_dropped := int((self.is_target & ~is_kept).sum()):
+            warn(
+                f"{self.name}: targets dropped, because all of their candidates are seen items: "
+                f"{n_dropped}."
+            )
+        kept_users, codes = np.unique(self.codes[is_kept], return_inverse=True)
+        columns = columns_at(self, ("item", "item_codes", "score", "is_target"), is_kept)
+        kept_sizes = sizes[self.is_target & is_kept]
+        return replace(
+            rows, users=self.users[kept_users], codes=codes, n_items=kept_sizes, **columns
+        )
 
     @property
     def owner(self) -> NDArray[np.intp]:
@@ -224,17 +223,7 @@ class ScoredRows:
     def _n_rows(self, selected: Mask) -> Ints:
         return np.bincount(self.codes[selected], minlength=self.users.size).astype(np.int64)
 
-    def keep(self, rows: NDArray[Any]) -> ScoredRows:
-        """Return some of the rows."""
-        kept, codes = np.unique(self.codes[rows], return_inverse=True)
-        columns = columns_at(self, ("item", "item_codes", "is_target"), rows)
-        score = self.score[rows] if self.score.size else self.score
-        numbers = (np.cumsum(self.is_target) - 1)[rows][columns["is_target"]]
-        n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[numbers]
-        columns |= {"users": self.users[kept], "codes": codes, "score": score, "n_items": n_items}
-        return replace(self, **columns)
-
-    def check_sizes(self, n_negatives: int | None) -> None:
+    def _check_sizes(self, n_negatives: int | None) -> None:
         """Raise if users have another number of candidates than asked for; warn if they differ."""
         sizes = self.n_candidates
         if n_negatives is None:
@@ -253,7 +242,7 @@ class ScoredRows:
                 "no rows were lost."
             )
 
-    def refuse_repeats(self, *, replacement: bool) -> None:
+    def _refuse_repeats(self, *, replacement: bool) -> None:
         """Raise if a user has an item twice, unless it was drawn twice and has one score."""
         earlier, later = repeats(self.codes, self.item_codes, self.is_target)
         if replacement:
@@ -261,9 +250,15 @@ class ScoredRows:
             earlier, later = earlier[is_wrong], later[is_wrong]
         if not earlier.size:
             return
-        user = _check.label(self.row_users[earlier[0]])
+        user = _check.label(self.users[self.codes[earlier[0]]])
         item = _check.label(self.item[earlier[0]])
-        if not replacement:
+        if self.is_listed is not None:
+            fault = (
+                f"item {item} in two rows (rows that repeat another: {earlier.size}). Strata may "
+                "not overlap, nor contain a target. Take the target out before the list is cut, "
+                "and draw from the rest."
+            )
+        elif not replacement:
             fault = (
                 f"item {item} in two rows, but {arg.replacement(False)} means that no item was "
                 f"drawn twice (rows that repeat another: {earlier.size}). Keep one row per user "
@@ -295,22 +290,6 @@ def refuse_history(columns: Mapping[str, str], name: str, *, is_read: bool) -> N
         warn(f"{name}: history is ignored, because {arg.seen()} leaves out users' own items.")
 
 
-def warn_of_dropped(n: int, source: str) -> None:
-    """Warn if targets are left without a candidate."""
-    if n:
-        warn(f"{source}: targets dropped, because all of their candidates are seen items: {n}.")
-
-
-def refuse_more_items(n_named: int, n_items: int, source: str) -> None:
-    """Raise if there are more different items than the catalogue has."""
-    if n_named > n_items:
-        raise DataError(
-            f"{source} has {n_named} different items, but {arg.n_items} is {n_items}. Pass the "
-            f"number of items that they were drawn from: with {arg.seen()}, that of the whole "
-            "catalogue."
-        )
-
-
 def _refuse_without(kind: str, counts: Ints, rows: ScoredRows) -> None:
     """Raise if a user has no row of this kind."""
     if not counts.all():
@@ -318,18 +297,6 @@ def _refuse_without(kind: str, counts: Ints, rows: ScoredRows) -> None:
             f"{rows.name}: no {kind} for {counted(int((counts == 0).sum()), 'users')}, first user "
             f"{_check.label(rows.users[np.argmin(counts)])}. A target column must be above 0 for "
             "held-out items and 0 for candidates."
-        )
-
-
-def _refuse_overlap(rows: ScoredRows) -> None:
-    """Raise if a user has an item in two strata, or twice in one."""
-    _, later = repeats(rows.codes, rows.item_codes)
-    if later.size:
-        raise DataError(
-            f"{rows.name}: {later.size} rows repeat an item of the same user, first at row "
-            f"{later[0]} (user {_check.label(rows.row_users[later[0]])}). Strata may not overlap, "
-            "nor contain a target. Take the target out before the list is cut, and draw from the "
-            "rest."
         )
 
 

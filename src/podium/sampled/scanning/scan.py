@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium._arrays import check_arrays, read_arrays, write_arrays
-from podium.catalogue.source import ScoreFunction, Scores
+from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
@@ -30,16 +30,20 @@ PairScores: TypeAlias = "Callable[[Ints, Ints], ArrayLike]"
 _MOST_PAIRS = 2**20  # pairs per call
 
 
-def scorer_of(scorer: PairScores | Scores, plan: DrawPlan) -> ScoresOf:
+def scorer_of(scorer: PairScores, plan: DrawPlan) -> ScoresOf:
     """Return a function that computes and checks at most about a million scores at a time."""
-    scores_of = scorer if callable(scorer) else _look_up(scorer, plan)
+    if not callable(scorer):  # pyright: ignore[reportUnnecessaryComparison]
+        raise ArgumentError(
+            "scorer must be a function of rows and items, such as lambda rows, items: "
+            f"scores[rows, items], got {type(scorer).__name__}."
+        )
 
     def checked(rows: Ints, items: Ints) -> Floats:
         result = np.empty(rows.size)
         for start in range(0, rows.size, _MOST_PAIRS):
             part = slice(start, start + _MOST_PAIRS)
             pairs = rows[part], items[part].astype(np.int64, copy=False)
-            scores = _check.column(scores_of(*pairs), "scorer's result")
+            scores = _check.column(scorer(*pairs), "scorer's result")
             if scores.size != pairs[0].size:
                 raise ArgumentError(
                     f"scorer must return one score per pair, got {scores.size} for "
@@ -56,19 +60,6 @@ def scorer_of(scorer: PairScores | Scores, plan: DrawPlan) -> ScoresOf:
         return result
 
     return checked
-
-
-def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
-    """Return a function that reads a matrix of scores, or multiplies factors."""
-    if isinstance(scores, ScoreFunction):
-        raise ArgumentError(
-            "scorer must score pairs, but a ScoreFunction scores all items of a user, so that a "
-            "scan saves nothing. Pass a function of rows and items, or rank all items with "
-            "podium.catalogue.target_ranks."
-        )
-    source = plan.read(scores, "scorer")
-    block = source.block(0, source.n_users)
-    return lambda rows, items: block.scores(rows, items)[0]
 
 
 _LIST_GROWTH, _DRAW_GROWTH = 1.5, 1.25
@@ -219,7 +210,7 @@ _DEEPEST = 8  # listed items per target, at most, as a multiple of the budget
 
 
 def scan(
-    scorer: PairScores | Scores,
+    scorer: PairScores,
     targets: Any,
     *,
     k: int,
@@ -241,10 +232,9 @@ def scan(
 
     Parameters
     ----------
-    scorer : function, (n_users, n_items), or pair (user_factors, item_factors)
+    scorer : function
         A function of two int64 arrays of equal length, rows of users and items, that returns their
-        scores. Higher is better. It is called with many pairs at a time, in about 15 rounds. A
-        matrix of scores, and factors whose products are the scores, are read without a function.
+        scores. Higher is better. It is called with many pairs at a time, in about 15 rounds.
     targets : scipy.sparse matrix, (n_users, n_items)
         The held-out items as stored entries, one or several per user.
     k : int

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from podium.catalogue import rank_blocks
 from podium.evaluation import evaluate as measure_lists
-from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
+from podium.sampled import SharedRanks, draw_candidates, evaluate, sample_ranks
 from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021.evaluations import Evaluations, Floats
@@ -54,13 +54,14 @@ def sample(context: Evaluations, method: str, proxy: str, seed: int) -> SharedRa
     options: dict[str, Any] = {"exclude": context.train, "seed": seed}
     if proxy == BASELINE:
         scores: Any = model.as_scores()
-        return sample_shared(scores, context.targets, n_scored, replacement=False, **options)
+        options |= {"replacement": False, "shared": True}
+        return sample_ranks(scores, context.targets, n_scored, **options)
     scores = popularity(context.train)
     if proxy != POPULARITY:
         scores = evaluations.fitted(context, proxy).as_scores()
     sizes = {"certain": listed, "uniform": n_scored - listed}
-    drawn = draw_strata(context.targets, proxy=scores, **sizes, **options)
-    return SharedRanks.of_candidates(drawn, model.score_pairs(drawn.row, drawn.item))
+    drawn = draw_candidates(context.targets, proxy=scores, **sizes, **options)
+    return drawn.ranks(model.score_pairs(drawn.row, drawn.item), shared=True)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:

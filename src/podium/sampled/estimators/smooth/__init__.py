@@ -302,18 +302,13 @@ class Smooth(Estimator):
         -------
         SmoothFit
 
-        Raises
-        ------
-        ArgumentError
-            If the method does not support this design of samples.
-
         Warns
         -----
         ConvergenceWarning
             If the search for the likeliest density did not converge.
         """
         with one_blas_thread:
-            return self._posterior(self.check(ranks))
+            return self._posterior(ranks)
 
     def _posterior(self, ranks: SampledRanks) -> SmoothFit:
         observed = likelihood(ranks)

@@ -201,7 +201,7 @@ class RowIndex:
         """Group users by their histories, if they have any."""
         columns, n_columns = np.empty(ranks.n_rows, np.int64), 0
         for _, rows in ranks.design_rows:
-            distinct, number = np.unique(ranks.outcomes[rows], return_inverse=True)
+            distinct, number = np.unique(ranks.above[rows], return_inverse=True)
             columns[rows] = n_columns + number
             n_columns += distinct.size
         return cls(*_by_history(ranks), columns, n_columns)
