@@ -70,11 +70,6 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "robust-binary identity hinge": lambda: losses.get("robust-binary(type=identity,sigma=hinge)"),
     "squared per group": lambda: Squared(per="group"),
     "lambdarank top": lambda: losses.LambdaRank(2, sigma=2.0, gain="linear"),
-    "lambdarank ap": lambda: losses.LambdaRank(metric="ap", min_relevance=2),
-    "lambdarank ap top": lambda: losses.LambdaRank(3, "ap", 0.5),
-    "lambdarank precision": lambda: losses.LambdaRank(2, "precision"),
-    "lambdarank pap": lambda: losses.LambdaRank(2, "pap", min_relevance=2),
-    "lambdarank auc": lambda: losses.LambdaRank(metric="pap"),
 }
 
 NAMES = list(losses.REGISTRY)

@@ -18,7 +18,7 @@ TIES = ("worst", "best", "average", "id", "random")
 # Options to record besides the defaults with k = 1, 3 and none (if the loss allows it).
 LOSS_OPTIONS = {
     "group-logistic": ("soft=true", "per=group"),
-    "lambdarank": ("metric=ap", "metric=precision", "metric=pap,min_relevance=2", "gain=linear"),
+    "lambdarank": ("gain=linear", "sigma=2"),
     "listmle": (
         "head=relevant", "ties=averaged", "ties=redrawn", "ties=averaged,n_orders=3",
         "min_relevance=2",
