@@ -37,8 +37,8 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-avg clip": lambda: losses.PApAverage(3, clip=True, min_relevance=2),
     "pap-max clip": lambda: losses.PApMax(3, clip=True, min_relevance=2),
     "pap-tight-struct clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
-    "pap-tight-struct-exact clip": lambda: losses.PApTightStruct(
-        3, clip=True, min_relevance=2, exact=True
+    "pap-tight-struct-exact clip": lambda: losses.get(
+        "pap-tight-struct-exact@3", clip=True, min_relevance=2
     ),
     "pap-struct clip": lambda: losses.get("pap-struct@3", clip=True, min_relevance=2),
     "pauc-hinge clip": lambda: losses.get("pauc-hinge@3", clip=True, min_relevance=2),
@@ -48,16 +48,13 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-logistic sharp": lambda: losses.PApLogistic(3, 30.0, 0.5, min_relevance=2),
     "pap-logistic without top": lambda: losses.PApLogistic(2, weight=0.0),
     "logistic per group": lambda: losses.Logistic(per="group", min_relevance=2),
-    "listmle top": lambda: losses.ListMLE(2, ties="redrawn"),
+    "listmle top": lambda: losses.ListMLE(2),
     "listmle averaged": lambda: losses.ListMLE(3, ties="averaged", n_orders=3),
     "listmle relevant": lambda: losses.ListMLE(3, head="relevant", min_relevance=2),
     "listnet top": lambda: losses.ListNet(2, scale=0.5),
-    "listnet fixed": lambda: losses.ListNet(ties="fixed"),
-    "listnet top redrawn": lambda: losses.ListNet(2, ties="redrawn", scale=2.0),
+    "listnet sharp": lambda: losses.ListNet(3, scale=2.0),
     "listnet-luce top": lambda: losses.get("listnet-luce@3", scale=0.5),
     "rankcosine top": lambda: losses.RankCosine(2),
-    "rankcosine fixed": lambda: losses.RankCosine(ties="fixed"),
-    "rankcosine top redrawn": lambda: losses.RankCosine(2, ties="redrawn"),
     "robirank hinge": lambda: losses.RoBiRank(sigma="hinge"),
     "robirank type 2": lambda: losses.RoBiRank(2, gain="linear"),
     "robirank type 2 hinge": lambda: losses.RoBiRank(2, "hinge", normalize=False),

@@ -40,7 +40,6 @@ def rows(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 X0, Y0, Q0 = rows()
-REDRAWN = losses.ListMLE(ties="redrawn")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,6 @@ REDRAWN = losses.ListMLE(ties="redrawn")
         {"start": "warm"},
         {"hidden": (4, 0)},
         {"solver": "lbfgs", "loss": "pap-avg@5"},
-        *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "subgradient")),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, Any]) -> None:

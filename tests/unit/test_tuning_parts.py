@@ -145,7 +145,7 @@ def test_splits_set_users_or_rows_or_the_last_rows_aside() -> None:
         (None, False),
         ("logistic", False),
         ("pap-logistic", False),
-        ("listmle(ties=redrawn)@7", False),
+        ("listmle@7", False),
         ("pap-avg@7", True),
         ("pap-tight-struct@3", True),
     ],

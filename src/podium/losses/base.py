@@ -82,8 +82,6 @@ class Loss(abc.ABC):
     draws : bool
         Whether the target depends on random numbers. The loss then has a method `draw`, whose
         result is the argument `keys` of `prepare`.
-    redraws : bool
-        Whether a solver should draw again in each pass. The objective is then random.
     reweights : bool
         Whether the value contains weights that depend on the scores, and the gradient and the
         curvature are those of the value with these weights held fixed. The value may then jump
@@ -105,7 +103,6 @@ class Loss(abc.ABC):
     reads_grades: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = False
     draws: ClassVar[bool] = False
-    redraws: ClassVar[bool] = False
     reweights: ClassVar[bool] = False
     consistency: ClassVar[tuple[str, str] | None] = None
     min_relevance: float = 1.0
@@ -353,13 +350,9 @@ def _zeros(target: Target) -> PerGroup:
 REGISTRY: Values[Loss] = Values(
     "loss", "name@k or name(param=value)@k, such as pap-ramp@30", base=Loss
 )
-"""Every loss class by its name. The tests in tests/laws check the declared properties of each loss.
+"""Every loss class by its name. The tests in tests/laws check what each loss declares."""
 
-A class with several names is entered under each of them. To read the declarations of one name,
-make the loss with `get`, which sets the parameters that the name implies.
-"""
-
-register, register_as = REGISTRY.register, REGISTRY.register_as
+register = REGISTRY.register
 get, parse, split = REGISTRY.make, REGISTRY.parse, REGISTRY.split
 
 

@@ -1,9 +1,9 @@
-"""The base of the listwise losses, with drawn orders of tied rows; and ListMLE.
+"""The base of the listwise losses, the places of a list by grade, and ListMLE.
 
-A ground-truth order contains the rows of a list by falling grade; the order of tied rows is drawn.
+A ground-truth order contains the rows of a list by falling grade, with tied rows in some order.
 Each row has a ground-truth score that depends on its grade and on its rank within its tie. The m
-rows of one grade g have distinct scores in (g - delta / 2, g + delta / 2), in the drawn order and
-with mean g; delta is the least difference of two grades of the list. The row of rank r = 0, …,
+rows of one grade g have distinct scores in (g - delta / 2, g + delta / 2), in this order and with
+mean g; delta is the least difference of two grades of the list. The row of rank r = 0, …,
 m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number in (-1/2, 1/2).
 """
 
@@ -12,7 +12,6 @@ m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number 
 
 from __future__ import annotations
 
-import abc
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -27,7 +26,7 @@ from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, Target, count_of, register
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow, RowIndex
 
-GradeTies: TypeAlias = Literal["fixed", "redrawn", "averaged"]
+GradeTies: TypeAlias = Literal["fixed", "averaged"]
 
 
 class ListwiseLoss(GroupLoss):
@@ -36,100 +35,6 @@ class ListwiseLoss(GroupLoss):
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-
-
-class DrawnLoss(ListwiseLoss):
-    """A loss that orders rows of equal grade. A subclass implements `_drawn_target`.
-
-    Parameters
-    ----------
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch (by solvers that support
-        it), or the mean over orders.
-    """
-
-    ties: GradeTies
-    constraints: ClassVar[_check.Constraints] = {
-        "ties": partial(_check.choice, options=("fixed", "redrawn", "averaged"))
-    }
-
-    @property
-    def draws(self) -> bool:
-        """Whether the target depends on drawn keys."""
-        return self._n_orders > 0
-
-    @property
-    def redraws(self) -> bool:
-        """Whether the keys are drawn again in each epoch, so that the objective is random."""
-        return self.ties == "redrawn"
-
-    @property
-    def _n_orders(self) -> int:
-        return int(self.ties != "averaged")
-
-    def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
-        """Draw the keys that order rows of equal grade; the row with the largest key comes first.
-
-        Parameters
-        ----------
-        groups : Groups
-            The groups of the rows.
-        rng : numpy.random.Generator
-            The source of random numbers.
-
-        Returns
-        -------
-        float64, (n_rows, n_orders)
-            One column per order of a list, and no column if nothing is drawn. The keys are drawn
-            group after group, by rising label, so that they do not depend on the order of groups
-            in a file.
-        """
-        return groups.scatter(rng.random((groups.n_rows, self._n_orders)))
-
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-        keys: Keys | None = None,
-    ) -> Any:
-        """Return the target; see `Loss.prepare`.
-
-        Among rows of equal grade, the one with the largest key comes first. `keys` are the result
-        of `draw`; without them they are drawn with rng.
-
-        Raises
-        ------
-        ArgumentError
-            If the keys have another shape or are not finite, or for the reasons of
-            `Loss.prepare`.
-        """
-        grades = inputs.relevance_of(relevance, groups)
-        return self._drawn_target(grades, groups, weights, self._keys(groups, rng, keys))
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> Any:
-        return self.prepare(grades, groups, weights=weights)
-
-    @abc.abstractmethod
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
-    ) -> Any: ...
-
-    def _keys(self, groups: Groups, rng: np.random.Generator | None, keys: Any) -> Keys:
-        if keys is None:
-            return self.draw(groups, np.random.default_rng(0) if rng is None else rng)
-        array = np.asarray(keys, dtype=np.float64)
-        expected = (groups.n_rows, self._n_orders)
-        if array.shape != expected:
-            raise ArgumentError(
-                f"keys must have shape {expected}, for (rows, orders), got {array.shape}. Use the "
-                "result of the loss's method draw."
-            )
-        if not np.isfinite(array).all():
-            raise ArgumentError("keys must be finite. Use the result of the loss's method draw.")
-        return array
 
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
@@ -192,10 +97,9 @@ class Places:
     gap: PerGroup
 
     @classmethod
-    def of(cls, grades: PerRow, keys: Keys, groups: Groups) -> Places:
-        """Sort each list and rank its rows within their ties; without keys, ties stay in order."""
-        tie_keys = (-keys[:, 0],) if keys.shape[1] else ()
-        rows = np.lexsort((*tie_keys, -grades, groups.index))
+    def of(cls, grades: PerRow, groups: Groups) -> Places:
+        """Sort each list stably, and rank its rows within their ties."""
+        rows = np.lexsort((-grades, groups.index))
         index = groups.index[rows]
         first_rows = groups.offsets[:-1][groups.sizes > 0]
         sorted_grades = grades[rows]
@@ -266,7 +170,7 @@ class ListMLETarget(Target):
 
 @register
 @dataclass(frozen=True)
-class ListMLE(DrawnLoss):
+class ListMLE(ListwiseLoss):
     """Negative log-likelihood of the first k places of the ground-truth order.
 
     The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order,
@@ -279,9 +183,8 @@ class ListMLE(DrawnLoss):
     k : int, optional
         The number of places that are used, at least 1. With None, or a k larger than the list, it
         is the whole list.
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over
-        n_orders drawn orders.
+    ties : {"fixed", "averaged"}
+        The order of rows of equal grade: drawn once, or the mean over n_orders drawn orders.
     n_orders : int, optional
         The number of orders with ties="averaged"; the default is 16.
     head : {"k", "relevant"}
@@ -328,6 +231,7 @@ class ListMLE(DrawnLoss):
     min_relevance: float = 1.0
 
     constraints: ClassVar[_check.Constraints] = {
+        "ties": partial(_check.choice, options=("fixed", "averaged")),
         "n_orders": _check.cutoff,
         "head": partial(_check.choice, options=("k", "relevant")),
     }
@@ -335,6 +239,7 @@ class ListMLE(DrawnLoss):
     name: ClassVar[str] = "listmle"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -376,8 +281,57 @@ class ListMLE(DrawnLoss):
     def _n_orders(self) -> int:
         return (self.n_orders or _N_ORDERS) if self.ties == "averaged" else 1
 
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
+        """Draw the keys that order rows of equal grade; the row with the largest key comes first.
+
+        Parameters
+        ----------
+        groups : Groups
+            The groups of the rows.
+        rng : numpy.random.Generator
+            The source of random numbers.
+
+        Returns
+        -------
+        float64, (n_rows, n_orders)
+            One column per order of a list. The keys are drawn group after group, by rising label,
+            so that they do not depend on the order of groups in a file.
+        """
+        return groups.scatter(rng.random((groups.n_rows, self._n_orders)))
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+        keys: Keys | None = None,
+    ) -> Any:
+        """Return the target; see `Loss.prepare`.
+
+        Among rows of equal grade, the one with the largest key comes first. `keys` are the result
+        of `draw`; without them they are drawn with rng.
+
+        Raises
+        ------
+        ArgumentError
+            If the keys have another shape or are not finite, or for the reasons of
+            `Loss.prepare`.
+        """
+        if keys is None:
+            keys = self.draw(groups, np.random.default_rng(0) if rng is None else rng)
+        keys = np.asarray(keys, dtype=np.float64)
+        expected = (groups.n_rows, self._n_orders)
+        if keys.shape != expected or not np.isfinite(keys).all():
+            raise ArgumentError(
+                f"keys must be finite numbers of shape {expected}, for (rows, orders), got the "
+                f"shape {keys.shape}. Use the result of the loss's method draw."
+            )
+        return self._target(inputs.relevance_of(relevance, groups), groups, weights, keys)
+
+    def _target(
+        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Any = None
     ) -> ListMLETarget:
         from podium._kernels import read_only
         from podium.losses.listwise_kernels import count_drawn

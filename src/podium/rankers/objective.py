@@ -72,27 +72,17 @@ class Labels:
             return np.ones(self.groups.n_groups, np.bool_)
         return np.bincount(self.groups.index, self.weights, self.groups.n_groups) > 0
 
-    def keys(self, loss: Loss, seed: int, number: int = 0) -> Keys | None:
-        """Return the random keys that put tied rows in an order, or None for a loss without draws.
-
-        Pass `number` 0 is the draw for the whole fit; a loss that does not redraw keeps its keys.
-        """
+    def keys(self, loss: Loss, seed: int) -> dict[str, Keys]:
+        """Return the argument of `prepare` that puts tied rows in an order; none without draws."""
         if not loss.draws:
-            return None
+            return {}
         groups = self.groups if self.drawn is None else self.drawn
-        return loss.draw(groups, generator(seed, number if loss.redraws else 0))
+        return {"keys": loss.draw(groups, np.random.default_rng([seed, _PURPOSE, 0]))}
 
     def target(self, loss: Loss, seed: int) -> Any:
         """Return the target of all rows, with ties broken by the seed."""
-        keys = self.keys(loss, seed)
-        options = {} if keys is None else {"keys": keys}
-        weights, rng = self.weights, generator(seed)
-        return loss.prepare(self.relevance, self.groups, weights=weights, rng=rng, **options)
-
-
-def generator(seed: int, number: int = 0) -> np.random.Generator:
-    """Return the random generator of ties in one pass; pass 0 is the draw for the whole fit."""
-    return np.random.default_rng([seed, _PURPOSE, number])
+        options: dict[str, Any] = {"weights": self.weights, **self.keys(loss, seed)}
+        return loss.prepare(self.relevance, self.groups, **options)
 
 
 @dataclass(frozen=True, eq=False)

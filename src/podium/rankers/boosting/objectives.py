@@ -51,16 +51,10 @@ class ScoreSpace:
     Raises
     ------
     ArgumentError
-        If the loss is defined on no group, or draws its target anew.
+        If the loss is defined on no group.
     """
 
     def __init__(self, loss: Loss, rows: Labels) -> None:
-        if loss.redraws:
-            name = loss.name
-            raise ArgumentError(
-                f"boosting does not support {name}(ties=redrawn), which draws a new order in each "
-                f"epoch. Use {name}(ties=fixed), or (ties=averaged)."
-            )
         self.loss = loss
         weights, drawn = rows.weights, rows.drawn
         self.target: Any = (
