@@ -90,8 +90,6 @@ def test_losses_of_rows_are_fitted_without_groups(loss: str) -> None:
     X, y, qid = problem()
     without_groups, grouped = stepping(loss).fit(X, y).coef_, stepping(loss).fit(X, y, qid).coef_
     np.testing.assert_allclose(without_groups, grouped, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ArgumentError, match="qid is missing"):
-        stepping(f"{loss}(per=group)").fit(X, y)
 
 
 @pytest.mark.parametrize("ranker", each_ranker(), ids=lambda ranker: type(ranker).__name__)

@@ -187,7 +187,7 @@ def test_metrics_are_podiums_measures() -> None:
     "call",
     [
         lambda: trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, Y), 1),
-        lambda: lightgbm_objective("group-logistic(per=row)")(Y, 0 * Y),
+        lambda: lightgbm_objective("group-logistic")(Y, 0 * Y),
         lambda: lightgbm_metric("pap@3")(Y, Y),
         lambda: lightgbm_objective("pap-ramp@3", qid=[1, 1, 2])(Y, Y),
         lambda: lightgbm_objective("pap-ramp@90", qid=QID)(Y, 0 * Y),

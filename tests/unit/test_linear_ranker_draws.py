@@ -28,7 +28,6 @@ LOSSES = {
     "softmax": SoftmaxCrossEntropy(),
     "pairwise-hinge": PairwiseHinge(),
     "squared": Squared(),
-    "squared per group": Squared(per="group"),
 }
 
 

@@ -261,7 +261,6 @@ class GroupLoss(Loss):
         "min_relevance": _check.positive,
         "temperature": _check.positive,
         "clip": _check.flag,
-        "per": partial(_check.choice, options=("row", "group")),
         "gain": partial(_check.choice, options=GAINS),
     }
     """The checks of parameters that several losses have. A loss adds its own."""
@@ -373,7 +372,7 @@ def spec(loss: Any) -> dict[str, Any]:
     Examples
     --------
     >>> spec(get("logistic"))
-    {'name': 'logistic', 'per': 'row', 'min_relevance': 1.0}
+    {'name': 'logistic', 'min_relevance': 1.0}
     """
     if not isinstance(loss, Loss) or REGISTRY.get(loss.name) is not type(loss):
         raise ArgumentError(

@@ -151,31 +151,3 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
 def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
     """Return the `shares` of row weights that are constant within groups."""
     return shares(group_weights(weights, groups, loss_name), defined)
-
-
-def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
-    """Return the factor of each row's loss, and the mask of groups with a row of weight > 0.
-
-    With per="row" a row counts by its weight, so that the mean over groups is the mean over rows.
-    With per="group" a group counts by the mean weight of its rows, whatever its size.
-    """
-    by_row, index = row_weights(weights, groups), groups.index
-    if per == "row":
-        defined = groups.sizes > 0
-        return by_row * (np.count_nonzero(defined) / max(by_row.sum(), TINY)), defined
-    share, defined = mean_shares(by_row, groups)
-    return by_row * share[index], defined
-
-
-def mean_shares(
-    weights: PerRow, groups: Groups, defined: Mask | None = None
-) -> tuple[PerGroup, Mask]:
-    """Return the factor that makes a group's weighted sum its mean times its weight.
-
-    A group's weight is the mean weight of its rows. A group is defined if this is above 0, unless
-    `defined` says which groups are.
-    """
-    totals = np.bincount(groups.index, weights, groups.n_groups)
-    defined = totals > 0 if defined is None else defined
-    of_groups = shares(totals / np.maximum(groups.sizes, 1), defined)
-    return of_groups / np.maximum(totals, TINY), defined

@@ -282,7 +282,7 @@ def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBo
     Examples
     --------
     >>> xgboost_objective("logistic")
-    XGBoostObjective(Logistic(per='row', min_relevance=1.0))
+    XGBoostObjective(Logistic(min_relevance=1.0))
     """
     return XGBoostObjective(loss, qid)
 
