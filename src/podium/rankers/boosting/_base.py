@@ -19,7 +19,7 @@ from podium._forks import Pool
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.groups import Groups
-from podium.losses import Logistic, Loss
+from podium.losses import Loss
 from podium.losses.inputs import RowLabels
 from podium.metrics import Measure
 from podium.progress import or_silent
@@ -28,8 +28,9 @@ from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting.objectives import ScoreSpace, without_data
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.fitting import by_content, untrainable
-from podium.rankers.objective import Labels, LinearObjective, dot, times
-from podium.rankers.solvers import LBFGS, Settings
+from podium.rankers.linear import LinearRanker
+from podium.rankers.objective import Labels, times
+from podium.rankers.scaling import folded, scaled
 from podium.types import PerRow, Progress
 
 Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
@@ -40,7 +41,6 @@ the name of one of the library's own objectives."""
 
 STARTS = ("zero", "log-odds", "logistic")
 _L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
-_SETTINGS = Settings(learning_rate=1.0, max_iter=1000, tol=1e-5)
 _LARGEST = float(np.finfo(np.float32).max)
 _OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades have a gain
 
@@ -164,8 +164,7 @@ def score_space(loss: Loss, train: Part) -> ScoreSpace:
 def check_labels(
     objective: str,
     highest: float,
-    relevance: PerRow,
-    groups: Groups,
+    rows: inputs.Rows,
     weights: PerRow | None,
     options: Mapping[str, Any],
 ) -> None:
@@ -173,26 +172,23 @@ def check_labels(
 
     `highest` is the highest grade that the objective reads, or inf if it only compares labels.
     """
-    if np.isfinite(highest) and not any(name in options for name in _OWN_GAINS):
-        _check_grades(objective, int(highest), relevance, groups)
-    if not _has_order(relevance, groups, weights):
+    if not _has_order(rows.relevance, rows.groups, weights):
         reason = (
             f"{objective} needs two rows of different relevance in a group, on rows of weight > 0. "
             "Check y and qid."
         )
-        raise untrainable(groups, reason)
-
-
-def _check_grades(objective: str, highest: int, relevance: PerRow, groups: Groups) -> None:
-    is_read = (relevance == np.floor(relevance)) & (relevance <= highest)
+        raise untrainable(rows.groups, reason)
+    if np.isinf(highest) or any(name in options for name in _OWN_GAINS):
+        return
+    is_read = (rows.relevance == np.floor(rows.relevance)) & (rows.relevance <= highest)
     if is_read.all():
         return
     row = int(np.argmin(is_read))
-    kinds = "only 0 and 1" if highest == 1 else f"integers from 0 to {highest}"
+    kinds = "only 0 and 1" if highest == 1 else f"integers from 0 to {highest:g}"
     raise ArgumentError(
-        f"y must have {kinds} with the loss {objective!r}, got {relevance[row]:g} at row {row} "
-        f"(qid {_check.label(RowLabels(groups)[row])}). Convert the grades, or choose a loss of "
-        "podium, such as 'softmax'."
+        f"y must have {kinds} with the loss {objective!r}, got {rows.relevance[row]:g} at row "
+        f"{row} (qid {_check.label(RowLabels(rows.groups)[row])}). Convert the grades, or choose a "
+        "loss of podium, such as 'softmax'."
     )
 
 
@@ -240,29 +236,9 @@ def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
 
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     """Fit standardised features, and return the coefficients of the raw features."""
-    if _check.is_sparse(features):
-        raise ArgumentError(
-            f"{arg.start('logistic')} needs dense features. Use {arg.start('log-odds')}."
-        )
-    units = _units(features)
-    features = features / units
-    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
-    spread[spread == 0.0] = 1.0
-    scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
-    loss = Logistic()
-    target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
-    objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
-    coef, constant = objective.split(
-        LBFGS.solve(objective, _SETTINGS, None, or_silent(None)).parameters
-    )
-    return np.append(coef / spread / units, constant - dot(coef / spread, mean))
-
-
-def _units(features: Any) -> Any:
-    """Return a power of two near each feature's size; squares of huge features would overflow."""
-    largest = np.maximum(features.max(axis=0), -features.min(axis=0))
-    exponents = np.frexp(largest)[1] - 1
-    return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))
+    linear = LinearRanker("logistic", l2=_L2, max_iter=1000, tol=1e-5)
+    model = scaled(linear, features).fit(features, positive, linearranker__sample_weight=weights)
+    return np.append(folded(model).coef_, folded(model).intercept_)
 
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
@@ -389,8 +365,7 @@ class BoostedRanker(Ranker):
         if item is not None:
             loss, rows = self._pooled(loss, rows, item, weights)
         if isinstance(loss, str) and loss in self._ranking:
-            to_check = rows.relevance, rows.groups, weights
-            check_labels(loss, self._ranking[loss], *to_check, checked["options"])
+            check_labels(loss, self._ranking[loss], rows, weights, checked["options"])
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)

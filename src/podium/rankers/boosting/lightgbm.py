@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -121,8 +118,6 @@ class LightGBMRanker(BoostedRanker):
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         _require_values(train.features)
-        if plan["options"]:
-            _require_known_params(self._library(), _params(plan))
         return _Training(self._library(), plan, train, valid)
 
     def _from_bytes(self, trees: ModelBytes) -> Any:
@@ -147,7 +142,6 @@ class LightGBMRanker(BoostedRanker):
         return start + trees
 
 
-_STDERR = threading.Lock()  # two threads that redirect stderr would restore each other's
 _MOST_ROWS = 2**31 - 1  # LightGBM's limit of rows in a leaf
 _ZERO = 1e-35  # LightGBM treats values up to this size as 0
 
@@ -224,26 +218,6 @@ def _require_values(features: Any) -> None:
             f"X has only values that LightGBM treats as 0 (absolute values <= {_ZERO:g}). Check "
             "the features, or scale them."
         )
-
-
-def _require_known_params(library: Any, params: Mapping[str, Any]) -> None:
-    """Raise LightGBM's error for an invalid parameter, without the lines it writes to stderr."""
-    with _silent_stderr():
-        library.Dataset(np.zeros((2, 1)), params=dict(params)).construct()
-
-
-@contextlib.contextmanager
-def _silent_stderr() -> Generator[None]:
-    # LightGBM writes fatal errors to the process's stderr, and no setting prevents that.
-    with _STDERR:
-        stderr_copy, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(null, 2)
-            yield
-        finally:
-            os.dup2(stderr_copy, 2)
-            os.close(stderr_copy)
-            os.close(null)
 
 
 def _readable(features: Any) -> Any:
