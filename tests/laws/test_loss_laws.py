@@ -48,7 +48,7 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-logistic without top": lambda: losses.PApLogistic(2, weight=0.0),
     "logistic grades": lambda: losses.Logistic(min_relevance=2),
     "listmle top": lambda: losses.ListMLE(2),
-    "listmle averaged": lambda: losses.ListMLE(3, ties="averaged", n_orders=3),
+    "listmle averaged": lambda: losses.ListMLE(3, n_orders=3),
     "listmle relevant": lambda: losses.ListMLE(3, head="relevant", min_relevance=2),
     "listnet top": lambda: losses.ListNet(2, scale=0.5),
     "listnet sharp": lambda: losses.ListNet(3, scale=2.0),

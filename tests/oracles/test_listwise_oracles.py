@@ -82,7 +82,7 @@ def test_averaged_ties_are_the_mean_over_all_their_orders(name: str) -> None:
 def test_averaged_likelihood_is_the_mean_over_the_orders_of_its_keys() -> None:
     for case in cases():
         orders = list(oracles.orders(case.grades))[:4]
-        loss = losses.ListMLE(case.k, ties="averaged", n_orders=len(orders))
+        loss = losses.ListMLE(case.k, n_orders=len(orders))
         keys = np.hstack([keys_of(o) for o in orders])
         value, grad = run(loss, case.scores, case.grades, keys=keys)
         expected = [oracles.likelihood(case.scores, case.grades, o, case.k) for o in orders]

@@ -20,7 +20,7 @@ LOSS_OPTIONS = {
     "group-logistic": ("soft=true",),
     "lambdarank": ("gain=linear", "sigma=2"),
     "listmle": (
-        "head=relevant", "ties=averaged", "ties=averaged,n_orders=3", "min_relevance=2",
+        "head=relevant", "n_orders=3", "min_relevance=2",
     ),
     "listnet": ("scale=2",),
     "listnet-luce": ("scale=2",),

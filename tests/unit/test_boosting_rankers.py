@@ -142,15 +142,9 @@ def test_measure_that_falls_when_better_is_turned(make: Any) -> None:
 
 @both
 def test_starts(make: Any) -> None:
-    share = Y.mean()
-    constant = ranker(make, "logistic", start="log-odds", n_trees=1, learning_rate=1e-12)
-    constant = constant.fit(X, Y, QID).predict(X)
-    np.testing.assert_allclose(constant, np.log(share / (1 - share)), rtol=1e-6)
     linear = ranker(make, start="logistic", n_trees=1, learning_rate=1e-12).fit(X, Y, QID)
     peer = LogisticRegression(C=1e9, tol=1e-10).fit(X, Y).decision_function(X)
     np.testing.assert_allclose(linear.predict(X), peer, atol=0.01)
-    trees = [ranker(make, start=s).fit(X, Y, QID).predict(X) for s in ("zero", "log-odds")]
-    np.testing.assert_allclose(trees[0] - trees[0].mean(), trees[1] - trees[1].mean(), atol=1e-5)
 
 
 @both

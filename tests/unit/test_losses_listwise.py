@@ -18,7 +18,7 @@ LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), SoftmaxCros
 ALL: tuple[Any, ...] = (
     losses.ListMLE(),
     losses.ListMLE(2),
-    losses.ListMLE(2, ties="averaged", n_orders=3),
+    losses.ListMLE(2, n_orders=3),
     losses.ListMLE(3, head="relevant"),
     losses.ListNet(),
     losses.ListNet(2),
@@ -94,29 +94,12 @@ def test_keys_of_other_rows_or_orders_are_refused(loss: Any) -> None:
 # --- the head ---
 
 
-def test_head_shows_how_many_of_its_places_are_drawn() -> None:
-    # Group 0: two relevant rows, three places of irrelevant ones. Group 1: its only irrelevant
-    # row has no choice. Group 2: one grade. Group 3: the third place is one of two.
-    relevance = np.array([1.0, 1, 0, 0, 0, 0, 2, 1, 0, 1, 1, 1, 1, 0, 0])
-    groups = Groups.from_sizes([6, 3, 2, 4])
-    for ties in ("fixed", "averaged"):
-        target = losses.ListMLE(5, ties=ties).prepare(relevance, groups)
-        assert target.n_head.tolist() == [5, 3, 0, 4]
-        assert target.n_drawn.tolist() == [3, 0, 0, 2]
-    target = losses.ListMLE(3).prepare(relevance, groups)
-    assert target.n_head.tolist() == [3, 3, 0, 3]
-    assert target.n_drawn.tolist() == [1, 0, 0, 1]
-    target = losses.ListMLE(3, min_relevance=2).prepare(relevance, groups)
-    assert target.n_drawn.tolist() == [3, 0, 0, 3]
-
-
 def test_relevant_head_stops_at_the_last_relevant_row() -> None:
     relevance = np.array([1.0, 1, 0, 0, 0, 0, 0.5, 0.5, 0, 2, 1])
     groups, scores = Groups.from_sizes([6, 3, 2]), np.linspace(-1, 1, 11)
     loss = losses.ListMLE(5, head="relevant")
     target = loss.prepare(relevance, groups)
     assert target.n_head.tolist() == [2, 0, 2]
-    assert target.n_drawn.tolist() == [0, 0, 0]
     values, grad = loss.value_and_grad(scores, target)
     assert np.isnan(values).tolist() == [False, True, False]
     np.testing.assert_array_equal(grad[6:9], 0.0)

@@ -19,7 +19,7 @@ torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]"
 LOSSES: list[Any] = [
     *map(losses.get, ["softmax", "logistic", "group-logistic", "squared", "lambdarank"]),
     *(losses.PApRamp(2), losses.PApLogistic(2), losses.get("pap-tight-struct-exact@2")),
-    losses.ListMLE(2, ties="averaged", n_orders=3),
+    losses.ListMLE(2, n_orders=3),
     losses.ListNet(2),
     losses.RankCosine(2),
 ]

@@ -252,8 +252,8 @@ def _finish(
     n_items = np.unique(np.asarray(rows.item)).size if pooled else 0
     pooling = f"; labels pooled over {n_items} items" if pooled else ""
     _messages.say(f"{_counts(rows)}{pooling}{course}")
-    for note in filter(None, (head_drawn(model.loss_in_use(), rows), summary)):
-        _messages.say(note)
+    if summary:
+        _messages.say(summary)
     _messages.say(f"{_result_summary(model, valid)}wrote {out}")
 
 
@@ -378,20 +378,6 @@ def left_out(rows: Features) -> str:
         f"not used as features: {', '.join(map(repr, rows.left_out))}. Columns of times, ids "
         "and row numbers are features only if --features names them."
     )
-
-
-def head_drawn(loss: Any, rows: Features) -> str:
-    """Return a remark on what a loss learned by chance from the rows, and how to avoid it."""
-    import numpy as np
-
-    from podium.data.features import labels
-    from podium.groups import Groups
-    from podium.losses import Loss
-
-    if not isinstance(loss, Loss):
-        return ""
-    groups = Groups.from_qid(np.asarray(rows.qid))
-    return loss.remark(labels("DATA", rows), groups)
 
 
 def _given_grid(model: Model, values: dict[str, Any], estimator: Any) -> list[dict[str, Any]]:

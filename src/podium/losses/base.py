@@ -201,11 +201,6 @@ class Loss(abc.ABC):
         """Return a message on why no group is usable: the requirement, the number, the remedy."""
         return f"{self!r} is defined on no group."
 
-    def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Return a message, by default empty, if labels order some rows only by chance."""
-        del relevance, groups
-        return ""
-
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Return the random keys of a loss that draws, with one column per order of tied rows."""
         raise NotImplementedError(f"{self.name} needs no random keys, got {groups} and {rng}.")
@@ -319,22 +314,6 @@ class GroupLoss(Loss):
 
     @abc.abstractmethod
     def _run(self, scores: PerRow, target: Any, out: Out) -> None: ...
-
-
-class HingeLoss(GroupLoss):
-    """A loss of hinges, for scores of any finite size. A subclass has `_target` and `_hinges`.
-
-    `_hinges` takes scores in a unit in which no sum of their differences overflows, and writes
-    values in the same unit. The unit is also the margin.
-    """
-
-    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
-        scaled, unit = inputs.in_units(scores)
-        self._hinges(scaled, unit, target, out)
-        inputs.out_of_units(out[0], unit)
-
-    @abc.abstractmethod
-    def _hinges(self, scores: PerRow, unit: float, target: Any, out: Out) -> None: ...
 
 
 def count_of(target: Target) -> float:

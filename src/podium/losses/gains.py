@@ -172,8 +172,6 @@ class RoBiRank(Robust):
         if self.normalize:
             worth = worth / np.where(defined, ideal, 1.0)[groups.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
-        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
         return GainTarget(groups, share, defined, inputs.rows_by_group(groups), worth)
 
     def _needs(self) -> str:

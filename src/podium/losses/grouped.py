@@ -242,8 +242,6 @@ class PApLogistic(GroupLoss):
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
         tops = bounds, n_top, n_neg
-        n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
-        inputs.warn_about_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((group_weights * groups.sizes)[used].sum())
         scale = self.weight * group_weights * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(

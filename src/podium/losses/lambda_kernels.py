@@ -102,11 +102,11 @@ def _signed_weights(upper, row_worth, w, mark, signed):
 
 
 @fused_kernel
-def _near_costs(own, unit, s, up, down, signed, curve, cost):
+def _near_costs(own, sigma, s, up, down, signed, curve, cost):
     """Replace signed weights by slopes, and write the curvature and the cost of each pair.
 
-    `own` is the row's (score, power, inverse power), and costs are in the given unit. The loop has
-    few arrays, no call and no sum, so that the compiler vectorises it.
+    `own` is the row's (score, power, inverse power). The loop has few arrays, no call and no sum,
+    so that the compiler vectorises it.
     """
     score, power, inverse = own
     for q in range(s.size):
@@ -115,30 +115,29 @@ def _near_costs(own, unit, s, up, down, signed, curve, cost):
         small = min(power * down[q], inverse * up[q])
         right = 1.0 / (1.0 + small)
         wrong = small * right if margin > 0.0 else right
-        cost[q] = weight * (unit[0] * _log1p(small) + unit[1] * max(-margin, 0.0))
+        cost[q] = weight * (_log1p(small) + sigma * max(-margin, 0.0))
         signed[q] *= wrong
         curve[q] = weight * small * right * right
 
 
 @kernel
-def _far_costs(own, unit, s, signed, curve, cost):
+def _far_costs(own, sigma, s, signed, curve, cost):
     """Do the work of `_near_costs` if powers would overflow, with one exponential per pair."""
-    scale = unit[1] / unit[0]
     for q in range(s.size):
         weight = abs(signed[q])
         margin = own[0] - s[q] if signed[q] > 0.0 else s[q] - own[0]
-        small = np.exp(-scale * abs(margin))
+        small = np.exp(-sigma * abs(margin))
         right = 1.0 / (1.0 + small)
-        cost[q] = weight * (unit[0] * np.log1p(small) + unit[1] * max(-margin, 0.0))
+        cost[q] = weight * (np.log1p(small) + sigma * max(-margin, 0.0))
         signed[q] *= small * right if margin > 0.0 else right
         curve[q] = weight * small * right * right
 
 
 @kernel
-def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out):
+def weighted_pairs(scores, offsets, worth, share, marks, sigma, count, out):
     """Sum weight * log(1 + exp(-sigma * d)) over pairs, with d > 0 if the better row is above.
 
-    Scores are in the given unit. The scores may differ from those of the marks. `out` is (values,
+    The scores may differ from those of the marks. `out` is (values,
     gradient of their sum over count, curvature), zero on entry. The curvature, unless empty, has
     twice the second derivative of each pair on both of its rows.
     """
@@ -157,20 +156,20 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
         for p in range(n):
             s[p], w[p] = scores[order[lo + p]], worth[order[lo + p]]
             slopes[p], bends[p] = 0.0, 0.0
-        is_close = _powers(s[:n], sigma / unit, up, down)
+        is_close = _powers(s[:n], sigma, up, down)
         total = 0.0
         for p in range(depth[g]):
             r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
             _signed_weights(mark[lo + p], w[p], w[r:n], mark[lo + r : hi], signed[:m])
-            row, units = (s[p], up[p], down[p]), (unit, sigma)
+            row = s[p], up[p], down[p]
             if is_close:
-                _near_costs(row, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
+                _near_costs(row, sigma, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
             else:
-                _far_costs(row, units, s[r:n], signed[:m], curve[:m], cost[:m])
+                _far_costs(row, sigma, s[r:n], signed[:m], curve[:m], cost[:m])
             total += lane_sum(cost[:m])
             slopes[p] -= add_terms(signed[:m], slopes[r:n])
             bends[p] += add_terms(curve[:m], bends[r:n])
-        values[g] = share[g] * total / unit
+        values[g] = share[g] * total
         step = sigma * share[g] / count
         for p in range(n):
             grad[order[lo + p]] = slopes[p] * step

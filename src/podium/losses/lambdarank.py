@@ -116,9 +116,6 @@ class LambdaRank(GroupLoss):
         defined = several_grades(grades, groups) & (ideal > 0.0)
         worth = worth / np.where(defined, ideal, 1.0)[groups.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
-        depth = groups.sizes if self.k is None else np.minimum(groups.sizes, self.k)
-        n_pairs = float((depth.astype(np.float64) * groups.sizes).sum())
-        inputs.warn_about_pairs(n_pairs, self.name, "Use a cutoff, such as 'lambdarank@30'.")
         rows = np.lexsort((worth, groups.index))
         ladder = rank_discounts(groups, self.k)
         return LambdaTarget(groups, share, defined, rows, worth, ladder)
@@ -136,6 +133,5 @@ class LambdaRank(GroupLoss):
         from podium.losses.lambda_kernels import weighted_pairs
 
         marks = self._marks(scores, target) if target.marks is None else target.marks
-        scaled, unit = inputs.in_units(scores)
         lists = target.groups.offsets, target.worth, target.share
-        weighted_pairs(scaled, *lists, marks, self.sigma, unit, count_of(target), out)
+        weighted_pairs(scores, *lists, marks, self.sigma, count_of(target), out)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import WITH_TOP_GRADES, Lists, Out, count_of, register
@@ -156,22 +155,10 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
         defined = several_grades(grades, groups)
-        with np.errstate(over="ignore"):
-            total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
-        _require_finite(total, groups)
+        total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
         rows = inputs.rows_by_group(groups)
         share = inputs.group_shares(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, share, total > 0.0, rows, grades[rows], total)
-
-
-def _require_finite(total: PerGroup, groups: Groups) -> None:
-    wrong = np.flatnonzero(np.isinf(total))
-    if wrong.size:
-        qid = _check.label(groups.labels[wrong[0]])
-        raise ArgumentError(
-            f"relevance sums to infinity in {wrong.size} groups, first in qid {qid}. Divide it by "
-            "the highest grade."
-        )
 
 
 @dataclass(frozen=True, eq=False)

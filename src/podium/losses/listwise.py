@@ -12,9 +12,9 @@ m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, Target, count_of, register
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow, RowIndex
-
-GradeTies: TypeAlias = Literal["fixed", "averaged"]
 
 
 class ListwiseLoss(GroupLoss):
@@ -145,12 +143,9 @@ class Places:
         return np.arange(self.index.size) - starts[self.index]
 
 
-_N_ORDERS = 16  # the number of drawn orders with ties="averaged"
-
-
 @dataclass(frozen=True, eq=False)
 class ListMLETarget(Target):
-    """The ground-truth orders of each list, and how much of its head is in a drawn order.
+    """The ground-truth orders of each list.
 
     Attributes
     ----------
@@ -158,14 +153,10 @@ class ListMLETarget(Target):
         The rows, group after group, for each order. Only the head of each list is in order.
     n_head : int64, (n_groups,)
         The number of places whose likelihood counts; 0 for a group that is left out.
-    n_drawn : int64, (n_groups,)
-        The number of places of the head that hold a row below min_relevance only because it was
-        drawn from the rows of its grade.
     """
 
     rows: NDArray[np.int64]
     n_head: Counts
-    n_drawn: Counts
 
 
 @register
@@ -183,17 +174,15 @@ class ListMLE(ListwiseLoss):
     k : int, optional
         The number of places that are used, at least 1. With None, or a k larger than the list, it
         is the whole list.
-    ties : {"fixed", "averaged"}
-        The order of rows of equal grade: drawn once, or the mean over n_orders drawn orders.
-    n_orders : int, optional
-        The number of orders with ties="averaged"; the default is 16.
+    n_orders : int
+        The number of drawn orders of rows of equal grade over which the loss is the mean.
     head : {"k", "relevant"}
         The places that are used. With "k", these are the first k places, also if their rows are not
         relevant (as in the paper). If a list has fewer than k relevant rows, the loss then learns a
-        drawn order of irrelevant rows; `n_drawn` of the target is their number. With "relevant",
-        places that hold a row below min_relevance are excluded.
+        drawn order of irrelevant rows. With "relevant", places that hold a row below min_relevance
+        are excluded.
     min_relevance : float
-        The relevance from which a row is relevant, for head="relevant" and `n_drawn`.
+        The relevance from which a row is relevant, for head="relevant".
 
     Notes
     -----
@@ -225,13 +214,11 @@ class ListMLE(ListwiseLoss):
     """
 
     k: int | None = None
-    ties: GradeTies = "fixed"
-    n_orders: int | None = None
+    n_orders: int = 1
     head: Literal["k", "relevant"] = "k"
     min_relevance: float = 1.0
 
     constraints: ClassVar[_check.Constraints] = {
-        "ties": partial(_check.choice, options=("fixed", "averaged")),
         "n_orders": _check.cutoff,
         "head": partial(_check.choice, options=("k", "relevant")),
     }
@@ -241,45 +228,10 @@ class ListMLE(ListwiseLoss):
     head_cutoff: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_orders is not None and self.ties != "averaged":
-            raise ArgumentError(
-                f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
-                f"{self.ties!r} ties. Leave n_orders out, or average the ties."
-            )
-
     @property
     def upper_bounds(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The metric of the bound: ndcg, but only without k."""
         return "ndcg" if self.k is None else None
-
-    def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Return a message on how many queries have irrelevant rows in a drawn order, or "".
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from podium.groups import Groups
-        >>> ListMLE(k=2).remark(np.array([1.0, 0.0, 0.0]), Groups.single(3))[:46]
-        'listmle, top 2: in 1 of 1 queries, some places'
-        """
-        target = self.prepare(relevance, groups)
-        n_queries, n_drawn = np.count_nonzero(target.defined), np.count_nonzero(target.n_drawn)
-        if not n_drawn:
-            return ""
-        head = "whole lists" if self.k is None else f"top {self.k}"
-        averaged_orders = f"averaged over {self._n_orders} random orders"
-        return (
-            f"{self.name}, {head}: in {n_drawn} of {n_queries} queries, some places hold rows of "
-            f"relevance < {self.min_relevance:g}, "
-            f"{averaged_orders if self.ties == 'averaged' else 'in a random order'} "
-            f"({replace(self, head='relevant')} leaves these places out)"
-        )
-
-    @property
-    def _n_orders(self) -> int:
-        return (self.n_orders or _N_ORDERS) if self.ties == "averaged" else 1
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Draw the keys that order rows of equal grade; the row with the largest key comes first.
@@ -297,7 +249,7 @@ class ListMLE(ListwiseLoss):
             One column per order of a list. The keys are drawn group after group, by rising label,
             so that they do not depend on the order of groups in a file.
         """
-        return groups.scatter(rng.random((groups.n_rows, self._n_orders)))
+        return groups.scatter(rng.random((groups.n_rows, self.n_orders)))
 
     def prepare(
         self,
@@ -322,7 +274,7 @@ class ListMLE(ListwiseLoss):
         if keys is None:
             keys = self.draw(groups, np.random.default_rng(0) if rng is None else rng)
         keys = np.asarray(keys, dtype=np.float64)
-        expected = (groups.n_rows, self._n_orders)
+        expected = (groups.n_rows, self.n_orders)
         if keys.shape != expected or not np.isfinite(keys).all():
             raise ArgumentError(
                 f"keys must be finite numbers of shape {expected}, for (rows, orders), got the "
@@ -333,15 +285,10 @@ class ListMLE(ListwiseLoss):
     def _target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Any = None
     ) -> ListMLETarget:
-        from podium._kernels import read_only
-        from podium.losses.listwise_kernels import count_drawn
-
         n_head = self._heads(grades, groups)
         rows = head_first(grades, keys, groups, n_head)
-        n_drawn = np.zeros(groups.n_groups, np.int64)
-        count_drawn(read_only(grades), rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
         share = inputs.group_shares(weights, groups, self.name, n_head > 0)
-        return ListMLETarget(groups, share, n_head > 0, rows, n_head, n_drawn)
+        return ListMLETarget(groups, share, n_head > 0, rows, n_head)
 
     def _heads(self, grades: PerRow, groups: Groups) -> Counts:
         places = groups.sizes

@@ -18,7 +18,7 @@ from podium import _check
 from podium._text import counted
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Lists, Out, register
+from podium.losses.base import GroupLoss, Lists, Out, register
 from podium.types import Counts, Offsets, PerRow
 
 _FLOOR = 1e-6  # the curvature of a row that is not selected, relative to that of a whole group
@@ -107,16 +107,16 @@ class PApLoss(GroupLoss):
         return f"a positive and {counted(1 if self.clip else self.k, 'negatives')}"
 
 
-class PairLoss(HingeLoss, PApLoss):
+class PairLoss(PApLoss):
     """A sum of hinges over pairs. The attributes select the sum that the kernel computes."""
 
     _sign: ClassVar[float] = 1.0
     _rest: ClassVar[bool] = False
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import pair_hinges
 
-        pair_hinges(scores, target.tops, unit, self._sign, self._rest, out)
+        pair_hinges(scores, target.tops, self._sign, self._rest, out)
 
 
 @register
@@ -158,7 +158,7 @@ class PApRamp(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PApAverage(HingeLoss, PApLoss):
+class PApAverage(PApLoss):
     """Mean hinge of the average positive against the top negatives.
 
     The value is ``sum_{j<=k} (1 - mean(s) + t(j))+ / k``, the paper's eq. (10).
@@ -192,10 +192,10 @@ class PApAverage(HingeLoss, PApLoss):
     name: ClassVar[str] = "pap-avg"
     convex: ClassVar[bool] = True
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import mean_hinges
 
-        mean_hinges(scores, target.tops, unit, out)
+        mean_hinges(scores, target.tops, out)
 
 
 @register
@@ -279,7 +279,7 @@ class PApTightStruct(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PApTightStructExact(HingeLoss, PApLoss):
+class PApTightStructExact(PApLoss):
     """The tight-struct surrogate, as the paper's eq. (14) defines it.
 
     The value is a maximum over orderings, ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, in which
@@ -315,7 +315,7 @@ class PApTightStructExact(HingeLoss, PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = "pap"
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import ordering_hinges
 
-        ordering_hinges(scores, target.tops, False, unit, out)
+        ordering_hinges(scores, target.tops, False, out)

@@ -12,13 +12,13 @@ from podium import _check
 from podium._kernels import read_only
 from podium.groups import Groups
 from podium.losses import Loss
+from podium.losses.inputs import LIMIT
 from podium.rankers._kernels import add_rows, csr_add_rows, csr_row_dots, row_dots
 from podium.types import Keys, Mask, PerRow, RowIndex
 
 Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), plus the intercept at the end, if any
 
 _PURPOSE = int.from_bytes(b"ties")  # larger than any pass number: other draws use [seed, pass]
-_HUGE = 1e290  # larger scores overflow in sums of a loss, where nan would mean "undefined"
 _ALL = read_only(np.empty(0, np.int64))
 
 
@@ -188,7 +188,7 @@ def loss_at(
 
     The loss is nan if it is defined on no group.
     """
-    if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
+    if not (scores.size == 0 or max(scores.max(), -scores.min()) < LIMIT):
         return np.inf, None
     with np.errstate(over="ignore", invalid="ignore"):
         values, by_row = loss.value_and_grad(scores, target)

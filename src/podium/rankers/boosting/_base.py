@@ -39,7 +39,7 @@ Plan: TypeAlias = Mapping[str, Any]
 """The checked parameters of an estimator, and "objective": a podium loss on the training rows, or
 the name of one of the library's own objectives."""
 
-STARTS = ("zero", "log-odds", "logistic")
+STARTS = ("zero", "logistic")
 _L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
 _LARGEST = float(np.finfo(np.float32).max)
 _OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades have a gain
@@ -205,10 +205,8 @@ def _has_order(relevance: PerRow, groups: Groups, weights: PerRow | None) -> boo
 def learn_start(
     kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
 ) -> Start:
-    """Return zeros, the log-odds of a positive, or a logistic regression over all rows."""
+    """Return zeros, or a logistic regression over all rows."""
     start = np.zeros(int(features.shape[1]) + 1)
-    if kind == "log-odds":
-        start[-1] = _log_odds(positive, weights)
     if kind == "logistic":
         inputs.finite_features(
             features, qid, f"{arg.start('logistic')} needs finite features, but X"
@@ -222,16 +220,6 @@ def start_scores(start: Start, features: Any) -> PerRow:
     if not start[:-1].any():  # features may be nan, and 0 * nan is not 0
         return np.full(int(features.shape[0]), start[-1])
     return times(features, start[:-1]) + start[-1]
-
-
-def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
-    share = float(np.average(positive, weights=weights))
-    if not 0.0 < share < 1.0:
-        raise ArgumentError(
-            f"{arg.start('log-odds')} needs rows of both classes, got {int(positive.sum())} "
-            f"positives among {positive.size} rows. Use {arg.start('zero')}."
-        )
-    return float(np.log(share / (1.0 - share)))
 
 
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
@@ -279,6 +267,7 @@ class BoostedRanker(Ranker):
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
+    _limits: ClassVar[str] = "min_hessian_in_leaf"  # the parameters that limit splits
     _takes_sparse: ClassVar[bool]
     _takes_missing: ClassVar[bool] = True
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
@@ -382,7 +371,12 @@ class BoostedRanker(Ranker):
             course = grow(training, objective, validate, *limits, progress)
         self._keep(training, course)
         if not self._n_splits(self._booster):
-            warn(self._no_split_text(rows.groups.n_rows), ConvergenceWarning)
+            warn(
+                f"{type(self).__name__} learned nothing: no tree has a split, so that all scores "
+                f"are those of {arg.start(self.start)}. X has {rows.groups.n_rows} rows. Lower the "
+                f"limits of leaves ({self._limits}), or check that features and labels vary.",
+                ConvergenceWarning,
+            )
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
@@ -412,17 +406,6 @@ class BoostedRanker(Ranker):
         """Import the library, or raise an error with the install command."""
         with idle_threads_sleep():
             return _check.extra(self._package, "boosting", type(self).__name__)
-
-    def _no_split_text(self, n_rows: int) -> str:
-        return (
-            f"{type(self).__name__} learned nothing: no tree has a split, so that all scores are "
-            f"those of {arg.start(self.start)}. X has {n_rows} rows, and the limits of leaves are "
-            f"{self._split_limits()}. Lower them, or check that features and labels vary."
-        )
-
-    def _split_limits(self) -> str:
-        """Return the parameters that limit splits, with their values."""
-        return f"min_hessian_in_leaf={self.min_hessian_in_leaf:g}"
 
     @contextlib.contextmanager
     def _library_errors(self) -> Generator[None]:

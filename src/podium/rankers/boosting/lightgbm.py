@@ -49,9 +49,9 @@ class LightGBMRanker(BoostedRanker):
     pool_share : float
         The share of each label that is replaced by a relevance estimated from the row's group and
         item, if `fit` gets items; 0 leaves the labels unchanged.
-    start : {"zero", "log-odds", "logistic"}
-        The score of each row before the first tree: 0, the log-odds of a positive, or a logistic
-        regression over all rows, which becomes part of the model. It does not depend on the loss.
+    start : {"zero", "logistic"}
+        The score of each row before the first tree: 0, or a logistic regression over all rows,
+        which becomes part of the model. It does not depend on the loss.
     eval_metric : str or Measure, optional
         The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
         grades (a loss that reads them, or labels of more than two values), else pap@10.
@@ -110,6 +110,7 @@ class LightGBMRanker(BoostedRanker):
     _package: ClassVar[str] = "lightgbm"
     _binary: ClassVar[tuple[str, ...]] = ("binary",)
     _ranking: ClassVar[Mapping[str, float]] = _RANKING
+    _limits: ClassVar[str] = "min_rows_in_leaf, min_hessian_in_leaf"
     _takes_sparse: ClassVar[bool] = True
 
     constraints: ClassVar[_check.Constraints] = {"min_rows_in_leaf": _check.cutoff}
@@ -128,9 +129,6 @@ class LightGBMRanker(BoostedRanker):
 
     def _n_splits(self, booster: Any) -> int:
         return int(booster.feature_importance("split").sum())
-
-    def _split_limits(self) -> str:
-        return f"min_rows_in_leaf={self.min_rows_in_leaf}, {super()._split_limits()}"
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._library().basic.LightGBMError,)

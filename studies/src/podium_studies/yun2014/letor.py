@@ -67,10 +67,10 @@ METHODS: dict[str, folds.Method] = {
     "pairwise logistic": _method(OTHER, PairwiseLogistic),
     "pairwise exponential": _method(OTHER, PairwiseExponential),
     "RankBoost": folds.Method(OTHER, rankboost),
-    "ListMLE": _method(OTHER, losses.ListMLE, ties="averaged"),
-    "Top-10 ListMLE": _method(OTHER, losses.ListMLE, k=K, ties="averaged"),
+    "ListMLE": _method(OTHER, losses.ListMLE, n_orders=16),
+    "Top-10 ListMLE": _method(OTHER, losses.ListMLE, k=K, n_orders=16),
     "Top-10 ListMLE (relevant rows)": _method(
-        OTHER, losses.ListMLE, k=K, ties="averaged", head="relevant"
+        OTHER, losses.ListMLE, k=K, n_orders=16, head="relevant"
     ),
     "ListNet": _method(OTHER, losses.ListNet, "listnet"),
     "Top-10 ListNet": _method(OTHER, losses.ListNet, "listnet", k=K),

@@ -1,5 +1,8 @@
 """The robust loss of single rows, from which the paper derives RoBiRank."""
 
+# `convex` depends on a parameter and is therefore a property.
+# pyright: reportIncompatibleVariableOverride=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
