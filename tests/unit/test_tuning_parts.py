@@ -17,7 +17,7 @@ from podium import tuning
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import parse
 from podium.rankers import LinearRanker, NeuralRanker
-from podium.rankers.scaling import folded, standardized
+from podium.rankers.scaling import folded, scaled
 from podium.recommenders import EASE, REGISTRY, Factorization, ItemKNN, Recommender
 from podium.tuning import Integers, LogUniform, Uniform, default_grid, of_rows, search
 from podium.tuning import of_pairs as pairs
@@ -140,23 +140,23 @@ def test_splits_set_users_or_rows_or_the_last_rows_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "has_steps"),
+    ("loss", "by_itself"),
     [
         (None, False),
         ("logistic", False),
         ("pap-logistic", False),
-        ("listmle@7", False),
         ("pap-avg@7", True),
         ("pap-tight-struct@3", True),
     ],
 )
 @pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
-def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
-    loss: str | None, has_steps: bool, solver: str
+def test_default_grid_has_steps_where_the_solver_reads_them(
+    loss: str | None, by_itself: bool, solver: str
 ) -> None:
     model = LinearRanker(loss, solver=solver)
     grid = default_grid(model)[0]
-    assert ("learning_rate" in grid) == (solver != "lbfgs" and has_steps)
+    has_steps = by_itself if solver == "auto" else solver != "lbfgs"
+    assert ("learning_rate" in grid) == has_steps
     assert len(plan(model)) == np.prod([len(values) for values in grid.values()])
 
 
@@ -342,7 +342,7 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("loss", ["logistic", "pap-ramp@3"])
 def test_folded_ranker_scores_raw_rows_as_the_pipeline_does(loss: str, center: bool) -> None:
     X, y, qid = problem()
-    model = standardized(LinearRanker(loss, tol=1e-3), center=center)
+    model = scaled(LinearRanker(loss, tol=1e-3, fit_intercept=center), X)
     tuning.fit(model, X, y, qid)
     ranker = folded(model)
     assert type(ranker) is LinearRanker
@@ -357,6 +357,6 @@ def test_folded_ranker_scores_raw_rows_as_the_pipeline_does(loss: str, center: b
 def test_sparse_features_keep_their_zeros() -> None:
     X, y, qid = problem()
     thin = sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
-    model = standardized(LinearRanker("logistic"), center=False)
+    model = scaled(LinearRanker("logistic"), thin)
     tuning.fit(model, thin, y, qid)
     np.testing.assert_allclose(folded(model).predict(thin), model.predict(thin), rtol=1e-9)

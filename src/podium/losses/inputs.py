@@ -39,15 +39,16 @@ def scores_of(scores: Any, groups: Groups) -> PerRow:
         )
     advice = "Look for overflow in the model: scale its features, or take smaller steps."
     _check.finite(array, "scores", RowLabels(groups), advice=advice)
-    return _within_limit(array, "scores")
+    return _within_limit(array, "scores", groups)
 
 
-def _within_limit(values: PerRow, name: str) -> PerRow:
+def _within_limit(values: PerRow, name: str, groups: Groups) -> PerRow:
     """Return the values, or raise if one is so large that sums would overflow."""
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest >= LIMIT:
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) >= LIMIT:
+        row = int(np.abs(values).argmax())
         raise ArgumentError(
-            f"{name} must be below {LIMIT:g} in size, so that no sum overflows, got {largest:g}."
+            f"{name} must be below {LIMIT:g} in size, so that no sum overflows, got "
+            f"{values[row]:g} at row {row} (qid {_check.label(RowLabels(groups)[row])})."
         )
     return values
 
@@ -59,7 +60,7 @@ def relevance_of(relevance: Any, groups: Groups) -> PerRow:
         raise ArgumentError(
             f"relevance and qid must have equal length, got {array.size} and {groups.n_rows}."
         )
-    return _within_limit(_check.relevance(array, RowLabels(groups)), "relevance")
+    return _within_limit(_check.relevance(array, RowLabels(groups)), "relevance", groups)
 
 
 def rows_by_group(groups: Groups) -> RowIndex:
@@ -81,7 +82,8 @@ def row_weights(weights: Any, groups: Groups) -> PerRow:
     """Return weights >= 0, one per row; ones by default."""
     if weights is None:
         return np.ones(groups.n_rows)
-    by_row = _within_limit(_check.weights(weights, groups.n_rows, RowLabels(groups)), "weights")
+    checked = _check.weights(weights, groups.n_rows, RowLabels(groups))
+    by_row = _within_limit(checked, "weights", groups)
     if by_row.size and not by_row.any():
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     return by_row

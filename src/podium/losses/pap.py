@@ -16,6 +16,7 @@ import numpy as np
 
 from podium import _check
 from podium._text import counted
+from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Lists, Out, register
@@ -104,7 +105,12 @@ class PApLoss(GroupLoss):
         return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
     def _needs(self) -> str:
-        return f"a positive and {counted(1 if self.clip else self.k, 'negatives')}"
+        few = (
+            "a negative"
+            if self.clip
+            else f"{counted(self.k, 'negatives')} (one with {arg.clip(True)})"
+        )
+        return f"a positive and {few}"
 
 
 class PairLoss(PApLoss):

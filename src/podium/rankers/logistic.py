@@ -42,7 +42,11 @@ def fitted(
 
     solver = "newton-cholesky" if newton else "lbfgs"
     model: Any = LogisticRegression(
-        C=C, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, solver=solver
+        C=_check.positive(C, "C"),
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        solver=solver,
     )
     with one_blas_thread, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
