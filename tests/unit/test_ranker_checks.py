@@ -112,7 +112,7 @@ def test_values_that_are_no_numbers_are_named_by_row_group_and_column(kind: Any)
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_rows_that_no_loss_is_defined_on_are_counted(kind: Any) -> None:
     for loss, labels, numbers in (
-        ("pap-ramp@50", Y0, r"and 50 negatives \(one with .*which 12 of 12 groups lack"),
+        ("pap-ramp@50", Y0, r"and 50 negatives \(1 with .*which 12 of 12 groups lack"),
         ("pap-ramp@5", 0 * Y0, "a positive and .*which 12 of 12 groups lack"),
         ("softmax", 0 * Y0, "which 12 of 12 groups lack"),
     ):

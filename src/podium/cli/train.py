@@ -268,7 +268,7 @@ def _counts(rows: Features) -> str:
 
 def _fit_summary(model: Ranker, *, chosen: bool) -> str:
     """Return the number of iterations and the reason for stopping, as text."""
-    report, trees = model.fit_report(), model.grows_trees
+    report, trees = model.fit_report(), model.length_parameter == "n_trees"
     if report.best_iteration is None:
         return ""
     if chosen:

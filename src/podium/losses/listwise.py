@@ -48,21 +48,6 @@ def heads(k: int | None, sizes: Counts) -> Counts:
     return sizes if k is None else np.minimum(sizes, k)
 
 
-def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> NDArray[np.int64]:
-    """Return the rows, group after group, with the n_head best of each group in order and first.
-
-    The shape is (n_orders, n_rows), with one order per column of the keys. Cost: O(n) for heads of
-    up to 64 places, because the other rows are not ordered. For longer heads each list is sorted.
-    """
-    from podium._kernels import read_only
-    from podium.losses.listwise_kernels import order_heads
-
-    rows = inputs.rows_by_group(groups)
-    out = np.empty(keys.T.shape, np.int64)
-    order_heads(read_only(grades), read_only(keys.T), rows, groups.offsets, n_head, out)
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class Places:
     """The places of all lists in their ground-truth order.
@@ -285,8 +270,12 @@ class ListMLE(ListwiseLoss):
     def _target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Any = None
     ) -> ListMLETarget:
+        from podium._kernels import read_only
+        from podium.losses.listwise_kernels import order_heads
+
         n_head = self._heads(grades, groups)
-        rows = head_first(grades, keys, groups, n_head)
+        by_group, rows = inputs.rows_by_group(groups), np.empty(keys.T.shape, np.int64)
+        order_heads(read_only(grades), read_only(keys.T), by_group, groups.offsets, n_head, rows)
         share = inputs.group_shares(weights, groups, self.name, n_head > 0)
         return ListMLETarget(groups, share, n_head > 0, rows, n_head)
 

@@ -105,12 +105,8 @@ class PApLoss(GroupLoss):
         return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
     def _needs(self) -> str:
-        few = (
-            "a negative"
-            if self.clip
-            else f"{counted(self.k, 'negatives')} (one with {arg.clip(True)})"
-        )
-        return f"a positive and {few}"
+        n_negatives = counted(1 if self.clip else self.k, "negatives")
+        return f"a positive and {n_negatives} (1 with {arg.clip(True)})"
 
 
 class PairLoss(PApLoss):

@@ -251,8 +251,6 @@ class BoostedRanker(Ranker):
         "learning_rate": [0.03, 0.1],
     }
     length_parameter: ClassVar[str] = "n_trees"
-    grows_trees: ClassVar[bool] = True
-    has_own_objectives: ClassVar[bool] = True
     constraints: ClassVar[_check.Constraints] = {
         "n_trees": _check.cutoff,
         "n_leaves": partial(_check.count, low=2),
