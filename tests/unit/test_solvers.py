@@ -16,7 +16,7 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.progress import or_silent
-from podium.rankers import LinearRanker
+from podium.rankers import LinearRanker, fitting
 from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import Labels, LinearObjective, times, transposed_times
 from podium.rankers.solvers import SOLVERS, Settings, Solution
@@ -127,6 +127,24 @@ def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
     assert order(1, 0) != order(2, 0) != order(2, 1)
     assert [len(rows) for rows in order(1, 0)] == [80, 80, 40]
     assert sorted(np.concatenate(order(1, 0))) == sorted(np.arange(200) // 20)
+
+
+def test_first_step_of_a_smooth_loss_is_one_over_its_largest_curvature() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)) * [1.0, 5.0, 20.0], rng.integers(0, 3, 60).astype(float)
+    groups = Groups.from_sizes([20, 20, 20])
+    # At equal scores the Hessian of a softmax is exactly the bound less its mean.
+    for name in ("softmax", "listnet", "logistic"):
+        loss = losses.get(name)
+        objective = LinearObjective(X, loss, loss.prepare(y, groups), labels=Labels(y, groups))
+        step = 1e-5 * np.eye(3)
+        hessian = [objective.evaluate(e).grad - objective.evaluate(-e).grad for e in step]
+        largest = np.linalg.eigvalsh(np.array(hessian) / 2e-5).max()
+        found = fitting.first_step(objective, np.zeros(3))
+        assert found == pytest.approx(min(0.5, 1.0 / largest), rel=0.05)
+    hinge = losses.get("pairwise-hinge")
+    objective = LinearObjective(X, hinge, hinge.prepare(y, groups), labels=Labels(y, groups))
+    assert fitting.first_step(objective, np.zeros(3)) == 0.5
 
 
 RNG = np.random.default_rng(0)

@@ -140,23 +140,23 @@ def test_splits_set_users_or_rows_or_the_last_rows_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "by_itself"),
+    ("loss", "has_steps"),
     [
         (None, False),
         ("logistic", False),
         ("pap-logistic", False),
+        ("listmle@7", False),
         ("pap-avg@7", True),
         ("pap-tight-struct@3", True),
     ],
 )
 @pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
-def test_default_grid_has_steps_where_the_solver_reads_them(
-    loss: str | None, by_itself: bool, solver: str
+def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
+    loss: str | None, has_steps: bool, solver: str
 ) -> None:
     model = LinearRanker(loss, solver=solver)
     grid = default_grid(model)[0]
-    has_steps = by_itself if solver == "auto" else solver != "lbfgs"
-    assert ("learning_rate" in grid) == has_steps
+    assert ("learning_rate" in grid) == (solver != "lbfgs" and has_steps)
     assert len(plan(model)) == np.prod([len(values) for values in grid.values()])
 
 

@@ -296,7 +296,7 @@ class Ranker(BaseEstimator, abc.ABC):
         return FitReport(**report)
 
     def has_free_steps(self) -> bool:
-        """Return whether a fit reads `learning_rate`."""
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
         return True
 
     def _measure(self) -> str | Measure:

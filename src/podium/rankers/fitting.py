@@ -16,6 +16,7 @@ from podium import _check, losses
 from podium.errors import ArgumentError, ConvergenceWarning, arg
 from podium.groups import Groups
 from podium.losses import Loss
+from podium.losses.inputs import TINY
 from podium.progress import or_silent
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
@@ -28,7 +29,9 @@ STEPPING = ("subgradient", "stochastic")
 """Solvers with a step length."""
 READ_BY = {"learning_rate": STEPPING, "batch_size": ("stochastic",)}
 """Parameters that only some solvers read, with those solvers."""
+LONGEST_STEP = 0.5
 _SHORT = 1e-3  # length of the step that shows whether an objective falls from zero
+_POWER = 10  # iterations of the power method; the eigenvalue is then right to a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
 
@@ -36,7 +39,8 @@ _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
 def settings_of(checked: Mapping[str, Any]) -> Settings:
     """Return the settings of a solver, from the checked parameters of a ranker."""
     names = {field.name for field in fields(Settings)} & checked.keys()
-    return Settings(**{name: checked[name] for name in names}, seed=checked["random_state"])
+    settings = Settings(**{name: checked[name] for name in names}, seed=checked["random_state"])
+    return replace(settings, learning_rate=settings.learning_rate or LONGEST_STEP)
 
 
 def with_suited_keep(settings: Settings, loss: Loss, *, validated: bool) -> Settings:
@@ -112,6 +116,39 @@ def _logistic(objective: LinearObjective) -> Parameters:
     logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)
     solution = LBFGS.solve(logistic_objective, _LOGISTIC, None, or_silent(None))
     return _with_intercept(*logistic_objective.split(solution.parameters), objective)
+
+
+def first_step(objective: LinearObjective, start: Parameters) -> float:
+    """Return the first step length: one over the largest curvature at the start, at most 0.5.
+
+    The curvature is the largest eigenvalue of ``X.T diag(bound) X``, by the power method. Only a
+    loss that declares `smooth` has such a bound; other losses get 0.5. A loss that declares
+    `shift_invariant` has no curvature along a shift of a group, so its scores are centred by
+    group first.
+    """
+    if not objective.loss.smooth:
+        return LONGEST_STEP
+    bound = objective.loss.curvature(objective.scores(start), objective.target)
+    direction = np.random.default_rng(0).standard_normal(objective.n_parameters)
+    largest = 0.0
+    for _ in range(_POWER):
+        length = float(np.sqrt(np.sum(direction * direction)))
+        if not (0.0 < length < np.inf):
+            break
+        score_change = _centred(objective.scores(direction / length), bound, objective)
+        direction = objective.pull_back(bound * score_change)
+        largest = float(np.sqrt(np.sum(direction * direction)))
+    return min(LONGEST_STEP, 1.0 / largest) if 0.0 < largest < np.inf else LONGEST_STEP
+
+
+def _centred(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
+    """Return scores minus their group's mean, weighted by the bound, if the loss ignores shifts."""
+    labels = objective.labels
+    if labels is None or not objective.loss.shift_invariant:
+        return scores
+    index, n = labels.groups.index, labels.groups.n_groups
+    mean = np.bincount(index, bound * scores, n) / np.maximum(np.bincount(index, bound, n), TINY)
+    return scores - mean[index]
 
 
 def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjective) -> Parameters:

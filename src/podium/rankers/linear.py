@@ -40,10 +40,12 @@ class LinearRanker(LinearScores):
     solver : {"auto", "subgradient", "stochastic", "lbfgs"}
         The solver. "stochastic" uses mini-batches of groups. "auto" is "lbfgs" if the loss declares
         `smooth`, and otherwise "subgradient".
-    learning_rate : float
+    learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; "lbfgs" sets its own steps.
-        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. Losses
-        that are sums over a list, such as `ListMLE`, have large gradients and may need short steps.
+        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
+        default is 0.5. For a loss that declares `smooth`, the default is lowered to one over the
+        largest curvature at the start if that is less than 0.5, because losses that are sums over
+        a list have large gradients.
     max_iter : int
         The maximum number of iterations, including the start; for "stochastic", the
         maximum number of passes over the groups.
@@ -145,7 +147,7 @@ class LinearRanker(LinearScores):
     l2: float = 1e-4
     fit_intercept: bool = True
     solver: str = "auto"
-    learning_rate: float = 0.5
+    learning_rate: float | None = None
     max_iter: int = 500
     tol: float = 1e-4
     start: str = "auto"
@@ -168,7 +170,10 @@ class LinearRanker(LinearScores):
         validated = validate is not None
         settings = fitting.with_suited_keep(settings, loss, validated=validated)
         start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
-        settings = replace(settings, start=start)
+        rate = checked["learning_rate"]
+        if rate is None and solver in fitting.STEPPING:
+            rate = fitting.first_step(objective, start)
+        settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, progress)
         fitting.refuse_zero(solution, objective)
         self._keep(solution, objective)
@@ -186,8 +191,9 @@ class LinearRanker(LinearScores):
         return "lbfgs" if self._loss().smooth else "subgradient"
 
     def has_free_steps(self) -> bool:
-        """Return whether the solver in use reads `learning_rate`."""
-        return self.solver_in_use() in fitting.STEPPING
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
+        smooth = self._loss().smooth  # its curvature determines the step
+        return not smooth and self.solver_in_use() in fitting.STEPPING
 
     def _validate(self, rows: Rows, objective: LinearObjective) -> Validate:
         measure = self._validator(rows)
