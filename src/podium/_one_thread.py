@@ -5,6 +5,7 @@ With several threads, BLAS adds in another order, which changes the last bits of
 
 from __future__ import annotations
 
+import abc
 import os
 import sys
 import threading
@@ -14,22 +15,50 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 
-class _OneBlasThread:
-    """A context in which BLAS uses one thread; the last of overlapping contexts ends the limit.
+class SharedLimit(abc.ABC):
+    """A context of the whole process; the last of overlapping contexts ends the limit.
 
-    The limit concerns the whole process. If each context restored the previous limit, the first one
-    to end would remove the limit of the others.
+    If each context restored the previous limit, the first one to end would remove the limit of the
+    others.
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
-        self._found: tuple[int, ThreadpoolController] | None = None
+        self._lock, self._inside = threading.Lock(), 0
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._limit.enter_context(self.libraries().limit(limits=1, user_api="blas"))
+                self.begin()
             self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self.end()
+
+    @abc.abstractmethod
+    def begin(self) -> None:
+        """Set the limit."""
+
+    @abc.abstractmethod
+    def end(self) -> None:
+        """Restore what was before."""
+
+
+class _OneBlasThread(SharedLimit):
+    """A context in which BLAS uses one thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._limit = ExitStack()
+        self._found: tuple[int, ThreadpoolController] | None = None
+
+    def begin(self) -> None:
+        self._limit.enter_context(self.libraries().limit(limits=1, user_api="blas"))
+
+    def end(self) -> None:
+        self._limit.close()
 
     def libraries(self) -> ThreadpoolController:
         """Return the loaded libraries, which are searched again only after an import.
@@ -39,12 +68,6 @@ class _OneBlasThread:
         if self._found is None or self._found[0] != len(sys.modules):
             self._found = len(sys.modules), ThreadpoolController()
         return self._found[1]
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._limit.close()
 
 
 one_blas_thread = _OneBlasThread()

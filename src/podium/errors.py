@@ -12,8 +12,7 @@
         └── NoWorkerError                    no worker started
 
     PodiumWarning (UserWarning)
-    ├── ConvergenceWarning                   a solver stopped early, with the reason
-    └── CostWarning                          a computation takes very long, with its size
+    └── ConvergenceWarning                   a solver stopped early, with the reason
 
 Each message is a single line, whatever it quotes. It marks the parameters that it names, because
 each surface has its own names for them: Python shows ``missing='zero'``, the command line
@@ -237,10 +236,6 @@ class PodiumWarning(_MessageError, UserWarning):  # noqa: N818 (a warning is no 
 
 class ConvergenceWarning(PodiumWarning):
     """A solver stopped before it converged. The message states the reason and what to change."""
-
-
-class CostWarning(PodiumWarning):
-    """A computation takes very long. The message states its size and a cheaper alternative."""
 
 
 def warn(message: str, kind: type[PodiumWarning] = PodiumWarning) -> None:

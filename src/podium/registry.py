@@ -179,7 +179,6 @@ class Classes(Registry[type[T]], Generic[T]):
     def __init__(self, noun: str, form: str, *, base: type | tuple[type, ...] = ()) -> None:
         super().__init__(noun, form)
         self.base = base
-        self._fixed: dict[str, dict[str, Any]] = {}
 
     def make(self, name: str | T, **params: Any) -> T:
         """Make an instance from a name or text and further parameters.
@@ -210,11 +209,7 @@ class Classes(Registry[type[T]], Generic[T]):
                     f"{param} is given twice: as {value!r} in {text!r} and as {params[param]!r}. "
                     "Keep one."
                 )
-        all_params = {**text_params, **params}
-        entry_name = self._entry_name(base)
-        return self._make(
-            base, self[entry_name], {**all_params, **self._fixed_params(entry_name, all_params)}
-        )
+        return self._make(base, self[self._entry_name(base)], {**text_params, **params})
 
     def parse(self, text: str | T) -> T:
         """Make an instance from its text alone."""
@@ -240,17 +235,6 @@ class Classes(Registry[type[T]], Generic[T]):
             _check.choice(name, self.noun, list(self))
         return self.aliases.get(name, name)
 
-    def _fixed_params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that a name fixes, or raise if one of them has another value."""
-        fixed = self._fixed.get(name, {})
-        for param, value in fixed.items():
-            if params.get(param, value) != value:
-                raise ArgumentError(
-                    f"{name} stands for {param}={value!r}, got {param}={params[param]!r}. "
-                    f"Leave {param} out."
-                )
-        return fixed
-
     def _make(self, name: str, cls: type[T], params: Mapping[str, Any]) -> T:
         fields = _fields(cls)
         _check.known_parameters(name, list(fields), params)
@@ -266,30 +250,18 @@ class Values(Classes[T]):
 
     def register(self, cls: C) -> C:
         """Add a class under its `name` and set the ``str`` of its instances to their text."""
-        return self.register_as(cls.name)(cls)
-
-    def register_as(self, name: str, **fixed: Any) -> Callable[[C], C]:
-        """Add a class under a name that fixes some of its parameters.
-
-        The attribute `name` of an instance with these parameters must be that name.
-        """
-
-        def enter(cls: C) -> C:
-            self.enter(name, cast("type[T]", cls))
-            self._fixed[name] = fixed
-            cls.__str__ = written  # pyright: ignore[reportAttributeAccessIssue]
-            return cls
 
         def written(value: Any) -> str:
             return self.text(value)
 
-        return enter
+        self.enter(cls.name, cast("type[T]", cls))
+        cls.__str__ = written  # pyright: ignore[reportAttributeAccessIssue]
+        return cls
 
     def params(self, value: T) -> dict[str, Any]:
-        """Return the fields of an instance that its name does not fix."""
-        fixed = self._fixed[cast("Any", value).name]
+        """Return the fields of an instance."""
         values = vars(value)
-        return {name: values[name] for name in _fields(type(value)) if name not in fixed}
+        return {name: values[name] for name in _fields(type(value))}
 
     def text(self, value: T) -> str:
         """Return the text of an instance without default values, or its repr if it has no text."""

@@ -88,7 +88,7 @@ def test_hinge_of_one_order_is_minimised_by_that_order() -> None:
 
 
 def test_truncated_grades() -> None:
-    values, grads = OrderLoss(Truncated(losses.get("squared", per="group"), 2), 4)(np.zeros(4))
+    values, grads = OrderLoss(Truncated(losses.get("squared"), 2), 4)(np.zeros(4))
     # The object at place 1 has grade 2, that at place 2 has grade 1, and the others have 0.
     assert values == pytest.approx((2**2 + 1**2) / 4)
     assert grads[0] == pytest.approx([-2 * 2 / 4, -2 * 1 / 4, 0, 0])

@@ -84,7 +84,7 @@ def test_text_names_no_machine_and_no_registry() -> None:
 LOSS_WORDS = re.compile(
     r"(?:getattr|hasattr)\([^()]*(?:\(\))?[^()]*\b"
     r"(?:value_and_grad|value_grad_and_curvature|curvature|convex|smooth|upper_bounds"
-    r"|shift_invariant|reads_groups|reads_grades|draws|redraws|head_cutoff|why_undefined"
+    r"|shift_invariant|reads_groups|reads_grades|draws|head_cutoff|why_undefined"
     r"|min_relevance|clip|soft|head)\b"
 )
 

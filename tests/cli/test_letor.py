@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import data, losses
+from podium import data
 from podium.cli import _models
 from podium.cli._training import Model
 from podium.data import svmlight
-from podium.groups import Groups
 from podium.rankers import load
 
 Run = Callable[..., Any]
@@ -177,24 +174,6 @@ def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> Non
     named = pl.read_csv("t.csv")["loss"].to_list()
     assert named == ["listmle(head=relevant)@3", "softmax"]
     assert any(f"best loss={name}" in done.err for name in named)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("listmle(ties=averaged)@3", "averaged over 16 random orders"),
-        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 random orders"),
-        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a random order"),
-        ("listmle", "in a random order"),
-    ],
-)
-def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
-    loss: Any = losses.get(given)
-    rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
-    text = loss.remark(rows.y, Groups.from_qid(rows.qid))
-    assert f"< {loss.min_relevance:g}, {said} (listmle(" in text
-    (advised,) = re.findall(r"\((listmle\(.*) leaves", text)
-    assert losses.get(advised) == replace(loss, head="relevant")
 
 
 FILES = {

@@ -14,7 +14,7 @@ from tests.cli.conftest import as_csv, interrupted
 
 from podium import data, tuning
 from podium.rankers import LinearRanker, load
-from podium.rankers.scaling import folded, standardized
+from podium.rankers.scaling import folded, scaled
 
 TRAIN = ("train", "train.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
 
@@ -36,7 +36,7 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     done = podium(*TRAIN, "--tune", *grid, "--folds", "3", "--tune-table", "trials.parquet")
     assert (done.status, done.out) == (0, "")
     found = tuning.search(
-        standardized(LinearRanker("pap-avg@2")),
+        scaled(LinearRanker("pap-avg@2"), given()[0]),
         *given(),
         grid={"l2": [1e-4, 1.0], "loss__k": [1, 2], "learning_rate": [0.5]},
         n_folds=3,
@@ -68,7 +68,7 @@ def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -
     assert podium(*TRAIN, "--tune", "--grid", "l2=0.1", *split, "--tune-table", "t.csv").status == 0
     frame = pl.read_csv("train.csv", try_parse_dates=True)
     found = tuning.search(
-        standardized(LinearRanker("pap-avg@2")),
+        scaled(LinearRanker("pap-avg@2"), given()[0]),
         *given(),
         grid={"l2": [0.1]},
         split=how,

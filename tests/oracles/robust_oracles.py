@@ -28,23 +28,20 @@ RHO_SLOPE: dict[int | str, Function] = {
 }
 """The derivative of rho."""
 
-SIGMA: dict[str, Function] = {
-    "logistic": lambda d: max(-d, 0.0) + _log2_of_one_more(2.0 ** -abs(d)),
-    "hinge": lambda d: max(1.0 - d, 0.0),
-}
-"""The cost of a difference of scores, or of a margin."""
 
-SIGMA_SLOPE: dict[str, Function] = {
-    "logistic": lambda d: -(2.0**-d) / (1.0 + 2.0**-d) if d > 0 else -1.0 / (1.0 + 2.0**d),
-    "hinge": lambda d: -1.0 if 1.0 - d >= 0.0 else 0.0,
-}
-"""The derivative of sigma. At its kink, a hinge has that of a pair on the margin, which counts."""
+def sigma(d: float) -> float:
+    """Return log2(1 + 2^-d), the cost of a difference of scores, or of a margin."""
+    return max(-d, 0.0) + _log2_of_one_more(2.0 ** -abs(d))
 
-SIGMA_CURVATURE: dict[str, Function] = {
-    "logistic": lambda d: math.log(2.0) * 2.0 ** -abs(d) / (1.0 + 2.0 ** -abs(d)) ** 2,
-    "hinge": lambda d: 1.0,
-}
-"""The second derivative of sigma, for the hinge that of a hinge rounded over one unit."""
+
+def sigma_slope(d: float) -> float:
+    """Return the derivative of sigma."""
+    return -(2.0**-d) / (1.0 + 2.0**-d) if d > 0 else -1.0 / (1.0 + 2.0**d)
+
+
+def sigma_curvature(d: float) -> float:
+    """Return the second derivative of sigma."""
+    return math.log(2.0) * 2.0 ** -abs(d) / (1.0 + 2.0 ** -abs(d)) ** 2
 
 
 def ideal(gains: Sequence[float]) -> float:
@@ -71,34 +68,32 @@ def dcg_loss(scores: Sequence[float], gains: Sequence[float], *, ties: bool) -> 
     return total
 
 
-def robust_loss(
-    scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
-) -> float:
+def robust_loss(scores: Sequence[float], gains: Sequence[float], kind: int | str) -> float:
     """Return the sum of gain * rho(sum of sigma(own score - another's)) over one list."""
-    ranks = cost_sums(scores, sigma)
+    ranks = cost_sums(scores)
     return math.fsum(g * RHO[kind](t) for g, t in zip(gains, ranks, strict=True) if g > 0)
 
 
 def robust_derivatives(
-    scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
+    scores: Sequence[float], gains: Sequence[float], kind: int | str
 ) -> tuple[list[float], list[float]]:
     """Return the derivatives of `robust_loss`, and twice the bounds of its curvatures, by row."""
     slope, curvature = [0.0] * len(scores), [0.0] * len(scores)
-    for y, total in enumerate(cost_sums(scores, sigma)):
+    for y, total in enumerate(cost_sums(scores)):
         weight = gains[y] * RHO_SLOPE[kind](total) if gains[y] > 0 else 0.0
         for z in range(len(scores)):
             if z != y:
                 d = scores[y] - scores[z]
-                slope[y] += weight * SIGMA_SLOPE[sigma](d)
-                slope[z] -= weight * SIGMA_SLOPE[sigma](d)
-                curvature[y] += 2.0 * weight * SIGMA_CURVATURE[sigma](d)
-                curvature[z] += 2.0 * weight * SIGMA_CURVATURE[sigma](d)
+                slope[y] += weight * sigma_slope(d)
+                slope[z] -= weight * sigma_slope(d)
+                curvature[y] += 2.0 * weight * sigma_curvature(d)
+                curvature[z] += 2.0 * weight * sigma_curvature(d)
     return slope, curvature
 
 
-def cost_sums(scores: Sequence[float], sigma: str) -> list[float]:
+def cost_sums(scores: Sequence[float]) -> list[float]:
     """Return, for each row, the sum of the costs of its differences from all other rows."""
     return [
-        math.fsum(SIGMA[sigma](s - t) for z, t in enumerate(scores) if z != y)
+        math.fsum(sigma(s - t) for z, t in enumerate(scores) if z != y)
         for y, s in enumerate(scores)
     ]

@@ -1,7 +1,7 @@
 """LambdaRank by its definition, in Python's floats.
 
-The weight of a pair in LambdaRank is the change of the metric if the two rows swap ranks. Both
-values of the metric are those of `podium.testing.oracles`, which computes them from the list.
+The weight of a pair in LambdaRank is the change of ndcg if the two rows swap ranks. Both values of
+ndcg are those of `podium.testing.oracles`, which computes them from the list.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from podium.testing.oracles import brute_force, listing
 
 Order = tuple[int, ...]
 
-OPTIONS = {"ndcg": "ndcg(gain=GAIN)", "ap": "ap", "precision": "precision", "pap": "pap(clip=true)"}
-"""The measures whose changes are weights, without a cutoff."""
-
 
 def worst_orders(scores: Sequence[float], grades: Sequence[float]) -> Iterator[Order]:
     """Yield all orders by falling score and, at equal scores, rising grade."""
@@ -28,15 +25,11 @@ def worst_orders(scores: Sequence[float], grades: Sequence[float]) -> Iterator[O
         yield tuple(itertools.chain(*choice))
 
 
-def metric_of(
-    order: Order, grades: Sequence[float], metric: str, k: int | None, gain: str
-) -> float:
-    """Return the metric of rows in an order, best first."""
+def ndcg_of(order: Order, grades: Sequence[float], k: int | None, gain: str) -> float:
+    """Return the ndcg of rows in an order, best first."""
     n = len(order)
     falling = tuple(float(n - place) for place in range(n))
-    if k is None and metric in ("pap", "precision"):
-        k = n  # without a cutoff, all items count
-    text = OPTIONS[metric].replace("GAIN", gain) + ("" if k is None else f"@{k}")
+    text = f"ndcg(gain={gain})" + ("" if k is None else f"@{k}")
     value = brute_force(text, listing(falling, [grades[i] for i in order], n_items=n))
     return 0.0 if math.isnan(value) else value
 
@@ -50,16 +43,13 @@ def swap_change(
     scores: Sequence[float],
     grades: Sequence[float],
     pair: tuple[int, int],
-    metric: str,
     k: int | None,
     gain: str = "exp2",
 ) -> float:
-    """Return the mean change of the metric over the worst orders if the pair swaps its ranks."""
+    """Return the mean change of ndcg over the worst orders if the pair swaps its ranks."""
     changes: list[float] = []
     for order in worst_orders(scores, grades):
-        before, after = (
-            metric_of(o, grades, metric, k, gain) for o in (order, swapped(order, *pair))
-        )
+        before, after = (ndcg_of(o, grades, k, gain) for o in (order, swapped(order, *pair)))
         changes.append(abs(after - before))
     return fmean(changes)
 
@@ -67,7 +57,6 @@ def swap_change(
 def lambda_loss(
     scores: Sequence[float],
     grades: Sequence[float],
-    metric: str,
     k: int | None,
     sigma: float = 1.0,
     gain: str = "exp2",
@@ -77,7 +66,7 @@ def lambda_loss(
     for i, j in itertools.permutations(range(len(scores)), 2):
         if grades[i] <= grades[j]:
             continue
-        weight = swap_change(scores, grades, (i, j), metric, k, gain)
+        weight = swap_change(scores, grades, (i, j), k, gain)
         wrong = 1.0 / (1.0 + math.exp(sigma * (scores[i] - scores[j])))
         value -= weight * math.log1p(-wrong)
         for row, sign in ((i, -1.0), (j, 1.0)):

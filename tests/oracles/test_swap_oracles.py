@@ -12,8 +12,6 @@ from tests.oracles import swap_oracles as oracles
 from podium import losses
 from podium.groups import Groups
 
-METRICS = ("ndcg", "ap", "precision", "pap")
-
 
 class Case(NamedTuple):
     scores: list[float]
@@ -21,14 +19,13 @@ class Case(NamedTuple):
     k: int
 
 
-def cases(seed: int = 0, n_cases: int = 30, *, binary: bool = False) -> Iterator[Case]:
-    """Yield lists of 2 to 7 rows with both classes; half of them have tied scores."""
+def cases(seed: int = 0, n_cases: int = 30) -> Iterator[Case]:
+    """Yield lists of 2 to 7 rows of several grades; half of them have tied scores."""
     for i in range(n_cases):
         rng = np.random.default_rng([seed, i])
         n = int(rng.integers(2, 8))
         grades = rng.choice([0.0, 0.0, 1.0, 2.0, 4.0], n)
         grades[:2] = 0.0, 1.0
-        grades = np.minimum(grades, 1.0) if binary else grades
         scores = rng.integers(-1, 2, n) / 2 if i % 2 else 2.0 * rng.standard_normal(n)
         yield Case(scores.tolist(), rng.permutation(grades).tolist(), int(rng.integers(1, 6)))
 
@@ -48,15 +45,12 @@ def test_cases_have_ties_and_cutoffs_within_and_beyond_the_list() -> None:
     assert max(len(list(oracles.worst_orders(c.scores, c.grades))) for c in drawn) >= 6
 
 
-@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("cut", [True, False])
-def test_weight_is_the_change_of_the_metric_by_a_swap(metric: Any, *, cut: bool) -> None:
-    if metric == "precision" and not cut:
-        return
-    for case in cases(binary=metric != "ndcg"):
+def test_weight_is_the_change_of_ndcg_by_a_swap(*, cut: bool) -> None:
+    for case in cases():
         k = case.k if cut else None
-        value, grad, bound = run(losses.LambdaRank(k, metric, 1.5), case.scores, case.grades)
-        expected = oracles.lambda_loss(case.scores, case.grades, metric, k, 1.5)
+        value, grad, bound = run(losses.LambdaRank(k, 1.5), case.scores, case.grades)
+        expected = oracles.lambda_loss(case.scores, case.grades, k, 1.5)
         assert value == pytest.approx(expected[0], abs=1e-12)
         np.testing.assert_allclose(grad, expected[1], atol=1e-12)
         np.testing.assert_allclose(bound, expected[2], atol=1e-12)
@@ -65,39 +59,25 @@ def test_weight_is_the_change_of_the_metric_by_a_swap(metric: Any, *, cut: bool)
 def test_weight_with_linear_gain_is_the_change_of_that_ndcg() -> None:
     for case in cases(1, 10):
         loss = losses.LambdaRank(case.k, gain="linear")
-        expected = oracles.lambda_loss(case.scores, case.grades, "ndcg", case.k, gain="linear")
+        expected = oracles.lambda_loss(case.scores, case.grades, case.k, gain="linear")
         assert run(loss, case.scores, case.grades)[0] == pytest.approx(expected[0], abs=1e-12)
 
 
-def test_swaps_of_binary_metrics_ignore_grades_above_the_threshold() -> None:
-    for case in cases(2, 12):
-        positive = [float(grade >= 2.0) for grade in case.grades]
-        if len(set(positive)) < 2:
-            continue
-        for metric in METRICS[1:]:
-            graded = run(losses.get("lambdarank", k=2, metric=metric, min_relevance=2),
-                         case.scores, case.grades)  # fmt: skip
-            binary = run(losses.get("lambdarank", k=2, metric=metric), case.scores, positive)
-            assert graded[0] == binary[0]
-            np.testing.assert_array_equal(graded[1], binary[1])
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_long_lists_have_the_weights_of_a_loop_over_swaps(metric: Any) -> None:
+def test_long_lists_have_the_weights_of_a_loop_over_swaps() -> None:
     """The change is compared on a list of 40 rows, with two cutoffs."""
     rng = np.random.default_rng(3)
     scores, grades = rng.standard_normal(40), (rng.random(40) < 0.3) * 1.0
     for k in (3, 25):
-        loss = losses.LambdaRank(k, metric)
+        loss = losses.LambdaRank(k)
         target: Any = loss.prepare(grades, Groups.single(40))
-        order, upper, lower, depth = loss.hold(scores, target).marks
+        order, mark, depth = loss.hold(scores, target).marks
         for p, q in [(0, 1), (0, 39), (2, 3), (2, 30), (5, 12), (24, 25), (30, 38)]:
             i, j = int(order[p]), int(order[q])
             worth = abs(target.worth[i] - target.worth[j])
-            weight = worth * (upper[p] + lower[q]) if p < depth[0] else 0.0
+            weight = worth * (mark[p] - mark[q]) if p < depth[0] else 0.0
             places = tuple(order.tolist())
             before, after = (
-                oracles.metric_of(o, grades.tolist(), metric, k, "exp2")
+                oracles.ndcg_of(o, grades.tolist(), k, "exp2")
                 for o in (places, oracles.swapped(places, i, j))
             )
             assert weight == pytest.approx(abs(after - before), abs=1e-14)

@@ -146,7 +146,7 @@ def test_tied_grades_have_the_peers_value_in_the_order_of_its_rows() -> None:
 
 def test_averaged_ties_do_not_hang_on_the_order_of_rows() -> None:
     both = value_of("tied, best first"), value_of("tied, best second")
-    loss = losses.ListMLE(ties="averaged", n_orders=2)
+    loss = losses.ListMLE(n_orders=2)
     keys = np.array([[2.0, 1.0], [1.0, 2.0], [0.0, 0.0]])
     values, _ = ours(loss, [2.0, 1.0, 0.0], [1, 1, 0], keys=keys)
     np.testing.assert_allclose(values, [np.mean(both)], rtol=1e-14)

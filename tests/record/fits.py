@@ -20,7 +20,7 @@ OWN = {
     "lightgbm": ("lambdarank", "binary", "rank_xendcg"),
     "xgboost": ("rank:ndcg", "rank:pairwise", "binary:logistic"),
 }
-NEURAL = ("logistic", "pap-ramp@3", "pap-logistic", "listmle(ties=redrawn)", "robirank", "softmax")
+NEURAL = ("logistic", "pap-ramp@3", "pap-logistic", "listmle", "robirank", "softmax")
 FITTED = (
     *("coef_", "intercept_", "objective_", "n_iter_", "stop_reason_", "best_iteration_"),
     *("history_", "n_trees_", "weights_", "thresholds_", "features_"),

@@ -17,15 +17,14 @@ TIES = ("worst", "best", "average", "id", "random")
 
 # Options to record besides the defaults with k = 1, 3 and none (if the loss allows it).
 LOSS_OPTIONS = {
-    "group-logistic": ("soft=true", "per=group"),
-    "lambdarank": ("metric=ap", "metric=precision", "metric=pap,min_relevance=2", "gain=linear"),
+    "group-logistic": ("soft=true",),
+    "lambdarank": ("gain=linear", "sigma=2"),
     "listmle": (
-        "head=relevant", "ties=averaged", "ties=redrawn", "ties=averaged,n_orders=3",
-        "min_relevance=2",
+        "head=relevant", "n_orders=3", "min_relevance=2",
     ),
-    "listnet": ("ties=fixed", "ties=redrawn", "scale=2"),
+    "listnet": ("scale=2",),
     "listnet-luce": ("scale=2",),
-    "logistic": ("per=group", "min_relevance=2"),
+    "logistic": ("min_relevance=2",),
     "pap-avg": ("clip=true", "min_relevance=2"),
     "pap-logistic": ("weight=3,temperature=0.5", "min_relevance=2"),
     "pap-max": ("clip=true",),
@@ -34,10 +33,8 @@ LOSS_OPTIONS = {
     "pap-tight-struct": ("clip=true",),
     "pap-tight-struct-exact": ("clip=true",),
     "pauc-hinge": ("clip=true",),
-    "rankcosine": ("ties=fixed", "ties=redrawn"),
-    "robirank": ("type=2", "sigma=hinge", "gain=linear", "normalize=false", "type=0"),
-    "robust-binary": ("type=2", "sigma=hinge", "per=group", "type=0"),
-    "squared": ("per=group",),
+    "robirank": ("type=2", "gain=linear", "normalize=false", "type=0"),
+    "robust-binary": ("type=2", "type=0"),
 }  # fmt: skip
 
 METRIC_OPTIONS = {

@@ -187,14 +187,13 @@ def test_metrics_are_podiums_measures() -> None:
     "call",
     [
         lambda: trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, Y), 1),
-        lambda: lightgbm_objective("group-logistic(per=row)")(Y, 0 * Y),
+        lambda: lightgbm_objective("group-logistic")(Y, 0 * Y),
         lambda: lightgbm_metric("pap@3")(Y, Y),
         lambda: lightgbm_objective("pap-ramp@3", qid=[1, 1, 2])(Y, Y),
         lambda: lightgbm_objective("pap-ramp@90", qid=QID)(Y, 0 * Y),
-        lambda: lightgbm_objective("listmle(ties=redrawn)@3", qid=QID)(Y, 0 * Y),
     ],
 )
-def test_rows_without_groups_or_value_and_losses_that_draw_anew_are_refused(call: Any) -> None:
+def test_rows_without_groups_or_value_are_refused(call: Any) -> None:
     with pytest.raises(ArgumentError):
         call()
     assert lightgbm_objective("logistic")(Y, 0 * Y)[1] == pytest.approx(np.full(Y.size, 0.25))

@@ -142,15 +142,9 @@ def test_measure_that_falls_when_better_is_turned(make: Any) -> None:
 
 @both
 def test_starts(make: Any) -> None:
-    share = Y.mean()
-    constant = ranker(make, "logistic", start="log-odds", n_trees=1, learning_rate=1e-12)
-    constant = constant.fit(X, Y, QID).predict(X)
-    np.testing.assert_allclose(constant, np.log(share / (1 - share)), rtol=1e-6)
     linear = ranker(make, start="logistic", n_trees=1, learning_rate=1e-12).fit(X, Y, QID)
     peer = LogisticRegression(C=1e9, tol=1e-10).fit(X, Y).decision_function(X)
     np.testing.assert_allclose(linear.predict(X), peer, atol=0.01)
-    trees = [ranker(make, start=s).fit(X, Y, QID).predict(X) for s in ("zero", "log-odds")]
-    np.testing.assert_allclose(trees[0] - trees[0].mean(), trees[1] - trees[1].mean(), atol=1e-5)
 
 
 @both
@@ -257,16 +251,6 @@ def test_lightgbm_is_not_left_with_zeros_alone() -> None:
             LightGBMRanker("pap-ramp@3").fit(zeros, Y, QID)
 
 
-def test_a_linear_start_of_huge_features_is_that_of_small_ones() -> None:
-    huge = 2.0 ** np.array([1000, 0, -900, 600, 3])[: X.shape[1]]
-    small, large = (
-        LightGBMRanker("logistic", n_trees=1, start="logistic").fit(scaled, Y, QID)
-        for scaled in (X, X * huge)
-    )
-    np.testing.assert_array_equal(large.start_[:-1] * huge, small.start_[:-1])
-    np.testing.assert_array_equal(large.start_[-1], small.start_[-1])
-
-
 @both
 def test_items_pool_the_labels(make: Any) -> None:
     X, y, qid, item = recurring()
@@ -320,14 +304,11 @@ def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
         (XGBoostRanker, {"max_depth": "deep"}),
     ],
 )
-def test_an_option_that_the_library_refuses_is_one_line(
-    make: Any, options: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_option_that_the_library_refuses_is_one_line(make: Any, options: Any) -> None:
     X, y, qid = problem(60)
     with pytest.raises(ArgumentError) as caught:
         ranker(make, "logistic", options=options).fit(X, y, qid)
     assert "\n" not in str(caught.value)
-    assert capfd.readouterr().err == ""
 
 
 RANKING = [

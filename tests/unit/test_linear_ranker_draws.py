@@ -19,19 +19,15 @@ from podium.rankers.objective import Labels, LinearObjective
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
-REDRAWN = {
-    "listmle": losses.ListMLE(3, ties="redrawn"),
-    "listnet": losses.ListNet(3, ties="redrawn"),
-    "rankcosine": losses.RankCosine(3, ties="redrawn"),
-}
-DRAWN_ONCE = {
-    **{f"{name} fixed": replace(loss, ties="fixed") for name, loss in REDRAWN.items()},
+LOSSES = {
+    "listmle": losses.ListMLE(3),
+    "listnet": losses.ListNet(3),
+    "rankcosine": losses.RankCosine(3),
     "listmle whole": losses.ListMLE(),
     "listmle relevant": losses.ListMLE(head="relevant"),
     "softmax": SoftmaxCrossEntropy(),
     "pairwise-hinge": PairwiseHinge(),
     "squared": Squared(),
-    "squared per group": Squared(per="group"),
 }
 
 
@@ -58,12 +54,12 @@ class Recording(losses.ListMLE):
         return super().prepare(relevance, groups, keys=keys, **given)
 
 
-def recorded(*, redraws: bool, random_state: int = 0) -> list[Any]:
+def recorded(random_state: int = 0) -> list[Any]:
     """Fit two passes in batches of 5 groups, and return the keys by row: of the fit, of each."""
     X, _, qid = problem()
     rows, seen = np.arange(qid.size, dtype=float), list[Any]()
     LinearRanker(
-        Recording(ties="redrawn" if redraws else "fixed", seen=seen),
+        Recording(seen=seen),
         solver="stochastic",
         batch_size=5,
         max_iter=3,
@@ -80,32 +76,20 @@ def recorded(*, redraws: bool, random_state: int = 0) -> list[Any]:
     return found
 
 
-def test_keys_are_those_of_the_whole_fit_in_every_batch_or_new_in_each_pass() -> None:
-    whole, first, second = recorded(redraws=False)
+def test_keys_are_those_of_the_whole_fit_in_every_batch() -> None:
+    whole, first, second = recorded()
     assert np.isfinite(whole).all()
     np.testing.assert_array_equal(first, whole)
     np.testing.assert_array_equal(second, whole)
-    assert not np.array_equal(recorded(redraws=False, random_state=1)[0], whole)
-    passes = recorded(redraws=True)
-    again = recorded(redraws=True)
-    np.testing.assert_array_equal(passes, again)
-    for one, other in ((0, 1), (1, 2), (0, 2)):
-        assert np.all(passes[one] != passes[other])
+    assert not np.array_equal(recorded(random_state=1)[0], whole)
 
 
-def objective(loss: Any, weights: Any = None) -> LinearObjective:
-    X, y, qid = problem()
-    labels = Labels(y, Groups.from_qid(qid), weights)
-    target = loss.prepare(y, labels.groups, weights=weights)
-    return LinearObjective(X, loss, target, labels=labels)
-
-
-@pytest.mark.parametrize("loss", DRAWN_ONCE.values(), ids=DRAWN_ONCE)
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_mini_batches_add_up_to_the_objective(
     loss: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mean over a pass of one list each is the whole, for keys that are drawn once."""
+    """The mean over a pass of one list each is the whole."""
     X, y, qid = problem()
     weights = (1.0 + qid % 3) if weighted else None
     labels = Labels(y, Groups.from_qid(qid), weights)
@@ -135,25 +119,6 @@ def test_a_batch_of_a_squared_loss_without_relevant_rows_has_its_share() -> None
     batches = Batches.of(loss, target, labels, seed=0)
     scales = {batch.rows.size: batch.scale for batch in batches.epoch(1, 1)}
     assert scales == pytest.approx({8: 8 / 5, 2: 2 / 5})  # rows of the group by the mean group's
-
-
-@pytest.mark.parametrize("name", ["listnet", "rankcosine"])
-def test_redrawn_passes_are_unbiased_for_the_averaged_loss(name: str) -> None:
-    """Where the value is linear in the truth that is drawn: listnet's is, the cosine's too."""
-    loss = REDRAWN[name]
-    given = objective(loss)
-    assert given.labels is not None
-    averaged = objective(replace(loss, ties="averaged"))
-    at = np.array([0.5, -0.2, 0.1, 0.3])
-    batches = Batches.of(loss, given.target, given.labels, seed=0)
-    grads = [
-        replace(given, rows=batch.rows, target=batch.target, scale=batch.scale).evaluate(at).grad
-        for number in range(1, 101)
-        for batch in batches.epoch(number, 12)
-    ]
-    error = np.std(grads, axis=0) / np.sqrt(len(grads))
-    assert np.all(error > 0.0)
-    assert np.all(np.abs(np.mean(grads, axis=0) - averaged.evaluate(at).grad) < 5.0 * error)
 
 
 @pytest.mark.parametrize("k", [None, 3])

@@ -37,29 +37,11 @@ def test_registered_name_is_seen_in_a_text(text: str, is_one: bool) -> None:
     assert losses.is_registered(text) is is_one
 
 
-def test_a_name_may_stand_for_parameters() -> None:
-    exact = losses.PApTightStruct(7, exact=True)
-    assert (
-        losses.get("pap-tight-struct-exact@7")
-        == exact
-        == losses.get("pap-tight-struct@7", exact=True)
-    )
-    assert (exact.name, losses.PApTightStruct(7).name) == (
-        "pap-tight-struct-exact",
-        "pap-tight-struct",
-    )
-    assert losses.spec(exact) == losses.spec(losses.get("pap-tight-struct-exact", k=7, exact=True))
-    assert "exact" not in losses.spec(exact)
-    assert losses.from_spec(losses.spec(exact)) == exact
-    with pytest.raises(ArgumentError):
-        losses.get("pap-tight-struct-exact@7", exact=False)
-
-
 @pytest.mark.parametrize("name", sorted(losses.REGISTRY))
 def test_spec_survives_json(name: str) -> None:
     known = {field.name for field in dataclasses.fields(losses.REGISTRY[name])}
-    others = {"k": 3, "clip": True, "per": "group", "weight": 2.0, "temperature": 0.5}
-    others |= {"min_relevance": 2.0, "ties": "redrawn", "head": "relevant", "scale": 0.5}
+    others = {"k": 3, "clip": True, "weight": 2.0, "temperature": 0.5}
+    others |= {"min_relevance": 2.0, "n_orders": 3, "head": "relevant", "scale": 0.5}
     given = {param: value for param, value in others.items() if param in known}
     loss = losses.get(name, **given)
     text = ",".join(f"{param}={value}" for param, value in given.items())

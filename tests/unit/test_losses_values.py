@@ -10,7 +10,7 @@ import pytest
 from tests.oracles import loss_oracles
 
 from podium import losses
-from podium.errors import ArgumentError, CostWarning
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
@@ -39,13 +39,12 @@ def test_min_relevance_decides_what_is_positive() -> None:
     assert graded[0][0] == pytest.approx(1 - 0.5 + 0.0)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_rows_outside_the_top_have_a_gradient_of_zero(exact: bool) -> None:
+@pytest.mark.parametrize("name", ["pap-tight-struct@4", "pap-tight-struct-exact@4"])
+def test_rows_outside_the_top_have_a_gradient_of_zero(name: str) -> None:
     """Exactly 0, so that a solver may pass over them."""
     rng = np.random.default_rng(3)
     scores = rng.standard_normal(60)
-    loss = losses.PApTightStruct(4, exact=exact)
-    grad = run(loss, scores, np.repeat([1.0, 0.0], 30))[1][30:]
+    grad = run(losses.get(name), scores, np.repeat([1.0, 0.0], 30))[1][30:]
     assert np.flatnonzero(grad).tolist() == sorted(np.argsort(scores[30:])[-4:])
 
 
@@ -75,15 +74,13 @@ def test_rows_count_alike_or_groups_do() -> None:
     parts = [(scores[rows].tolist(), relevance[rows].tolist()) for rows in ([0, 1], [2, 3, 4])]
     squares = (scores - relevance) ** 2
     logistic = np.log1p(np.exp(np.where(relevance > 0, -scores, scores)))
-    per: Any
     for cls, sums in (
         (losses.Logistic, [logistic[:2].sum(), logistic[2:].sum()]),
         (Squared, [squares[:2].sum(), squares[2:].sum()]),
         (losses.GroupLogistic, [loss_oracles.group_logistic(*part) for part in parts]),
     ):
-        for per, expected in (("row", sum(sums) / 5), ("group", (sums[0] / 2 + sums[1] / 3) / 2)):
-            values, _ = run(cls(per=per), scores, relevance, [0, 0, 1, 1, 1])
-            assert values.mean() == pytest.approx(expected)
+        values, _ = run(cls(), scores, relevance, [0, 0, 1, 1, 1])
+        assert values.mean() == pytest.approx(sum(sums) / 5)
 
 
 def test_product_of_many_large_odds_does_not_overflow() -> None:
@@ -97,27 +94,12 @@ def test_hinge_of_a_row_a_billion_above_the_rest_is_zero() -> None:
     assert run(PairwiseHinge(), [0.3, 0.0, 1e9], [1, 0, 1])[0][0] == (1 - 0.3) / 2
 
 
-@pytest.mark.parametrize("loss", [PairwiseLogistic(), losses.RoBiRank(), losses.PApLogistic()])
-def test_a_billion_pairs_are_told_before_they_are_visited(loss: Any) -> None:
-    grades = np.arange(80_000) % 2.0
-    with pytest.warns(CostWarning, match=r"[13]\.[26]e\+09 pairs of rows in each evaluation"):
-        loss.prepare(grades, Groups.single(grades.size))
-
-
-def test_cheap_losses_of_long_lists_warn_of_nothing() -> None:
-    grades = np.arange(80_000) % 2.0
-    PairwiseLogistic().prepare(grades, Groups.from_sizes([40_000, 40_000]))
-    losses.PApLogistic(300).prepare(grades, Groups.single(grades.size))
-    PairwiseHinge().prepare(grades, Groups.single(grades.size))
-
-
 # The loss of groups with an intercept of their own
 
 
-@pytest.mark.parametrize("per", ["row", "group"])
-def test_weight_of_a_row_is_repetition(per: Any) -> None:
+def test_weight_of_a_row_is_repetition() -> None:
     scores, relevance = np.random.default_rng(1).standard_normal(6), np.array([1.0, 0, 0, 1, 0, 0])
-    weights, loss = np.array([1, 3, 0, 2, 1, 1]), losses.GroupLogistic(per=per)
+    weights, loss = np.array([1, 3, 0, 2, 1, 1]), losses.GroupLogistic()
     weighted = run(loss, scores, relevance, weights=weights.astype(float))
     rows = np.repeat(np.arange(6), weights)
     copied = run(loss, scores[rows], relevance[rows])
@@ -162,7 +144,7 @@ def far_value(scores: list[float], positive: list[int]) -> float:
     return best
 
 
-@pytest.mark.parametrize("far", [701.0, 1e12, 1e155, 1e307])
+@pytest.mark.parametrize("far", [701.0, 1e12, 1e155, 1e280])
 def test_best_intercept_is_found_among_scores_that_lie_far_apart(far: float) -> None:
     rng = np.random.default_rng(0)
     for _ in range(8):
@@ -180,15 +162,15 @@ ALL: tuple[Any, ...] = tuple(
     map(
         losses.get,
         [
-            *("group-logistic", "group-logistic(per=group)"),
-            *("lambdarank", "lambdarank(metric=ap)@2", "listmle", "listmle@2"),
-            *("listmle(ties=averaged,n_orders=3)@2", "listmle(head=relevant)@3", "listnet"),
-            *("listnet(ties=fixed)@2", "pap-avg(clip=true)@2", "pap-logistic@2"),
+            "group-logistic",
+            *("lambdarank", "lambdarank@2", "listmle", "listmle@2"),
+            *("listmle(n_orders=3)@2", "listmle(head=relevant)@3", "listnet"),
+            *("listnet@2", "pap-avg(clip=true)@2", "pap-logistic@2"),
             *("pap-logistic(temperature=0.7)@3", "pap-logistic(temperature=0.5)@1"),
             *("pap-max(clip=true)@2", "pap-ramp(clip=true)@2", "pap-tight-struct(clip=true)@2"),
             *("pap-tight-struct-exact(clip=true)@2", "pairwise-hinge", "pairwise-logistic"),
-            *("rankcosine", "rankcosine(ties=fixed)@1", "robirank", "softmax"),
-            "robirank(type=identity,sigma=hinge)",
+            *("rankcosine", "rankcosine@1", "robirank", "softmax"),
+            "robirank(type=identity)",
         ],
     )
 )
@@ -274,9 +256,6 @@ def test_bad_rows_are_refused(loss: Any) -> None:
     ("name", "wrong"),
     [
         ("group-logistic", {"soft": True, "min_relevance": 2.0}),
-        ("listmle", {"n_orders": 4}),
-        ("lambdarank(metric=ap)", {"gain": "linear"}),
-        ("lambdarank(metric=precision)", {"k": None}),
         *(("robirank", {"type": kind}) for kind in (3, True, "two")),
     ],
 )
@@ -290,7 +269,7 @@ def test_bad_parameters_are_named(name: str, wrong: dict[str, Any]) -> None:
     [
         (losses.GroupLogistic(soft=True), [0.5, 2.0]),  # a probability is at most 1
         (losses.RoBiRank(), [2000.0, 0.0]),  # 2^2000 is beyond all sums
-        (SoftmaxCrossEntropy(), [1.7e308, 1.7e308]),
+        (SoftmaxCrossEntropy(), [1.7e300, 1.0]),
     ],
 )
 def test_relevance_beyond_a_loss_is_refused_with_its_group(loss: Any, relevance: Any) -> None:
@@ -311,3 +290,11 @@ def test_gains_of_0_and_large_linear_gains_are_numbers() -> None:
         )
         assert np.isfinite(values).tolist() == [is_defined]
         assert np.isfinite(grad).all()
+
+
+@pytest.mark.parametrize(("score", "weight"), [(1e290, 1.0), (0.0, 1e290)])
+def test_numbers_whose_sums_overflow_are_refused_with_their_group(
+    score: float, weight: float
+) -> None:
+    with pytest.raises(ArgumentError, match=r"below 1e\+290 .* row 0 \(qid 3\)"):
+        run(losses.PApRamp(1), [score, 0.0], [1, 0], [3, 3], weights=np.array([weight] * 2))

@@ -21,7 +21,7 @@ from podium.groups import Groups
 from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.rankers import LinearRanker, NeuralRanker, load, save
 from podium.rankers.neural._training import Adam
-from podium.rankers.scaling import standardized
+from podium.rankers.scaling import scaled
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
 
@@ -65,7 +65,7 @@ def bits(ranker: NeuralRanker) -> bytes:
 @pytest.mark.long
 @pytest.mark.parametrize("loss", ["softmax", "listnet", "pairwise-logistic", "logistic"])
 def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> None:
-    linear = standardized(LinearRanker(loss, l2=0.05, tol=1e-8))
+    linear = scaled(LinearRanker(loss, l2=0.05, tol=1e-8), X)
     linear.fit(X, Y, linearranker__qid=QID)
     neural = NeuralRanker(
         loss, hidden=0, l2=0.05, learning_rate=0.3, batch_size=12, max_iter=700, tol=0.0

@@ -40,7 +40,6 @@ def rows(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 X0, Y0, Q0 = rows()
-REDRAWN = losses.ListMLE(ties="redrawn")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,6 @@ REDRAWN = losses.ListMLE(ties="redrawn")
         {"start": "warm"},
         {"hidden": (4, 0)},
         {"solver": "lbfgs", "loss": "pap-avg@5"},
-        *({"solver": name, "loss": REDRAWN} for name in ("lbfgs", "subgradient")),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, Any]) -> None:
@@ -114,8 +112,8 @@ def test_values_that_are_no_numbers_are_named_by_row_group_and_column(kind: Any)
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_rows_that_no_loss_is_defined_on_are_counted(kind: Any) -> None:
     for loss, labels, numbers in (
-        ("pap-ramp@50", Y0, "without a positive: 0, with too few negatives: 12"),
-        ("pap-ramp@5", 0 * Y0, "without a positive: 12, with too few negatives: 0"),
+        ("pap-ramp@50", Y0, r"and 50 negatives \(1 with .*which 12 of 12 groups lack"),
+        ("pap-ramp@5", 0 * Y0, "a positive and .*which 12 of 12 groups lack"),
         ("softmax", 0 * Y0, "which 12 of 12 groups lack"),
     ):
         with pytest.raises(ArgumentError, match=f"None of the 12 groups .*{numbers}"):
@@ -150,8 +148,6 @@ def test_missing_library_names_the_extra(
 @pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 @pytest.mark.parametrize("kind", TREES)
 def test_numbers_beyond_float32_are_refused_for_trees(kind: Any) -> None:
-    with raises(ArgumentError, "start"):
-        kind("logistic", start="log-odds").fit(X0, 0 * Y0, Q0)
     with pytest.raises(ArgumentError, match="y must be at most"):
         kind(n_trees=1).fit([[0.0], [1.0]], [0.0, 1e155], qid=[1, 1])
     if kind is XGBoostRanker:

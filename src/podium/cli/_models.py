@@ -215,10 +215,8 @@ def _is_library_loss(model: Model, text: str) -> bool:
     """Return whether a loss is an objective of a boosting library, not a loss of podium."""
     from podium import losses
 
-    cls = _class(model.model)
-    return cls.has_own_objectives and (
-        text in cls.library_objectives() or not losses.is_registered(text)
-    )
+    objectives = _class(model.model).library_objectives()
+    return bool(objectives) and (text in objectives or not losses.is_registered(text))
 
 
 def assignments(texts: list[str] | None) -> dict[str, Any]:

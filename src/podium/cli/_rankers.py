@@ -239,14 +239,16 @@ def _finish(job: Job, model: Any, rows: Features, notes: list[str]) -> None:
     sizes = ((n_groups, "groups"), (len(rows.qid), "rows"), (len(rows.feature_names), "features"))
     counts = ", ".join(counted(n, names) for n, names in sizes)
     _messages.say(f"{counts}{_course(model)}")
-    for note in filter(None, (_head_drawn(model.loss_in_use(), rows), *notes)):
+    for note in filter(None, notes):
         _messages.say(note)
     _messages.say(f"{_result_summary(model, job.validation.valid)}wrote {job.out}")
 
 
 def _course(model: Ranker) -> str:
     """Return the number of iterations and the reason for stopping, as text."""
-    report, unit = model.fit_report(), "trees" if model.grows_trees else "iterations"
+    report, unit = model.fit_report(), "iterations"
+    if model.length_parameter == "n_trees":
+        unit = "trees"
     if report.best_iteration is None:
         return ""
     reason = f" ({report.stop_reason})" if report.stop_reason else ""
@@ -281,14 +283,3 @@ def _left_out(rows: Features) -> str:
         f"not used as features: {', '.join(map(repr, rows.left_out))}. Columns of times, ids "
         "and row numbers are features only if --features names them."
     )
-
-
-def _head_drawn(loss: Any, rows: Features) -> str:
-    """Return a remark on what a loss learned by chance from the rows, and how to avoid it."""
-    from podium.data.features import labels
-    from podium.groups import Groups
-    from podium.losses import Loss
-
-    if not isinstance(loss, Loss):
-        return ""
-    return loss.remark(labels("DATA", rows), Groups.from_qid(rows.qid))

@@ -118,7 +118,7 @@ class Margins:
         -------
         dict of bool, (n_groups,)
             The masks of groups by name: "risk" (the risk of pAp@k, with ties counted as errors)
-            and each surrogate by its name. podium-studies has "pauc-hinge" and "pap-struct".
+            and each surrogate of podium by its name.
 
         Notes
         -----
@@ -126,10 +126,8 @@ class Margins:
         negatives, and k. False means that scores with the same margins and a value above zero
         exist. It does not mean that the value is above zero here.
 
-        The risk is zero for any delta > 0, surrogates for delta >= 1, with these exceptions. The
+        The risk is zero for any delta > 0, and surrogates for delta >= 1, with one exception: the
         strong margin makes "pap-tight-struct-exact" zero from delta >= beta / n_pos.
-        "pap-struct", whose margins weigh less, is zero from delta >= n_neg / k with the strong
-        margin and from delta >= n_pos n_neg / (beta k) with the moderate one.
 
         The plain margin makes "pap-avg" zero. It makes "risk" and "pap-ramp" zero only if
         n_pos >= 2 beta - 1. Proposition 3 of the paper omits this condition: for the positive
@@ -138,54 +136,27 @@ class Margins:
 
         If a value is zero, rounding in the sums of a loss may leave about 1e-16.
         """
-        names = MARGINS if margin is None else (margin,)
-        masks_by_margin = [self._guaranteed_by(name) for name in names]
-        return {
-            name: np.logical_or.reduce([masks[name] for masks in masks_by_margin])
-            for name in masks_by_margin[0]
-        }
-
-    def _guaranteed_by(self, margin: Margin) -> dict[str, Mask]:
-        n_pos, n_neg, beta, delta = self.n_pos, self.n_neg, self.beta, self.delta
-        holds = self.holds(margin)
-        weak, moderate, strong = self._implied(margin)
+        n_pos, beta, delta = self.n_pos, self.beta, self.delta
+        held = {name: self.holds(name) & (margin in (name, None)) for name in MARGINS}
+        # In groups with few positives, a margin implies stronger ones.
+        same = n_pos == beta
+        strong = held["strong"] | (held["plain"] & (beta == 1))
+        strong |= (held["weak"] | held["moderate"]) & same
+        moderate = strong | held["moderate"]
+        weak = moderate | held["weak"] | (held["plain"] & (n_pos >= 2 * beta - 1))
         # With the moderate margin, beta positives are delta above the best negative, and the
         # others are not below it. The mean of all is at least delta * beta / n_pos above it.
-        mean_above = (
-            strong | (margin == "plain") | ((margin == "moderate") & (delta * beta >= n_pos))
-        )
-        zero_by_margin = {
-            "pap-ramp": weak,
-            "pap-avg": mean_above,
-            "pap-max": strong,
-            "pap-tight-struct": moderate,
-            "pap-tight-struct-exact": moderate,
-            "pauc-hinge": strong,
+        mean_above = strong | held["plain"] | (held["moderate"] & (delta * beta >= n_pos))
+        wide = delta >= 1
+        return {
+            "risk": weak & (delta > 0),
+            "pap-ramp": weak & wide,
+            "pap-avg": mean_above & wide,
+            "pap-max": strong & wide,
+            "pap-tight-struct": moderate & wide,
+            # The margins of all n_pos positives offset the errors of beta of them.
+            "pap-tight-struct-exact": (moderate & wide) | (strong & (delta * n_pos >= beta)),
         }
-        guaranteed = {
-            name: holds & is_implied & (delta >= 1) for name, is_implied in zero_by_margin.items()
-        }
-        # In this surrogate, the margins of all n_pos positives offset the errors of beta of them.
-        guaranteed["pap-tight-struct-exact"] |= holds & strong & (delta * n_pos >= beta)
-        # An error weighs as much as n_pos n_neg / (beta k) unit margins. Errors are offset by the
-        # margins of all positives under the strong margin, and of beta under the moderate one.
-        n_offsetting = np.where(strong, n_pos, np.where(moderate, beta, 0))
-        is_offset = delta * n_offsetting * np.minimum(self.k, n_neg) >= n_pos * n_neg
-        guaranteed["pap-struct"] = holds & (n_offsetting > 0) & is_offset
-        return {"risk": holds & weak & (delta > 0), **guaranteed}
-
-    def _implied(self, margin: Margin) -> tuple[Mask, Mask, Mask]:
-        """Return the groups in which a margin implies the weak, moderate and strong margins."""
-        n_pos, beta = self.n_pos, self.beta
-        strong: Mask = {
-            "weak": n_pos == beta,
-            "plain": beta == 1,
-            "moderate": n_pos == beta,
-            "strong": np.ones_like(n_pos, np.bool_),
-        }[margin]
-        moderate = strong | (margin == "moderate")
-        weak = moderate | (margin == "weak") | ((margin == "plain") & (n_pos >= 2 * beta - 1))
-        return weak, moderate, strong
 
 
 def margins(

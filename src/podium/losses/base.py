@@ -82,8 +82,6 @@ class Loss(abc.ABC):
     draws : bool
         Whether the target depends on random numbers. The loss then has a method `draw`, whose
         result is the argument `keys` of `prepare`.
-    redraws : bool
-        Whether a solver should draw again in each pass. The objective is then random.
     reweights : bool
         Whether the value contains weights that depend on the scores, and the gradient and the
         curvature are those of the value with these weights held fixed. The value may then jump
@@ -105,7 +103,6 @@ class Loss(abc.ABC):
     reads_grades: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = False
     draws: ClassVar[bool] = False
-    redraws: ClassVar[bool] = False
     reweights: ClassVar[bool] = False
     consistency: ClassVar[tuple[str, str] | None] = None
     min_relevance: float = 1.0
@@ -204,11 +201,6 @@ class Loss(abc.ABC):
         """Return a message on why no group is usable: the requirement, the number, the remedy."""
         return f"{self!r} is defined on no group."
 
-    def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Return a message, by default empty, if labels order some rows only by chance."""
-        del relevance, groups
-        return ""
-
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Return the random keys of a loss that draws, with one column per order of tied rows."""
         raise NotImplementedError(f"{self.name} needs no random keys, got {groups} and {rng}.")
@@ -264,7 +256,6 @@ class GroupLoss(Loss):
         "min_relevance": _check.positive,
         "temperature": _check.positive,
         "clip": _check.flag,
-        "per": partial(_check.choice, options=("row", "group")),
         "gain": partial(_check.choice, options=GAINS),
     }
     """The checks of parameters that several losses have. A loss adds its own."""
@@ -325,22 +316,6 @@ class GroupLoss(Loss):
     def _run(self, scores: PerRow, target: Any, out: Out) -> None: ...
 
 
-class HingeLoss(GroupLoss):
-    """A loss of hinges, for scores of any finite size. A subclass has `_target` and `_hinges`.
-
-    `_hinges` takes scores in a unit in which no sum of their differences overflows, and writes
-    values in the same unit. The unit is also the margin.
-    """
-
-    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
-        scaled, unit = inputs.in_units(scores)
-        self._hinges(scaled, unit, target, out)
-        inputs.out_of_units(out[0], unit)
-
-    @abc.abstractmethod
-    def _hinges(self, scores: PerRow, unit: float, target: Any, out: Out) -> None: ...
-
-
 def count_of(target: Target) -> float:
     """Return the number of groups that the mean is over, at least 1."""
     return max(1.0, float(np.count_nonzero(target.defined)))
@@ -353,13 +328,9 @@ def _zeros(target: Target) -> PerGroup:
 REGISTRY: Values[Loss] = Values(
     "loss", "name@k or name(param=value)@k, such as pap-ramp@30", base=Loss
 )
-"""Every loss class by its name. The tests in tests/laws check the declared properties of each loss.
+"""Every loss class by its name. The tests in tests/laws check what each loss declares."""
 
-A class with several names is entered under each of them. To read the declarations of one name,
-make the loss with `get`, which sets the parameters that the name implies.
-"""
-
-register, register_as = REGISTRY.register, REGISTRY.register_as
+register = REGISTRY.register
 get, parse, split = REGISTRY.make, REGISTRY.parse, REGISTRY.split
 
 
@@ -380,7 +351,7 @@ def spec(loss: Any) -> dict[str, Any]:
     Examples
     --------
     >>> spec(get("logistic"))
-    {'name': 'logistic', 'per': 'row', 'min_relevance': 1.0}
+    {'name': 'logistic', 'min_relevance': 1.0}
     """
     if not isinstance(loss, Loss) or REGISTRY.get(loss.name) is not type(loss):
         raise ArgumentError(

@@ -9,7 +9,6 @@ It is RoBiRank: a concave rho of the rank of a relevant row, or of the cost of a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -71,9 +70,7 @@ def rank_discounts(groups: Groups, k: int | None = None) -> PerRow:
 
 
 Type: TypeAlias = Literal[1, 2, "identity"]
-Sigma: TypeAlias = Literal["logistic", "hinge"]
 
-SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
 _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
 
 
@@ -84,15 +81,11 @@ def _checked_type(value: Any, name: str) -> Type:
 
 
 class Robust(GroupLoss):
-    """The declarations of both losses, which depend on rho and sigma."""
+    """The declarations of losses with a function rho."""
 
     type: Type
-    sigma: Sigma
-    constraints: ClassVar[_check.Constraints] = {
-        "type": _checked_type,
-        "sigma": partial(_check.choice, options=SIGMAS),
-        "normalize": _check.flag,
-    }
+    smooth: ClassVar[bool] = True
+    constraints: ClassVar[_check.Constraints] = {"type": _checked_type, "normalize": _check.flag}
 
     @property
     def convex(self) -> bool:
@@ -100,13 +93,9 @@ class Robust(GroupLoss):
         return self.type == "identity"
 
     @property
-    def smooth(self) -> bool:
-        """Whether the gradient exists everywhere."""
-        return self.sigma == "logistic"
-
-    def _form(self) -> tuple[int, bool]:
-        """Return the kernels' code of rho, and whether sigma is the hinge."""
-        return _CODES[self.type], self.sigma == "hinge"
+    def code(self) -> int:
+        """The kernels' code of rho."""
+        return _CODES[self.type]
 
 
 @register
@@ -115,17 +104,14 @@ class RoBiRank(Robust):
     """Ranking as robust classification: an upper bound of the loss of DCG, a sum over pairs.
 
     The value is ``sum_y gain_y rho(T_y)`` over the rows y of a group, with
-    ``T_y = sum_{z != y} sigma(s_y - s_z)`` and scores s. T_y is an upper bound of the number of
-    rows that rank above y.
+    ``T_y = sum_{z != y} log2(1 + 2^(s_z - s_y))`` and scores s. T_y is an upper bound of the number
+    of rows that rank above y, because a tie costs 1, and a pair in the wrong order more.
 
     Parameters
     ----------
     type : {1, 2, "identity"}
         The function rho: ``log2(t + 1)`` for RoBiRank; ``1 - 1 / log2(t + 2)``, one minus the
         discount of DCG, a closer bound whose gradient vanishes; or ``t``, without robustness.
-    sigma : {"logistic", "hinge"}
-        The cost of a score difference t: ``log2(1 + 2^-t)`` or ``max(1 - t, 0)``. Both are 1 for
-        a tie, and larger for a pair in the wrong order.
     gain : {"exp2", "linear"}
         The weight of a row: ``2^relevance - 1``, or the relevance itself, which allows arbitrary
         weights.
@@ -142,14 +128,14 @@ class RoBiRank(Robust):
     orders of tied rows, because a tied pair costs 1. The loss is not 0 at the best order, because
     rows of equal grade also form pairs.
 
-    The loss is smooth with sigma="logistic", convex only with type="identity", and unchanged by
-    a shift of a group's scores. A group of one grade is left out, because all its orders have
+    The loss is smooth, convex only with type="identity", and unchanged by a shift of a group's
+    scores. A group of one grade is left out, because all its orders have
     the same DCG. So is a group whose gains are all 0. Scores are in bits: a score s here
     corresponds to s log 2 in a loss with natural logarithms.
 
     The `curvature` leaves out the second derivative of rho, which is never positive. It is
-    therefore an upper bound of the Hessian, as a matrix. For the hinge it is that of a hinge
-    rounded over one unit of score. The loss is accurate at finite scores of any size.
+    therefore an upper bound of the Hessian, as a matrix. The loss is accurate at finite scores of
+    any size.
     A row's sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
 
     Cost: every row with a gain is compared with all rows of its group, with one division per pair
@@ -171,7 +157,6 @@ class RoBiRank(Robust):
     """
 
     type: Type = 1
-    sigma: Sigma = "logistic"
     gain: Gain = "exp2"
     normalize: bool = True
 
@@ -187,8 +172,6 @@ class RoBiRank(Robust):
         if self.normalize:
             worth = worth / np.where(defined, ideal, 1.0)[groups.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
-        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
         return GainTarget(groups, share, defined, inputs.rows_by_group(groups), worth)
 
     def _needs(self) -> str:
@@ -198,4 +181,4 @@ class RoBiRank(Robust):
         from podium.losses.robust_kernels import robust_ranks
 
         lists = (target.rows, target.groups.offsets, target.worth, target.share)
-        robust_ranks(scores, *lists, self._form(), count_of(target), out)
+        robust_ranks(scores, *lists, self.code, count_of(target), out)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,12 +51,6 @@ class GroupLogistic(GroupLoss):
 
     Parameters
     ----------
-    per : {"row", "group"}
-        The weights. With "row", every row has the same weight, as in plain logistic regression.
-        A group's value is the sum of its losses over the mean group size, so that the mean over
-        groups is the mean over rows (of groups that are not left out). With "group", every group
-        has the same weight, and its value is the mean of its rows. Weights of rows then also
-        weight their group, by their mean.
     min_relevance : float
         The relevance from which a row is a positive.
     soft : bool
@@ -65,6 +59,10 @@ class GroupLogistic(GroupLoss):
 
     Notes
     -----
+    Every row has the same weight, as in plain logistic regression. A group's value is the sum of
+    its losses over the mean group size, so that the mean over groups is the mean over rows (of
+    groups that are not left out).
+
     The loss is convex, smooth and unchanged by a shift of a group's scores. The gradient is
     p_i - q_i at the optimal b and sums to 0 in each group. Groups whose q are all 0 or all 1 are
     left out, because their optimal b is infinite. The value is accurate at any finite score, and
@@ -88,7 +86,6 @@ class GroupLogistic(GroupLoss):
     (True, [-0.25, 0.25])
     """
 
-    per: Literal["row", "group"] = "row"
     min_relevance: float = 1.0
     soft: bool = False
 
@@ -124,9 +121,7 @@ class GroupLogistic(GroupLoss):
         positive = (grades >= self.min_relevance).astype(np.float64)
         probability = _probabilities(grades, groups) if self.soft else positive
         weight = inputs.row_weights(weights, groups)
-        return _likelihood_target(
-            probability, weight, groups, inputs.rows_by_group(groups), self.per
-        )
+        return _likelihood_target(probability, weight, groups, inputs.rows_by_group(groups))
 
     def _run(self, scores: PerRow, target: GroupLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic
@@ -241,14 +236,12 @@ class PApLogistic(GroupLoss):
         rows, bounds = inputs.positives_first(positive, groups)
         group_weights = inputs.group_weights(weights, groups, self.name)
         weight = np.ones(positive.size) if weights is None else group_weights[groups.index]
-        likelihood = _likelihood_target(positive.astype(np.float64), weight, groups, rows, "row")
+        likelihood = _likelihood_target(positive.astype(np.float64), weight, groups, rows)
         used = likelihood.defined
         counts = np.diff(bounds)
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
         tops = bounds, n_top, n_neg
-        n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
-        inputs.warn_about_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((group_weights * groups.sizes)[used].sum())
         scale = self.weight * group_weights * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(
@@ -267,19 +260,15 @@ class PApLogistic(GroupLoss):
 
 
 def _likelihood_target(
-    probability: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
+    probability: PerRow, weight: PerRow, groups: Groups, rows: RowIndex
 ) -> GroupLogisticTarget:
     """Return the target of rows with these probabilities of being positive."""
     index, n_groups = groups.index, groups.n_groups
     yes, no = weight * probability, weight * (1.0 - probability)
     group_totals = np.bincount(index, weight, n_groups)
     defined = (np.bincount(index, yes, n_groups) > 0) & (np.bincount(index, no, n_groups) > 0)
-    if per == "row":
-        total = max(float(group_totals[defined].sum()), inputs.TINY)
-        share = np.full(n_groups, np.count_nonzero(defined) / total)
-    else:
-        share, _ = inputs.mean_shares(weight, groups, defined)
-    share = np.where(defined, share, 0.0)
+    total = max(float(group_totals[defined].sum()), inputs.TINY)
+    share = np.where(defined, np.count_nonzero(defined) / total, 0.0)
     yes, no = share[index] * yes, share[index] * no
     return GroupLogisticTarget(groups, share, defined, rows, yes[rows], no[rows])
 

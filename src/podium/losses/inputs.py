@@ -1,4 +1,4 @@
-"""Checks and units shared by the losses: scores against the target, labels, and weights."""
+"""Checks shared by the losses: scores against the target, labels, and weights."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, CostWarning, warn
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 LEAST_CURVATURE = 1e-16  # the least divisor of a Newton step
 TINY = float(np.finfo(np.float64).tiny)
 
-
-_HUGE = 1e290  # larger scores are scaled down, because sums of their differences overflow
-_DOWN = 2.0**-100
-_MANY_PAIRS = 1e9  # a pair takes about a nanosecond
+LIMIT = 1e290  # of scores, weights and relevance; sums of larger numbers overflow
 
 
 class RowLabels:
@@ -42,35 +39,18 @@ def scores_of(scores: Any, groups: Groups) -> PerRow:
         )
     advice = "Look for overflow in the model: scale its features, or take smaller steps."
     _check.finite(array, "scores", RowLabels(groups), advice=advice)
-    return array
+    return _within_limit(array, "scores", groups)
 
 
-def in_units(scores: PerRow) -> tuple[PerRow, float]:
-    """Return the scores in a unit in which sums of differences do not overflow, and that unit.
-
-    The unit is 1 except for huge scores, for which it is a power of two, so that no digit
-    changes.
-    """
-    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) < _HUGE:
-        return scores, 1.0
-    return scores * _DOWN, _DOWN
-
-
-def out_of_units(values: PerGroup, unit: float) -> None:
-    """Convert values back from the unit of `in_units`, in place; inf if they overflow."""
-    if unit != 1.0:
-        with np.errstate(over="ignore"):
-            values /= unit
-
-
-def warn_about_pairs(n_pairs: float, name: str, advice: str) -> None:
-    """Warn, before the first evaluation, if a loss visits more than 1e9 pairs of rows."""
-    if n_pairs > _MANY_PAIRS:
-        warn(
-            f"{name} visits {n_pairs:.2g} pairs of rows in each evaluation, which takes about "
-            f"{n_pairs / _MANY_PAIRS:.2g} s. {advice}",
-            CostWarning,
+def _within_limit(values: PerRow, name: str, groups: Groups) -> PerRow:
+    """Return the values, or raise if one is so large that sums would overflow."""
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) >= LIMIT:
+        row = int(np.abs(values).argmax())
+        raise ArgumentError(
+            f"{name} must be below {LIMIT:g} in size, so that no sum overflows, got "
+            f"{values[row]:g} at row {row} (qid {_check.label(RowLabels(groups)[row])})."
         )
+    return values
 
 
 def relevance_of(relevance: Any, groups: Groups) -> PerRow:
@@ -80,7 +60,7 @@ def relevance_of(relevance: Any, groups: Groups) -> PerRow:
         raise ArgumentError(
             f"relevance and qid must have equal length, got {array.size} and {groups.n_rows}."
         )
-    return _check.relevance(array, RowLabels(groups))
+    return _within_limit(_check.relevance(array, RowLabels(groups)), "relevance", groups)
 
 
 def rows_by_group(groups: Groups) -> RowIndex:
@@ -99,10 +79,11 @@ def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
 
 
 def row_weights(weights: Any, groups: Groups) -> PerRow:
-    """Return weights >= 0, one per row, in a unit in which no sum overflows; ones by default."""
+    """Return weights >= 0, one per row; ones by default."""
     if weights is None:
         return np.ones(groups.n_rows)
-    by_row = in_units(_check.weights(weights, groups.n_rows, RowLabels(groups)))[0]
+    checked = _check.weights(weights, groups.n_rows, RowLabels(groups))
+    by_row = _within_limit(checked, "weights", groups)
     if by_row.size and not by_row.any():
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     return by_row
@@ -151,31 +132,3 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
 def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
     """Return the `shares` of row weights that are constant within groups."""
     return shares(group_weights(weights, groups, loss_name), defined)
-
-
-def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
-    """Return the factor of each row's loss, and the mask of groups with a row of weight > 0.
-
-    With per="row" a row counts by its weight, so that the mean over groups is the mean over rows.
-    With per="group" a group counts by the mean weight of its rows, whatever its size.
-    """
-    by_row, index = row_weights(weights, groups), groups.index
-    if per == "row":
-        defined = groups.sizes > 0
-        return by_row * (np.count_nonzero(defined) / max(by_row.sum(), TINY)), defined
-    share, defined = mean_shares(by_row, groups)
-    return by_row * share[index], defined
-
-
-def mean_shares(
-    weights: PerRow, groups: Groups, defined: Mask | None = None
-) -> tuple[PerGroup, Mask]:
-    """Return the factor that makes a group's weighted sum its mean times its weight.
-
-    A group's weight is the mean weight of its rows. A group is defined if this is above 0, unless
-    `defined` says which groups are.
-    """
-    totals = np.bincount(groups.index, weights, groups.n_groups)
-    defined = totals > 0 if defined is None else defined
-    of_groups = shares(totals / np.maximum(groups.sizes, 1), defined)
-    return of_groups / np.maximum(totals, TINY), defined

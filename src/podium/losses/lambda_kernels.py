@@ -1,10 +1,9 @@
-"""Compiled LambdaRank: logistic costs of pairs, weighted by the change of a metric by a swap.
+"""Compiled LambdaRank: logistic costs of pairs, weighted by the change of ndcg by a swap.
 
 Rows of a list are ordered by falling score, equal scores by rising worth. The swap of the rows at
-two positions p < q changes each metric by ``|worth_p - worth_q| * (upper_p + lower_q)``: the change
-is a difference of prefix sums, so that each position has one mark as the upper row of its pairs and
-one as the lower row. `worth` is the gain of a row over the ideal DCG (ndcg), or a constant for
-positives and 0 for negatives. `depth` is the number of positions that may be the upper row.
+two positions p < q changes ndcg by ``|worth_p - worth_q| * (mark_p - mark_q)``: `mark` is the
+discount of a position and `worth` the gain of a row over the ideal DCG. `depth` is the number of
+positions that may be the upper row.
 """
 
 from __future__ import annotations
@@ -14,102 +13,34 @@ import numpy as np
 from podium._kernels import fused_kernel, inlined, kernel, lane_sum, longest_group, sort_falling
 from podium.losses.pairwise_kernels import add_terms
 
-DISCOUNTED, AP, PAP = 0, 1, 2
-"""Codes of the metrics. DISCOUNTED is a sum of worth * ladder[rank]: ndcg and precision."""
-
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 
 
 @kernel
-def _mark_discounted(ladder, upper, lower):
-    """Mark a sum of worth * ladder[rank], and return the depth."""
-    depth = 0
-    for p in range(upper.size):
-        upper[p], lower[p] = ladder[p], -ladder[p]
-        if ladder[p] > 0.0:
-            depth = p + 1
-    return depth
-
-
-@kernel
-def _mark_ap(worth, ladder, upper, lower):
-    """Mark the average precision with ladder[rank] = 1 / rank, 0 below the cutoff.
-
-    A positive that moves down from rank a to rank b loses ``P(a) / a - P(b) / b``, in which P
-    counts the positives up to a rank. Each positive at a rank r between them loses 1 / r. If the
-    upper row is the negative, the positive wins ``(P(a) + 1) / a - P(b) / b`` and the others 1 / r.
-    """
-    depth, before, passed = 0, 0, 0.0  # the positives above a rank, and the sum of their 1 / rank
-    for p in range(upper.size):
-        weight = ladder[p]
-        if weight > 0.0:
-            depth = p + 1
-        if worth[p] > 0.0:
-            upper[p] = before * weight - passed
-            lower[p] = passed - (before + 1) * weight
-            passed += weight
-            before += 1
-        else:
-            upper[p] = (before + 1) * weight - passed
-            lower[p] = passed - before * weight
-    return depth
-
-
-@kernel
-def _mark_pap(worth, n_top, n_neg, upper, lower):
-    """Mark the number of correctly ordered pairs of n_top positives and n_neg negatives.
-
-    A list is a path in the grid of positives by negatives, and its correct pairs are the cells on
-    one side of it. A swap of the ranks a < b moves the part of the path from a to b - 1 by one cell
-    per rank. `n_lost` counts the cells lost up to a rank if the upper row is the positive, and
-    `n_won` those won if it is the negative.
-    """
-    depth, positives, negatives, n_lost, n_won = 0, 0, 0, 0, 0
-    for p in range(upper.size):
-        if worth[p] > 0.0:
-            upper[p], lower[p] = -n_lost, n_won
-            positives += 1
-        else:
-            upper[p], lower[p] = -n_won, n_lost
-            negatives += 1
-        if positives <= n_top and negatives < n_neg:
-            n_lost += 1
-            depth = p + 1
-        if positives < n_top and negatives <= n_neg:
-            n_won += 1
-            depth = p + 1
-    return depth
-
-
-@kernel
-def _share_marks(scores, worth, upper, lower, depth):
-    """Give rows of equal score and worth the mean of their marks, and return the new depth."""
-    start, n = 0, upper.size
+def _share_discounts(scores, worth, ladder, mark):
+    """Give rows of equal score and worth their mean discount as mark, and return the depth."""
+    start, depth, n = 0, 0, mark.size
     for p in range(n):
         if p + 1 < n and scores[p + 1] == scores[p] and worth[p + 1] == worth[p]:
             continue
-        size = p + 1 - start
-        if size > 1:
-            total_upper, total_lower = 0.0, 0.0
-            for i in range(start, p + 1):
-                total_upper += upper[i]
-                total_lower += lower[i]
-            for i in range(start, p + 1):
-                upper[i], lower[i] = total_upper / size, total_lower / size
-        if start < depth <= p:
-            return p + 1
+        total = 0.0
+        for i in range(start, p + 1):
+            total += ladder[i]
+        for i in range(start, p + 1):
+            mark[i] = total / (p + 1 - start)
+        if total > 0.0:
+            depth = p + 1
         start = p + 1
     return depth
 
 
 @kernel
-def mark_lists(scores, rows, offsets, worth, share, kind, ladder, tops, marks):
+def mark_lists(scores, rows, offsets, worth, share, ladder, marks):
     """Order the rows of each list by score and write their marks.
 
-    `rows` lists each group's rows by rising worth. `tops` is the number of positives and of
-    negatives that pap uses, by list. `marks` is (order of the rows, upper, lower, depth).
+    `rows` lists each group's rows by rising worth. `marks` is (order of the rows, mark, depth).
     """
-    order, upper, lower, depth = marks
+    order, mark, depth = marks
     longest = longest_group(offsets)
     places, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys, list_scores, list_worth = np.empty(longest), np.empty(longest), np.empty(longest)
@@ -122,17 +53,8 @@ def mark_lists(scores, rows, offsets, worth, share, kind, ladder, tops, marks):
         for p in range(n):
             row = rows[lo + places[p]]
             order[lo + p], list_scores[p], list_worth[p] = row, scores[row], worth[row]
-        if share[g] == 0.0:
-            depth[g] = 0
-            continue
-        up, low = upper[lo:hi], lower[lo:hi]
-        if kind == AP:
-            depth[g] = _mark_ap(list_worth[:n], ladder, up, low)
-        elif kind == PAP:
-            depth[g] = _mark_pap(list_worth[:n], tops[0, g], tops[1, g], up, low)
-        else:
-            depth[g] = _mark_discounted(ladder, up, low)
-        depth[g] = _share_marks(list_scores[:n], list_worth[:n], up, low, depth[g])
+        if share[g] > 0.0:
+            depth[g] = _share_discounts(list_scores[:n], list_worth[:n], ladder, mark[lo:hi])
 
 
 @kernel
@@ -173,18 +95,18 @@ def _log1p(x):
 
 
 @kernel
-def _signed_weights(upper, row_worth, w, lower, signed):
+def _signed_weights(upper, row_worth, w, mark, signed):
     """Write the weight of each pair of one upper row, below 0 if the upper row is the worse one."""
     for q in range(w.size):
-        signed[q] = (row_worth - w[q]) * max(upper + lower[q], 0.0)
+        signed[q] = (row_worth - w[q]) * max(upper - mark[q], 0.0)
 
 
 @fused_kernel
-def _near_costs(own, unit, s, up, down, signed, curve, cost):
+def _near_costs(own, sigma, s, up, down, signed, curve, cost):
     """Replace signed weights by slopes, and write the curvature and the cost of each pair.
 
-    `own` is the row's (score, power, inverse power), and costs are in the given unit. The loop has
-    few arrays, no call and no sum, so that the compiler vectorises it.
+    `own` is the row's (score, power, inverse power). The loop has few arrays, no call and no sum,
+    so that the compiler vectorises it.
     """
     score, power, inverse = own
     for q in range(s.size):
@@ -193,34 +115,33 @@ def _near_costs(own, unit, s, up, down, signed, curve, cost):
         small = min(power * down[q], inverse * up[q])
         right = 1.0 / (1.0 + small)
         wrong = small * right if margin > 0.0 else right
-        cost[q] = weight * (unit[0] * _log1p(small) + unit[1] * max(-margin, 0.0))
+        cost[q] = weight * (_log1p(small) + sigma * max(-margin, 0.0))
         signed[q] *= wrong
         curve[q] = weight * small * right * right
 
 
 @kernel
-def _far_costs(own, unit, s, signed, curve, cost):
+def _far_costs(own, sigma, s, signed, curve, cost):
     """Do the work of `_near_costs` if powers would overflow, with one exponential per pair."""
-    scale = unit[1] / unit[0]
     for q in range(s.size):
         weight = abs(signed[q])
         margin = own[0] - s[q] if signed[q] > 0.0 else s[q] - own[0]
-        small = np.exp(-scale * abs(margin))
+        small = np.exp(-sigma * abs(margin))
         right = 1.0 / (1.0 + small)
-        cost[q] = weight * (unit[0] * np.log1p(small) + unit[1] * max(-margin, 0.0))
+        cost[q] = weight * (np.log1p(small) + sigma * max(-margin, 0.0))
         signed[q] *= small * right if margin > 0.0 else right
         curve[q] = weight * small * right * right
 
 
 @kernel
-def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out):
+def weighted_pairs(scores, offsets, worth, share, marks, sigma, count, out):
     """Sum weight * log(1 + exp(-sigma * d)) over pairs, with d > 0 if the better row is above.
 
-    Scores are in the given unit. The scores may differ from those of the marks. `out` is (values,
+    The scores may differ from those of the marks. `out` is (values,
     gradient of their sum over count, curvature), zero on entry. The curvature, unless empty, has
     twice the second derivative of each pair on both of its rows.
     """
-    order, upper, lower, depth = marks
+    order, mark, depth = marks
     values, grad, curvature = out
     longest = longest_group(offsets)
     s, w = np.empty(longest), np.empty(longest)
@@ -235,20 +156,20 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
         for p in range(n):
             s[p], w[p] = scores[order[lo + p]], worth[order[lo + p]]
             slopes[p], bends[p] = 0.0, 0.0
-        is_close = _powers(s[:n], sigma / unit, up, down)
+        is_close = _powers(s[:n], sigma, up, down)
         total = 0.0
         for p in range(depth[g]):
             r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
-            _signed_weights(upper[lo + p], w[p], w[r:n], lower[lo + r : hi], signed[:m])
-            row, units = (s[p], up[p], down[p]), (unit, sigma)
+            _signed_weights(mark[lo + p], w[p], w[r:n], mark[lo + r : hi], signed[:m])
+            row = s[p], up[p], down[p]
             if is_close:
-                _near_costs(row, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
+                _near_costs(row, sigma, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
             else:
-                _far_costs(row, units, s[r:n], signed[:m], curve[:m], cost[:m])
+                _far_costs(row, sigma, s[r:n], signed[:m], curve[:m], cost[:m])
             total += lane_sum(cost[:m])
             slopes[p] -= add_terms(signed[:m], slopes[r:n])
             bends[p] += add_terms(curve[:m], bends[r:n])
-        values[g] = share[g] * total / unit
+        values[g] = share[g] * total
         step = sigma * share[g] / count
         for p in range(n):
             grad[order[lo + p]] = slopes[p] * step

@@ -1,8 +1,5 @@
 """Cross entropies with a softmax, such as ListNet, and RankCosine."""
 
-# Some declarations depend on a parameter and are therefore properties.
-# pyright: reportIncompatibleVariableOverride=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,19 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import WITH_TOP_GRADES, Lists, Out, count_of, register
-from podium.losses.listwise import (
-    DrawnLoss,
-    GradeTies,
-    ListwiseLoss,
-    Places,
-    heads,
-    several_grades,
-)
-from podium.types import Keys, PerGroup, PerRow
+from podium.losses.listwise import ListwiseLoss, Places, heads, several_grades
+from podium.types import PerGroup, PerRow
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,32 +43,30 @@ class SoftmaxLoss(ListwiseLoss):
 
 @register
 @dataclass(frozen=True)
-class ListNet(DrawnLoss, SoftmaxLoss):
+class ListNet(SoftmaxLoss):
     """Cross entropy between the top-one probabilities of the grades and those of the scores.
 
     The value is ``sum_j P_j (log sum_i exp(s_i) - s_j)``, in which P is the softmax of scale times
-    the ground-truth scores. These are the grades with ties broken. With k, all rows below the
-    first k places share one ground-truth score that is lower than all others, as in the paper.
+    the ground-truth scores. These are the grades with ties broken; P is the exact mean over all
+    orders of tied rows. With k, all rows below the first k places share one ground-truth score
+    that is lower than all others, as in the paper.
 
     Parameters
     ----------
     k : int, optional
         The number of places that keep their order, at least 1. None, and any k beyond the list,
         keeps all.
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over all
-        orders. The mean is exact and only changes P.
     scale : float
         The factor of the grades in the softmax, above 0.
 
     Notes
     -----
     Within a tie of grade g, exp(scale * ground truth) is exp(scale * g) times evenly spaced
-    numbers of mean 1, which lie within half the distance to the nearest grade. With
-    ties="averaged" and without k, P is therefore the softmax of the grades, which is ListNet as
-    other libraries define it. All rows below the head get the mean of what the whole list has
-    there. Consequently, a k one less than the length of the list is equivalent to the whole list
-    and, with ties="averaged", so is every k that reaches the lowest grade.
+    numbers of mean 1, which lie within half the distance to the nearest grade. Without k, P is
+    therefore the softmax of the grades, which is ListNet as other libraries define it. All rows
+    below the head get the mean of what the whole list has there. Consequently, a k one less than
+    the length of the list is equivalent to the whole list, and so is every k that reaches the
+    lowest grade.
 
     The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at any finite
     score. Probabilities more than e^700 times smaller than the largest one are 0. The smallest
@@ -104,7 +91,6 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     """
 
     k: int | None = None
-    ties: GradeTies = "averaged"
     scale: float = 1.0
 
     constraints: ClassVar[_check.Constraints] = {"scale": _check.positive}
@@ -113,13 +99,10 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
 
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
-    ) -> SoftmaxTarget:
-        places = Places.of(grades, keys, groups)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
+        places = Places.of(grades, groups)
         truth = places.with_tail(self._weights(places), heads(self.k, groups.sizes))
-        if self.ties == "averaged":
-            truth = places.averaged(truth)
+        truth = places.averaged(truth)
         defined = places.gap > 0.0
         truth = truth / np.where(defined, places.sums(truth), np.inf)[places.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
@@ -172,22 +155,10 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
         defined = several_grades(grades, groups)
-        with np.errstate(over="ignore"):
-            total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
-        _require_finite(total, groups)
+        total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
         rows = inputs.rows_by_group(groups)
         share = inputs.group_shares(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, share, total > 0.0, rows, grades[rows], total)
-
-
-def _require_finite(total: PerGroup, groups: Groups) -> None:
-    wrong = np.flatnonzero(np.isinf(total))
-    if wrong.size:
-        qid = _check.label(groups.labels[wrong[0]])
-        raise ArgumentError(
-            f"relevance sums to infinity in {wrong.size} groups, first in qid {qid}. Divide it by "
-            "the highest grade."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +168,8 @@ class CosineTarget(Lists):
     Attributes
     ----------
     truth : float64, (n_rows,)
-        The ground-truth scores divided by their norm, in the order of `rows`. If ties are
-        averaged, these are means, whose norm is smaller.
+        The ground-truth scores, averaged over the orders of tied rows, divided by the norm of
+        those of one order, which is larger; in the order of `rows`.
     short : float64, (n_groups,)
         One minus the squared norm of `truth`.
     """
@@ -209,21 +180,18 @@ class CosineTarget(Lists):
 
 @register
 @dataclass(frozen=True)
-class RankCosine(DrawnLoss):
+class RankCosine(ListwiseLoss):
     """Half of one minus the cosine of the angle between ground-truth scores and scores.
 
-    The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken. With
-    k, all rows below the first k places share one ground-truth score that is lower than all
-    others, as in the paper.
+    The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken; it is
+    the exact mean over all orders of tied rows. With k, all rows below the first k places share
+    one ground-truth score that is lower than all others, as in the paper.
 
     Parameters
     ----------
     k : int, optional
         The number of places that keep their order, at least 1. None, and any k beyond the list,
         keeps all.
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over all
-        orders. The mean is exact and costs no more.
 
     Notes
     -----
@@ -256,7 +224,6 @@ class RankCosine(DrawnLoss):
     """
 
     k: int | None = None
-    ties: GradeTies = "averaged"
 
     name: ClassVar[str] = "rankcosine"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
@@ -265,16 +232,14 @@ class RankCosine(DrawnLoss):
     shift_invariant: ClassVar[bool] = False
     head_cutoff: ClassVar[bool] = True
 
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
-    ) -> CosineTarget:
-        places = Places.of(grades, keys, groups)
-        drawn_scores = places.grades + places.gap[places.index] * places.tie_position
-        drawn_scores = places.with_tail(drawn_scores, heads(self.k, groups.sizes))
-        truth = places.averaged(drawn_scores) if self.ties == "averaged" else drawn_scores
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> CosineTarget:
+        places = Places.of(grades, groups)
+        broken = places.grades + places.gap[places.index] * places.tie_position
+        broken = places.with_tail(broken, heads(self.k, groups.sizes))
+        truth = places.averaged(broken)
         defined = places.gap > 0.0
-        squared_norms = np.where(defined, places.sums(drawn_scores**2), 1.0)
-        short = places.sums((drawn_scores - truth) ** 2) / squared_norms
+        squared_norms = np.where(defined, places.sums(broken**2), 1.0)
+        short = places.sums((broken - truth) ** 2) / squared_norms
         share = inputs.group_shares(weights, groups, self.name, defined)
         truth = truth / np.sqrt(squared_norms)[places.index]
         return CosineTarget(groups, share, defined, places.rows, truth, short)

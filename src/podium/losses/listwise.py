@@ -1,9 +1,9 @@
-"""The base of the listwise losses, with drawn orders of tied rows; and ListMLE.
+"""The base of the listwise losses, the places of a list by grade, and ListMLE.
 
-A ground-truth order contains the rows of a list by falling grade; the order of tied rows is drawn.
+A ground-truth order contains the rows of a list by falling grade, with tied rows in some order.
 Each row has a ground-truth score that depends on its grade and on its rank within its tie. The m
-rows of one grade g have distinct scores in (g - delta / 2, g + delta / 2), in the drawn order and
-with mean g; delta is the least difference of two grades of the list. The row of rank r = 0, …,
+rows of one grade g have distinct scores in (g - delta / 2, g + delta / 2), in this order and with
+mean g; delta is the least difference of two grades of the list. The row of rank r = 0, …,
 m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number in (-1/2, 1/2).
 """
 
@@ -12,10 +12,9 @@ m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number 
 
 from __future__ import annotations
 
-import abc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,6 @@ from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, Target, count_of, register
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow, RowIndex
 
-GradeTies: TypeAlias = Literal["fixed", "redrawn", "averaged"]
-
 
 class ListwiseLoss(GroupLoss):
     """The base class of the listwise losses."""
@@ -36,100 +33,6 @@ class ListwiseLoss(GroupLoss):
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-
-
-class DrawnLoss(ListwiseLoss):
-    """A loss that orders rows of equal grade. A subclass implements `_drawn_target`.
-
-    Parameters
-    ----------
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch (by solvers that support
-        it), or the mean over orders.
-    """
-
-    ties: GradeTies
-    constraints: ClassVar[_check.Constraints] = {
-        "ties": partial(_check.choice, options=("fixed", "redrawn", "averaged"))
-    }
-
-    @property
-    def draws(self) -> bool:
-        """Whether the target depends on drawn keys."""
-        return self._n_orders > 0
-
-    @property
-    def redraws(self) -> bool:
-        """Whether the keys are drawn again in each epoch, so that the objective is random."""
-        return self.ties == "redrawn"
-
-    @property
-    def _n_orders(self) -> int:
-        return int(self.ties != "averaged")
-
-    def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
-        """Draw the keys that order rows of equal grade; the row with the largest key comes first.
-
-        Parameters
-        ----------
-        groups : Groups
-            The groups of the rows.
-        rng : numpy.random.Generator
-            The source of random numbers.
-
-        Returns
-        -------
-        float64, (n_rows, n_orders)
-            One column per order of a list, and no column if nothing is drawn. The keys are drawn
-            group after group, by rising label, so that they do not depend on the order of groups
-            in a file.
-        """
-        return groups.scatter(rng.random((groups.n_rows, self._n_orders)))
-
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-        keys: Keys | None = None,
-    ) -> Any:
-        """Return the target; see `Loss.prepare`.
-
-        Among rows of equal grade, the one with the largest key comes first. `keys` are the result
-        of `draw`; without them they are drawn with rng.
-
-        Raises
-        ------
-        ArgumentError
-            If the keys have another shape or are not finite, or for the reasons of
-            `Loss.prepare`.
-        """
-        grades = inputs.relevance_of(relevance, groups)
-        return self._drawn_target(grades, groups, weights, self._keys(groups, rng, keys))
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> Any:
-        return self.prepare(grades, groups, weights=weights)
-
-    @abc.abstractmethod
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
-    ) -> Any: ...
-
-    def _keys(self, groups: Groups, rng: np.random.Generator | None, keys: Any) -> Keys:
-        if keys is None:
-            return self.draw(groups, np.random.default_rng(0) if rng is None else rng)
-        array = np.asarray(keys, dtype=np.float64)
-        expected = (groups.n_rows, self._n_orders)
-        if array.shape != expected:
-            raise ArgumentError(
-                f"keys must have shape {expected}, for (rows, orders), got {array.shape}. Use the "
-                "result of the loss's method draw."
-            )
-        if not np.isfinite(array).all():
-            raise ArgumentError("keys must be finite. Use the result of the loss's method draw.")
-        return array
 
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
@@ -143,21 +46,6 @@ def several_grades(grades: PerRow, groups: Groups) -> Mask:
 def heads(k: int | None, sizes: Counts) -> Counts:
     """Return the length of the head of each list: k, or the whole list if it is shorter."""
     return sizes if k is None else np.minimum(sizes, k)
-
-
-def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> NDArray[np.int64]:
-    """Return the rows, group after group, with the n_head best of each group in order and first.
-
-    The shape is (n_orders, n_rows), with one order per column of the keys. Cost: O(n) for heads of
-    up to 64 places, because the other rows are not ordered. For longer heads each list is sorted.
-    """
-    from podium._kernels import read_only
-    from podium.losses.listwise_kernels import order_heads
-
-    rows = inputs.rows_by_group(groups)
-    out = np.empty(keys.T.shape, np.int64)
-    order_heads(read_only(grades), read_only(keys.T), rows, groups.offsets, n_head, out)
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +80,9 @@ class Places:
     gap: PerGroup
 
     @classmethod
-    def of(cls, grades: PerRow, keys: Keys, groups: Groups) -> Places:
-        """Sort each list and rank its rows within their ties; without keys, ties stay in order."""
-        tie_keys = (-keys[:, 0],) if keys.shape[1] else ()
-        rows = np.lexsort((*tie_keys, -grades, groups.index))
+    def of(cls, grades: PerRow, groups: Groups) -> Places:
+        """Sort each list stably, and rank its rows within their ties."""
+        rows = np.lexsort((-grades, groups.index))
         index = groups.index[rows]
         first_rows = groups.offsets[:-1][groups.sizes > 0]
         sorted_grades = grades[rows]
@@ -241,12 +128,9 @@ class Places:
         return np.arange(self.index.size) - starts[self.index]
 
 
-_N_ORDERS = 16  # the number of drawn orders with ties="averaged"
-
-
 @dataclass(frozen=True, eq=False)
 class ListMLETarget(Target):
-    """The ground-truth orders of each list, and how much of its head is in a drawn order.
+    """The ground-truth orders of each list.
 
     Attributes
     ----------
@@ -254,19 +138,15 @@ class ListMLETarget(Target):
         The rows, group after group, for each order. Only the head of each list is in order.
     n_head : int64, (n_groups,)
         The number of places whose likelihood counts; 0 for a group that is left out.
-    n_drawn : int64, (n_groups,)
-        The number of places of the head that hold a row below min_relevance only because it was
-        drawn from the rows of its grade.
     """
 
     rows: NDArray[np.int64]
     n_head: Counts
-    n_drawn: Counts
 
 
 @register
 @dataclass(frozen=True)
-class ListMLE(DrawnLoss):
+class ListMLE(ListwiseLoss):
     """Negative log-likelihood of the first k places of the ground-truth order.
 
     The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order,
@@ -279,18 +159,15 @@ class ListMLE(DrawnLoss):
     k : int, optional
         The number of places that are used, at least 1. With None, or a k larger than the list, it
         is the whole list.
-    ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over
-        n_orders drawn orders.
-    n_orders : int, optional
-        The number of orders with ties="averaged"; the default is 16.
+    n_orders : int
+        The number of drawn orders of rows of equal grade over which the loss is the mean.
     head : {"k", "relevant"}
         The places that are used. With "k", these are the first k places, also if their rows are not
         relevant (as in the paper). If a list has fewer than k relevant rows, the loss then learns a
-        drawn order of irrelevant rows; `n_drawn` of the target is their number. With "relevant",
-        places that hold a row below min_relevance are excluded.
+        drawn order of irrelevant rows. With "relevant", places that hold a row below min_relevance
+        are excluded.
     min_relevance : float
-        The relevance from which a row is relevant, for head="relevant" and `n_drawn`.
+        The relevance from which a row is relevant, for head="relevant".
 
     Notes
     -----
@@ -322,8 +199,7 @@ class ListMLE(DrawnLoss):
     """
 
     k: int | None = None
-    ties: GradeTies = "fixed"
-    n_orders: int | None = None
+    n_orders: int = 1
     head: Literal["k", "relevant"] = "k"
     min_relevance: float = 1.0
 
@@ -335,59 +211,73 @@ class ListMLE(DrawnLoss):
     name: ClassVar[str] = "listmle"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_orders is not None and self.ties != "averaged":
-            raise ArgumentError(
-                f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
-                f"{self.ties!r} ties. Leave n_orders out, or average the ties."
-            )
+    draws: ClassVar[bool] = True
 
     @property
     def upper_bounds(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The metric of the bound: ndcg, but only without k."""
         return "ndcg" if self.k is None else None
 
-    def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Return a message on how many queries have irrelevant rows in a drawn order, or "".
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
+        """Draw the keys that order rows of equal grade; the row with the largest key comes first.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from podium.groups import Groups
-        >>> ListMLE(k=2).remark(np.array([1.0, 0.0, 0.0]), Groups.single(3))[:46]
-        'listmle, top 2: in 1 of 1 queries, some places'
+        Parameters
+        ----------
+        groups : Groups
+            The groups of the rows.
+        rng : numpy.random.Generator
+            The source of random numbers.
+
+        Returns
+        -------
+        float64, (n_rows, n_orders)
+            One column per order of a list. The keys are drawn group after group, by rising label,
+            so that they do not depend on the order of groups in a file.
         """
-        target = self.prepare(relevance, groups)
-        n_queries, n_drawn = np.count_nonzero(target.defined), np.count_nonzero(target.n_drawn)
-        if not n_drawn:
-            return ""
-        head = "whole lists" if self.k is None else f"top {self.k}"
-        averaged_orders = f"averaged over {self._n_orders} random orders"
-        return (
-            f"{self.name}, {head}: in {n_drawn} of {n_queries} queries, some places hold rows of "
-            f"relevance < {self.min_relevance:g}, "
-            f"{averaged_orders if self.ties == 'averaged' else 'in a random order'} "
-            f"({replace(self, head='relevant')} leaves these places out)"
-        )
+        return groups.scatter(rng.random((groups.n_rows, self.n_orders)))
 
-    @property
-    def _n_orders(self) -> int:
-        return (self.n_orders or _N_ORDERS) if self.ties == "averaged" else 1
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+        keys: Keys | None = None,
+    ) -> Any:
+        """Return the target; see `Loss.prepare`.
 
-    def _drawn_target(
-        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
+        Among rows of equal grade, the one with the largest key comes first. `keys` are the result
+        of `draw`; without them they are drawn with rng.
+
+        Raises
+        ------
+        ArgumentError
+            If the keys have another shape or are not finite, or for the reasons of
+            `Loss.prepare`.
+        """
+        if keys is None:
+            keys = self.draw(groups, np.random.default_rng(0) if rng is None else rng)
+        keys = np.asarray(keys, dtype=np.float64)
+        expected = (groups.n_rows, self.n_orders)
+        if keys.shape != expected or not np.isfinite(keys).all():
+            raise ArgumentError(
+                f"keys must be finite numbers of shape {expected}, for (rows, orders), got the "
+                f"shape {keys.shape}. Use the result of the loss's method draw."
+            )
+        return self._target(inputs.relevance_of(relevance, groups), groups, weights, keys)
+
+    def _target(
+        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Any = None
     ) -> ListMLETarget:
         from podium._kernels import read_only
-        from podium.losses.listwise_kernels import count_drawn
+        from podium.losses.listwise_kernels import order_heads
 
         n_head = self._heads(grades, groups)
-        rows = head_first(grades, keys, groups, n_head)
-        n_drawn = np.zeros(groups.n_groups, np.int64)
-        count_drawn(read_only(grades), rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
+        by_group, rows = inputs.rows_by_group(groups), np.empty(keys.T.shape, np.int64)
+        order_heads(read_only(grades), read_only(keys.T), by_group, groups.offsets, n_head, rows)
         share = inputs.group_shares(weights, groups, self.name, n_head > 0)
-        return ListMLETarget(groups, share, n_head > 0, rows, n_head, n_drawn)
+        return ListMLETarget(groups, share, n_head > 0, rows, n_head)
 
     def _heads(self, grades: PerRow, groups: Groups) -> Counts:
         places = groups.sizes

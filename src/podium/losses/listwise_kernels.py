@@ -15,7 +15,6 @@ from podium._kernels import kernel, lane_sum, longest_group, sort_falling
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a larger product is logged before the next factor makes it overflow
-_SMALLER = 2.0**-60  # with this factor, no sum of differences of scores overflows
 _SMALL_NORM = 1e-100  # the least norm of scores in the gradient, so that it is finite
 _LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
@@ -71,26 +70,6 @@ def order_heads(grades, keys, rows, offsets, n_head, out):
             if n_head[g] > 0:
                 sort_falling(keys[o], out[o, lo:hi], hi - lo, spare)
                 sort_falling(grades, out[o, lo:hi], hi - lo, spare)
-
-
-@kernel
-def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
-    """Count the places of each head whose row is below min_relevance and tied in grade."""
-    for g in range(n_head.size):
-        lo, hi, h = offsets[g], offsets[g + 1], n_head[g]
-        if h == 0:
-            continue
-        # Rows of the head's last grade may also lie below the head.
-        edge = grades[rows[lo + h - 1]]
-        open_edge = False
-        for i in range(lo + h, hi):
-            open_edge = open_edge or grades[rows[i]] == edge
-        for i in range(lo, lo + h):
-            grade = grades[rows[i]]
-            tied = open_edge and grade == edge
-            tied = tied or (i > lo and grades[rows[i - 1]] == grade)
-            tied = tied or (i + 1 < lo + h and grades[rows[i + 1]] == grade)
-            n_drawn[g] += tied and grade < min_relevance
 
 
 @kernel
@@ -205,7 +184,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, count, out):
                     drop[p] = small
                 else:
                     rest += small
-                    behind -= scores[listed[p]] * _SMALLER - top * _SMALLER
+                    behind -= scores[listed[p]] - top
                     part[p] = small
                     drop[p] = 1.0
                 inverse[p] = 1.0 / (1.0 + rest)
@@ -215,10 +194,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, count, out):
                     product = 0.0
                 product += rest + product * rest
             total += np.log1p(product)
-            value = scale[g] * (total + behind / _SMALLER)
-            if value == np.inf:  # the weighted sum may nevertheless be finite
-                value = scale[g] * total + scale[g] * behind / _SMALLER
-            values[g] += value
+            values[g] += scale[g] * (total + behind)
             # The gradient of a row: its probabilities at all places up to its own, minus 1 there.
             step = scale[g] / count
             before = 0.0
@@ -258,7 +234,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, count, out):
         value = total[g] * np.log1p(rest)
         for i in range(hi - lo):
             row, weight = rows[lo + i], truth[lo + i]
-            value += 2.0 * (weight * (0.5 * top - 0.5 * scores[row]))  # halves prevent inf * 0
+            value += weight * (top - scores[row])
             # total * probability - weight, from terms of the same sign, so that nothing cancels.
             others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
             slope = (total[g] - weight) * part[i] - weight * others

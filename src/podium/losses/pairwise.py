@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, GroupLoss, HingeLoss, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.types import Offsets, PerGroup, PerRow
 
 
@@ -56,22 +56,18 @@ class PairwiseLoss(GroupLoss):
 
     convex: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-    _visits_pairs: ClassVar[bool] = False
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PairTarget:
         rows = np.lexsort((-grades, groups.index))
         bounds, levels = _levels(grades[rows], groups)
         n_pairs = _n_pairs(bounds, levels)
         share = inputs.group_shares(weights, groups, self.name, n_pairs > 0)
-        if self._visits_pairs:
-            advice = "Use 'pairwise-hinge' or 'softmax', which visit no pairs."
-            inputs.warn_about_pairs(float(n_pairs.sum()), self.name, advice)
         return PairTarget(groups, share, n_pairs > 0, rows, bounds, levels, n_pairs)
 
 
 @register
 @dataclass(frozen=True)
-class PairwiseHinge(HingeLoss, PairwiseLoss):
+class PairwiseHinge(PairwiseLoss):
     """Mean hinge ``max(0, 1 - d)`` over pairs of different relevance: the loss of Ranking SVM.
 
     Notes
@@ -103,10 +99,10 @@ class PairwiseHinge(HingeLoss, PairwiseLoss):
     upper_bounds: ClassVar[str | None] = "auc"
     consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
 
-    def _hinges(self, scores: PerRow, unit: float, target: PairTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import hinge_pairs
 
-        hinge_pairs(scores, target.pairs, unit, out)
+        hinge_pairs(scores, target.pairs, out)
 
 
 @register
@@ -122,8 +118,7 @@ class PairwiseLogistic(PairwiseLoss):
 
     Cost: one division per pair, and an exponential and a logarithm per row (per pair, if scores of
     a group lie more than 300 apart). A group of a million rows, half of them positive, has 2.5e11
-    pairs, which take some minutes at each evaluation. From a billion pairs on, the loss warns with
-    a `CostWarning`. `PairwiseHinge` visits no pair.
+    pairs, which take some minutes at each evaluation. `PairwiseHinge` and `softmax` visit no pair.
 
     References
     ----------
@@ -143,13 +138,11 @@ class PairwiseLogistic(PairwiseLoss):
     name: ClassVar[str] = "pairwise-logistic"
     consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     smooth: ClassVar[bool] = True
-    _visits_pairs: ClassVar[bool] = True
 
     def _run(self, scores: PerRow, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import logistic_pairs
 
-        scaled, unit = inputs.in_units(scores)
-        logistic_pairs(scaled, target.pairs, unit, out)
+        logistic_pairs(scores, target.pairs, out)
 
 
 def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:

@@ -41,11 +41,11 @@ def _sum_before(tree, place):
 
 
 @kernel
-def hinge_pairs(scores, pairs, margin, out):
-    """Sum (margin - s + t)+ over pairs, with s of the more relevant row, in O(n log n) per group.
+def hinge_pairs(scores, pairs, out):
+    """Sum (1 - s + t)+ over pairs, with s of the more relevant row, in O(n log n) per group.
 
     The sweep visits positions p from low to high. A row enters as the upper one of its pairs at
-    p = score - margin, and leaves as the lower one at p = score. The cost of a pair is the length
+    p = score - 1, and leaves as the lower one at p = score. The cost of a pair is the length
     of this interval. Counts are integers and no length is negative, so that nothing cancels.
     """
     rows, bounds, levels, scale, count = pairs
@@ -76,15 +76,15 @@ def hinge_pairs(scores, pairs, margin, out):
         last, from_entry = 0.0, False
         while b >= 0:
             current = order[b]
-            enters = a >= 0 and margin - (keys[order[a]] - keys[current]) >= 0.0
+            enters = a >= 0 and 1.0 - (keys[order[a]] - keys[current]) >= 0.0
             if enters:
                 current = order[a]
             # The cost of all active pairs is the length from the last position to this one.
-            # Positions are compared without computing score - margin, which would lose digits.
+            # Positions are compared without computing score - 1, which would lose digits.
             if active > 0:
                 gap = keys[current] - last
                 if enters != from_entry:
-                    gap = gap - margin if enters else margin + gap
+                    gap = gap - 1.0 if enters else 1.0 + gap
                 total += active * gap
             last, from_entry = keys[current], enters
             # The active pairs of a row are those with less relevant rows that have not left, or
@@ -132,16 +132,13 @@ def add_terms(terms, totals):
 
 
 @kernel
-def _far_pairs(s, scores, rows, unit, slopes, bends):
-    """Do the work of `_near_pairs` if exponentials would overflow; return also the sum of costs.
-
-    Scores and costs are in the given unit.
-    """
+def _far_pairs(s, scores, rows, slopes, bends):
+    """Do the work of `_near_pairs` if exponentials would overflow; return also the sum of costs."""
     total, slope, bend = 0.0, 0.0, 0.0
     for q in range(rows.size):
         gap = s - scores[rows[q]]
-        small = np.exp(-abs(gap) / unit)
-        total += max(-gap, 0.0) + unit * np.log1p(small)
+        small = np.exp(-abs(gap))
+        total += max(-gap, 0.0) + np.log1p(small)
         less, more = small / (1.0 + small), 1.0 / (1.0 + small)
         wrong = less if gap > 0.0 else more
         slopes[q] += wrong
@@ -161,11 +158,10 @@ def _take_logs(excess):
 
 
 @kernel
-def logistic_pairs(scores, pairs, unit, out):
+def logistic_pairs(scores, pairs, out):
     """Sum log(1 + exp(t - s)) over pairs, with s of the more relevant row.
 
-    This needs one division per pair. Scores are in the given unit, and so are the sums over pairs
-    if they are far apart.
+    This needs one division per pair.
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
@@ -182,18 +178,18 @@ def logistic_pairs(scores, pairs, unit, out):
         low, high = np.inf, -np.inf
         for p in range(lo, hi):
             low, high = min(low, scores[rows[p]]), max(high, scores[rows[p]])
-        near = high - low < _NEAR * unit
+        near = high - low < _NEAR
         for i in range(n):
             slopes[i], bends[i] = 0.0, 0.0
             if near:
-                odds[i] = np.exp((scores[rows[lo + i]] - high) / unit)
+                odds[i] = np.exp(scores[rows[lo + i]] - high)
         total, growth = 0.0, 0.0
         for v in range(first, last - 1):
             below = bounds[v + 1] - lo  # the position of the first row of a lower level
             for i in range(bounds[v] - lo, below):
                 s = scores[rows[lo + i]]
                 if near:
-                    lead = (high - s) / unit
+                    lead = high - s
                     growth += lead + 1.0  # odds are at most exp(high - s)
                     if growth > _FULL:
                         total += _take_logs(excess[:n])
@@ -205,13 +201,12 @@ def logistic_pairs(scores, pairs, unit, out):
                         bend = add_terms(bent[:m], bends[below:n])
                 else:
                     cost, slope, bend = _far_pairs(
-                        s, scores, rows[lo + below : hi], unit, slopes[below:n], bends[below:n]
+                        s, scores, rows[lo + below : hi], slopes[below:n], bends[below:n]
                     )
                     total += cost
                 slopes[i] -= slope
                 bends[i] += bend
-        total = scale[g] * (total + _take_logs(excess[:n]))
-        values[g] = total if near else total / unit
+        values[g] = scale[g] * (total + _take_logs(excess[:n]))
         step = scale[g] / count
         for i in range(n):
             grad[rows[lo + i]] = slopes[i] * step

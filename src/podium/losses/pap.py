@@ -19,7 +19,7 @@ from podium._text import counted
 from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Lists, Out, register, register_as
+from podium.losses.base import GroupLoss, Lists, Out, register
 from podium.types import Counts, Offsets, PerRow
 
 _FLOOR = 1e-6  # the curvature of a row that is not selected, relative to that of a whole group
@@ -104,30 +104,21 @@ class PApLoss(GroupLoss):
         n_neg = np.where(n_top > 0, n_used, 0)
         return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
-    def why_undefined(self, target: Any) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
-        n_needed = 1 if self.clip else self.k
-        n_few = int(np.count_nonzero((n_pos > 0) & (n_neg < n_needed)))
-        relax = "" if self.clip else f"Lower {arg.k}, pass {arg.clip(True)}, or check"
-        return (
-            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and "
-            f"{counted(n_needed, 'negatives')} in a group. Groups without a positive: "
-            f"{int(np.count_nonzero(n_pos == 0))}, with too few negatives: {n_few}. "
-            f"{relax or 'Check'} {arg.min_relevance} and qid."
-        )
+    def _needs(self) -> str:
+        n_negatives = counted(1 if self.clip else self.k, "negatives")
+        return f"a positive and {n_negatives} (1 with {arg.clip(True)})"
 
 
-class PairLoss(HingeLoss, PApLoss):
+class PairLoss(PApLoss):
     """A sum of hinges over pairs. The attributes select the sum that the kernel computes."""
 
     _sign: ClassVar[float] = 1.0
     _rest: ClassVar[bool] = False
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import pair_hinges
 
-        pair_hinges(scores, target.tops, unit, self._sign, self._rest, out)
+        pair_hinges(scores, target.tops, self._sign, self._rest, out)
 
 
 @register
@@ -169,7 +160,7 @@ class PApRamp(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PApAverage(HingeLoss, PApLoss):
+class PApAverage(PApLoss):
     """Mean hinge of the average positive against the top negatives.
 
     The value is ``sum_{j<=k} (1 - mean(s) + t(j))+ / k``, the paper's eq. (10).
@@ -203,10 +194,10 @@ class PApAverage(HingeLoss, PApLoss):
     name: ClassVar[str] = "pap-avg"
     convex: ClassVar[bool] = True
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import mean_hinges
 
-        mean_hinges(scores, target.tops, unit, out)
+        mean_hinges(scores, target.tops, out)
 
 
 @register
@@ -248,36 +239,26 @@ class PApMax(PairLoss):
     _sign: ClassVar[float] = -1.0
 
 
-@register_as("pap-tight-struct-exact", exact=True)
-@register_as("pap-tight-struct")
+@register
 @dataclass(frozen=True)
 class PApTightStruct(PairLoss):
-    """The tight-struct surrogate, as computed by the paper's algorithm or as defined by eq. (14).
+    """The tight-struct surrogate, as the paper's algorithm 2 computes it.
 
-    With exact=False ("pap-tight-struct"), the value is that of `PApRamp` plus a hinge without
-    margin for the positives below the top,
+    The value is that of `PApRamp` plus a hinge without margin for the positives below the top,
     ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
-    / (beta k)``. The paper's algorithm 2 minimises this sum.
-
-    With exact=True ("pap-tight-struct-exact"), it is eq. (14), a maximum over orderings. This
-    equals ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, in which u is the closest falling
-    sequence (isotonic regression) to s(i) - 1 for i <= beta and s(i) for i > beta.
+    / (beta k)``. `PApTightStructExact` is the paper's equation.
 
     Parameters
     ----------
     k, clip, min_relevance
         The parameters of `PApLoss`.
-    exact : bool
-        Whether to use the equation instead of the algorithm.
 
     Notes
     -----
-    The equation is convex and never below the risk of pAp@k, but may be below `PApRamp`, contrary
-    to the paper's proposition 5. The sum of the algorithm is never below `PApRamp` or the equation,
-    and is not convex. The algorithm selects the positives with the highest scores. The equation
-    selects those with the fewest errors in the ordering over which the maximum is taken. With at
-    most k positives, all three are equal. A value beyond the range of float64 is inf. Gradients are
-    finite at any finite score. Cost of exact=True: O(n log n), for a sort of the positives.
+    The loss is never below `PApRamp` or the equation, and is not convex. It selects the positives
+    with the highest scores. The equation selects those with the fewest errors in the ordering over
+    which the maximum is taken. With at most k positives, all three are equal. A value beyond the
+    range of float64 is inf. Gradients are finite at any finite score.
 
     References
     ----------
@@ -291,31 +272,52 @@ class PApTightStruct(PairLoss):
     >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
     >>> loss.value_and_grad(np.array([0.5, 0.0, -9.0]), target)
     (array([9.5]), array([-1.,  2., -1.]))
-    >>> exact = PApTightStruct(k=1, exact=True)
-    >>> exact.value_and_grad(np.array([0.5, 0.0, 0.25]), target)
-    (array([0.25]), array([-1.,  2., -1.]))
     """
 
-    exact: bool = False
-
-    constraints: ClassVar[_check.Constraints] = {"exact": _check.flag}
+    name: ClassVar[str] = "pap-tight-struct"
     upper_bounds: ClassVar[str | None] = "pap"
     _rest: ClassVar[bool] = True
 
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The name in the registry: "pap-tight-struct", or "pap-tight-struct-exact"."""
-        return "pap-tight-struct-exact" if self.exact else "pap-tight-struct"
 
-    @property
-    def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the loss is convex: the equation is, the sum of the algorithm is not."""
-        return self.exact
+@register
+@dataclass(frozen=True)
+class PApTightStructExact(PApLoss):
+    """The tight-struct surrogate, as the paper's eq. (14) defines it.
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    The value is a maximum over orderings, ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, in which
+    u is the closest falling sequence (isotonic regression) to s(i) - 1 for i <= beta and s(i) for
+    i > beta.
+
+    Parameters
+    ----------
+    k, clip, min_relevance
+        The parameters of `PApLoss`.
+
+    Notes
+    -----
+    The loss is convex and never below the risk of pAp@k, but may be below `PApRamp`, contrary to
+    the paper's proposition 5. A value beyond the range of float64 is inf. Gradients are finite at
+    any finite score. Cost: O(n log n), for a sort of the positives.
+
+    References
+    ----------
+    hiranandani2020, section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PApTightStructExact(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([0.5, 0.0, 0.25]), target)
+    (array([0.25]), array([-1.,  2., -1.]))
+    """
+
+    name: ClassVar[str] = "pap-tight-struct-exact"
+    convex: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = "pap"
+
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import ordering_hinges
 
-        if self.exact:
-            ordering_hinges(scores, target.tops, False, unit, out)
-        else:
-            super()._hinges(scores, unit, target, out)
+        ordering_hinges(scores, target.tops, False, out)

@@ -135,8 +135,8 @@ def widest(tops):
 
 
 @kernel
-def pair_hinges(scores, tops, margin, sign, rest, out):
-    """Sum (margin - s + t)+ over selected positives and top negatives of each group.
+def pair_hinges(scores, tops, sign, rest, out):
+    """Sum (1 - s + t)+ over selected positives and top negatives of each group.
 
     sign=1 selects the n_top best positives, eq. (6), and sign=-1 the n_top worst, eq. (24). `rest`
     adds (t - s)+ of the other positives, as in the tight-struct surrogate of algorithm 2. The
@@ -173,14 +173,14 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
         share = scale[g] / (b * k)
         step = share / n_defined
         total = 0.0
-        # Lines 7 and 11: pi_ij = 1 if margin - s(i) + t(j) >= 0. This holds for the r best
+        # Lines 7 and 11: pi_ij = 1 if 1 - s(i) + t(j) >= 0. This holds for the r best
         # negatives, and r does not decrease as the positives' scores fall.
         r = 0
         for i in range(b):
             row = rows[top[i if sign > 0 else b - 1 - i]]
-            while r < k and margin - (scores[row] - neg_keys[r]) >= 0.0:
+            while r < k and 1.0 - (scores[row] - neg_keys[r]) >= 0.0:
                 r += 1
-            total += max(r * (margin - (scores[row] - zero)) + prefix[r], 0.0)
+            total += max(r * (1.0 - (scores[row] - zero)) + prefix[r], 0.0)
             grad[row] = -r * step
             ends[r] += 1
             if rest:
@@ -227,8 +227,8 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
 
 
 @kernel
-def mean_hinges(scores, tops, margin, out):
-    """Compute mean (margin - mean(s) + t)+ over the top negatives t of each group, eq. (10).
+def mean_hinges(scores, tops, out):
+    """Compute mean (1 - mean(s) + t)+ over the top negatives t of each group, eq. (10).
 
     Outputs are as in `pair_hinges`.
     """
@@ -254,7 +254,7 @@ def mean_hinges(scores, tops, margin, out):
         # Line 3: negatives are sorted, so that none has an error below the first without one.
         r = 0
         for j in range(k):
-            hinge = margin - (mean - (neg_keys[j] - zero))
+            hinge = 1.0 - (mean - (neg_keys[j] - zero))
             if hinge < 0.0:
                 break
             total += hinge
@@ -312,11 +312,11 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 
 
 @kernel
-def ordering_hinges(scores, tops, all_negatives, margin, out):
+def ordering_hinges(scores, tops, all_negatives, out):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
     With all_negatives=False, the n_neg best negatives are ordered, the weight of a pair is
-    1 / (n_top n_neg) and the bonus is `margin`. With all_negatives=True, all negatives are
+    1 / (n_top n_neg) and the bonus is 1. With all_negatives=True, all negatives are
     ordered, the weight is 1 / (n_pos n_negatives), and the bonus is such that its weighted value
     is 1 / (n_top n_neg). Arguments and outputs are as in `pair_hinges`.
     """
@@ -338,7 +338,7 @@ def ordering_hinges(scores, tops, all_negatives, margin, out):
         n_pos = mid - lo
         n_columns = hi - mid if all_negatives else k
         n_pairs = n_pos * n_columns if all_negatives else b * k
-        bonus = n_pairs / (b * k) * margin
+        bonus = n_pairs / (b * k)
         select(scores, rows, lo, mid, n_pos, 1.0, leads, pos)
         select(scores, rows, mid, hi, n_columns, 1.0, gaps, neg)
         # Differences from the best negative, so that a common shift of scores loses no digits.

@@ -1,12 +1,9 @@
-"""Pointwise losses: each row contributes on its own, and groups only affect the weights."""
-
-# Some declarations depend on a parameter and are therefore properties.
-# pyright: reportIncompatibleVariableOverride=false
+"""Pointwise losses: each row contributes on its own, with the same weight in every group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +16,7 @@ from podium.types import PerRow
 
 @dataclass(frozen=True, eq=False)
 class RowTarget(Target):
-    """The target of a loss of single rows, defined on groups with a row of weight > 0.
+    """The target of a loss of single rows, defined on groups with a row.
 
     `share`, (n_rows,), is the factor of a row's loss in its group's value.
 
@@ -35,28 +32,21 @@ class RowTarget(Target):
 class RowLoss(GroupLoss):
     """The base class of the losses of single rows.
 
-    Parameters
-    ----------
-    per : {"row", "group"}
-        The weights. With "row", every row has the same weight, as in plain logistic regression. A
-        group's value is the sum of its losses over the mean group size, so that the mean over
-        groups is the mean over rows. With "group", every group has the same weight, and its value
-        is the mean of its rows. Weights of rows then also weight their group, by their mean.
+    Every row has the same weight, as in plain logistic regression. A group's value is the sum of
+    its losses over the mean group size, so that the mean over groups is the mean over rows. For
+    groups of equal weight, pass weights of one over the size of the row's group.
     """
 
-    per: Literal["row", "group"]
-
-    @property
-    def reads_groups(self) -> bool:
-        """Whether the value depends on the groups: only if all groups have the same weight."""
-        return self.per == "group"
+    reads_groups: ClassVar[bool] = False
 
     def _needs(self) -> str:
         return "a row with weight > 0"
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RowTarget:
         labels = grades if self.reads_grades else grades >= self.min_relevance
-        return RowTarget(groups, *inputs.row_shares(weights, groups, self.per), labels)
+        by_row, defined = inputs.row_weights(weights, groups), groups.sizes > 0
+        share = by_row * (np.count_nonzero(defined) / max(by_row.sum(), inputs.TINY))
+        return RowTarget(groups, share, defined, labels)
 
 
 @register
@@ -69,8 +59,6 @@ class Logistic(RowLoss):
 
     Parameters
     ----------
-    per : {"row", "group"}
-        The weights: the same for all rows, or for all groups; see `RowLoss`.
     min_relevance : float
         The relevance from which a row is a positive.
 
@@ -91,7 +79,6 @@ class Logistic(RowLoss):
     (True, [-0.25, 0.25])
     """
 
-    per: Literal["row", "group"] = "row"
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "logistic"
@@ -115,11 +102,6 @@ class Squared(RowLoss):
     The loss of a row is ``(s - relevance)^2``, without a factor of 1/2. A group's value is
     therefore a mean squared error.
 
-    Parameters
-    ----------
-    per : {"row", "group"}
-        The weights: the same for all rows, or for all groups; see `RowLoss`.
-
     Notes
     -----
     The loss is convex and smooth. It is no upper bound of a metric of podium: with labels 0 and 1,
@@ -136,8 +118,6 @@ class Squared(RowLoss):
     >>> loss.value_and_grad(np.array([1.0, 3.0]), target)
     (array([5.]), array([-1.,  3.]))
     """
-
-    per: Literal["row", "group"] = "row"
 
     name: ClassVar[str] = "squared"
     consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES

@@ -1,11 +1,8 @@
-"""Compiled robust losses, in base 2 throughout: rho of sums of sigma(d).
+"""Compiled robust losses, in base 2 throughout: rho of sums of sigma(d) = log2(1 + 2^-d).
 
-sigma(d) is log2(1 + 2^-d) or max(1 - d, 0), in which d is the margin of a row or a difference of
-scores. `form` is (kind, hinge). kind is the code of rho: 0 for the identity, 1 for log2(t + 1),
-2 for 1 - 1 / log2(t + 2). hinge is whether sigma is the hinge. `out` is (values, gradient,
-curvature). The gradient may be a subgradient. The curvature, unless empty, is a bound: rho'(t)
-times the second derivative of sigma, because rho is concave and increasing. For a hinge, that is
-the second derivative of a hinge rounded over one unit of score.
+d is a difference of scores. `kind` is the code of rho: 0 for the identity, 1 for log2(t + 1), 2 for
+1 - 1 / log2(t + 2). `out` is (values, gradient, curvature). The curvature, unless empty, is a
+bound: rho'(t) times the second derivative of sigma, because rho is concave and increasing.
 """
 
 from __future__ import annotations
@@ -31,17 +28,6 @@ def rho(kind, total):
         log_total = 1.0 + above
         return above / log_total, _LOG2_E / ((2.0 + total) * log_total * log_total)
     return total, 1.0
-
-
-@kernel
-def one_cost(hinge, d):
-    """Return sigma(d), minus its derivative, and a bound of its second derivative."""
-    if hinge:
-        return max(1.0 - d, 0.0), 1.0 if 1.0 - d >= 0.0 else 0.0, 1.0
-    small = np.exp2(-abs(d))  # at most 1, so that no score overflows
-    right = 1.0 / (1.0 + small)
-    wrong = small * right if d > 0.0 else right
-    return max(-d, 0.0) + np.log1p(small) * _LOG2_E, wrong, _LN2 * small * right * right
 
 
 @kernel
@@ -96,21 +82,11 @@ def _far_costs(row, list_scores, part, wrong, above):
 
 
 @kernel
-def _hinges(row, list_scores, part, wrong):
-    """Write max(1 - d, 0) against each row of the list, and whether 1 - d is not negative."""
-    row_score = list_scores[row]
-    for q in range(list_scores.size):
-        room = 1.0 - (row_score - list_scores[q])
-        part[q] = max(room, 0.0)
-        wrong[q] = 1.0 if room >= 0.0 else 0.0
-
-
-@kernel
-def _bends(hinge, part, bend):
-    """Write a bound of the second derivative of sigma for each row of the list."""
+def _bends(part, bend):
+    """Write the second derivative of sigma for each row of the list."""
     for q in range(part.size):
         right = 1.0 / (1.0 + part[q])
-        bend[q] = 1.0 if hinge else _LN2 * part[q] * right * right
+        bend[q] = _LN2 * part[q] * right * right
 
 
 @kernel
@@ -128,7 +104,7 @@ def _powers(list_scores, up, down):
 
 
 @kernel
-def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
+def robust_ranks(scores, rows, offsets, worth, share, kind, count, out):
     """Sum worth * rho(sum of sigma(own score - other's)) over the rows of a list with worth > 0.
 
     Rows are addressed through `rows`, list after list. `worth` is by row. `share` is the weight of
@@ -136,7 +112,6 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
     curvature adds twice the bound of a pair to both of its rows, so that it is a bound of the
     Hessian as a matrix.
     """
-    kind, hinge = form
     values, grad, curvature = out
     longest = longest_group(offsets)
     list_scores, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
@@ -150,26 +125,21 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
             list_scores[q] = scores[rows[lo + q]]
             slopes[q], bends[q] = 0.0, 0.0
         # If powers of 2 keep their digits, that of a difference is a product of two rows' powers.
-        is_close = not hinge and _powers(list_scores[:n], up[:n], down[:n])
+        is_close = _powers(list_scores[:n], up[:n], down[:n])
         for y in range(n):
             gain = worth[rows[lo + y]]
             if gain == 0.0:
                 continue
             # T_y: sigma of this row against each other row, and minus its slopes.
-            if hinge:
-                _hinges(y, list_scores[:n], part[:n], wrong[:n])
-            elif is_close:
+            if is_close:
                 _near_costs(y, list_scores[:n], up, down, part[:n], wrong, above)
             else:
                 _far_costs(y, list_scores[:n], part[:n], wrong, above)
             part[y], wrong[y] = 0.0, 0.0
             if curvature.size:
-                _bends(hinge, part[:n], bend[:n])
+                _bends(part[:n], bend[:n])
                 bend[y] = 0.0
-            if hinge:
-                total = lane_sum(part[:n])
-            else:
-                total = lane_sum(above[:n]) + _log_of_product(part[:n])
+            total = lane_sum(above[:n]) + _log_of_product(part[:n])
             # gain * rho(T_y) and, by the chain rule, gain * rho'(T_y) per pair, with both signs.
             value, slope = rho(kind, min(total, _LARGEST))
             values[g] += share[g] * (gain * value)

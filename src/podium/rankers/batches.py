@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.rankers.objective import Labels, defined_mean, generator
+from podium.rankers.objective import Labels, defined_mean
 from podium.types import Keys, PerGroup, PerRow, RowIndex
 
 _LEVEL = -1.0  # the equal scores; every loss is > 0 there, while a squared loss may be 0 at 0
@@ -50,7 +50,9 @@ class Batches:
     labels : Labels
         The labels from which the whole target was prepared.
     seed : int
-        The seed of the order of groups, and of the keys if the loss draws them.
+        The seed of the order of groups.
+    keys : dict
+        The argument `keys` of ``loss.prepare`` for all rows, if the loss draws.
     groups : int64, (n_used,)
         The groups on which the loss is defined and that have a weight.
     level : float64, (n_groups,)
@@ -60,6 +62,7 @@ class Batches:
     loss: Loss
     labels: Labels
     seed: int
+    keys: dict[str, Keys]
     groups: NDArray[np.int64]
     level: PerGroup
 
@@ -70,29 +73,22 @@ class Batches:
         defined = ~np.isnan(values)
         n_defined = max(1, int(np.count_nonzero(defined)))
         used = np.flatnonzero(defined & labels.has_weight)
-        return cls(loss, labels, seed, used, values * (used.size / n_defined))
+        keys = labels.keys(loss, seed)
+        return cls(loss, labels, seed, keys, used, values * (used.size / n_defined))
 
     def epoch(self, number: int, size: int) -> Iterator[Batch]:
         """Yield every group once, `size` at a time; the order depends on seed and epoch only."""
         order = np.random.default_rng([self.seed, number]).permutation(self.groups)
-        keys = self.labels.keys(self.loss, self.seed, number)
-        rng = generator(self.seed, number)
         for start in range(0, order.size, size):
-            yield self._batch(order[start : start + size], keys, rng)
+            yield self._batch(order[start : start + size])
 
-    def _batch(
-        self, chosen: NDArray[np.int64], keys: Keys | None, rng: np.random.Generator
-    ) -> Batch:
+    def _batch(self, chosen: NDArray[np.int64]) -> Batch:
         labels = self.labels
         rows, sizes = rows_of_groups(labels.groups, chosen), labels.groups.sizes[chosen]
         weights = None if labels.weights is None else labels.weights[rows]
-        prepare_options: dict[str, Any] = {} if keys is None else {"keys": keys[rows]}
+        keys: dict[str, Any] = {name: keys[rows] for name, keys in self.keys.items()}
         target = self.loss.prepare(
-            labels.relevance[rows],
-            Groups.from_sizes(sizes),
-            weights=weights,
-            rng=rng,
-            **prepare_options,
+            labels.relevance[rows], Groups.from_sizes(sizes), weights=weights, **keys
         )
         batch_level = defined_mean(self.loss.value_and_grad(_equal(rows.size), target)[0])
         return Batch(

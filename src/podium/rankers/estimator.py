@@ -88,10 +88,6 @@ class Ranker(BaseEstimator, abc.ABC):
     values of the penalty and the step length. See `tuning.default_grid`."""
     length_parameter: ClassVar[str] = "max_iter"
     """The parameter that limits the iterations, trees or rounds of a fit."""
-    grows_trees: ClassVar[bool] = False
-    """Whether an iteration of `fit` grows a tree."""
-    has_own_objectives: ClassVar[bool] = False
-    """Whether `loss` may name an objective of the library that trains the ranker."""
     pools_items: bool = False
     """Whether `fit` reads the items and pools labels over them."""
     query_norm_: bool = False
@@ -250,6 +246,11 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the smallest relevance of a positive: that of the loss, or 1."""
         loss = self.loss_in_use()
         return loss.min_relevance if isinstance(loss, Loss) else 1.0
+
+    @classmethod
+    def library_objectives(cls) -> tuple[str, ...]:
+        """Return the names of the objectives of the library that trains the ranker, if any."""
+        return ()
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:

@@ -6,12 +6,11 @@ compared, so scaling or shifting them leaves the draws unchanged, whatever the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check, losses
 from podium.errors import ArgumentError, ConvergenceWarning, arg
@@ -233,30 +232,22 @@ def by_content(
     order = np.arange(groups.n_rows) if groups.order is None else groups.order.copy()
     starts = np.zeros(order.size + 1, np.bool_)  # True if a row differs from the one before
     starts[groups.offsets] = True
-    for column in _columns(features, relevance, places):
+    is_sparse, n_features = _check.is_sparse(features), int(features.shape[1])
+    by_column: Any = features.tocsc() if is_sparse else features
+    for j in range(n_features + 1):
         tied = np.flatnonzero(~(starts[:-1] & starts[1:]))
         if not tied.size:
             break
         rows, run = order[tied], np.cumsum(starts)[tied]
-        values = np.nan_to_num(column(rows), nan=np.inf)  # nan counts as equal to nan
+        positions = rows if places is None else places[rows]
+        if j == n_features:
+            values = relevance[rows]
+        elif is_sparse:
+            values = by_column[:, [j]].toarray()[positions, 0]
+        else:
+            values = by_column[positions, j]
+        values = np.nan_to_num(values, nan=np.inf)  # nan counts as equal to nan
         permutation = np.lexsort((values, run))
         order[tied], values = rows[permutation], values[permutation]
         starts[tied[1:]] |= values[1:] != values[:-1]
     return Groups(groups.labels, groups.offsets, order)
-
-
-def _columns(
-    features: Any, relevance: PerRow, places: RowIndex | None
-) -> Iterator[Callable[[RowIndex], NDArray[Any]]]:
-    """Yield a function from rows to values for each feature, and one for the relevance."""
-    by_column: Any = features.tocsc() if _check.is_sparse(features) else features
-    for j in range(int(features.shape[1])):
-
-        def column(rows: RowIndex, j: int = j) -> NDArray[Any]:
-            positions = rows if places is None else places[rows]
-            if not _check.is_sparse(by_column):
-                return by_column[positions, j]
-            return by_column[:, [j]].toarray()[:, 0][positions]
-
-        yield column
-    yield lambda rows: relevance[rows]

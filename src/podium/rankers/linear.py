@@ -38,8 +38,7 @@ class LinearRanker(LinearScores):
         Whether to learn an intercept. It stays 0 for a loss that declares `shift_invariant`,
         which depends only on differences of scores.
     solver : {"auto", "subgradient", "stochastic", "lbfgs"}
-        The solver. "stochastic" uses mini-batches of groups. "auto" is "stochastic" for a loss that
-        draws a new order of ties in each pass. For other losses, it is "lbfgs" if the loss declares
+        The solver. "stochastic" uses mini-batches of groups. "auto" is "lbfgs" if the loss declares
         `smooth`, and otherwise "subgradient".
     learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; "lbfgs" sets its own steps.
@@ -68,8 +67,7 @@ class LinearRanker(LinearScores):
         The number of groups in a mini-batch, for "stochastic".
     random_state : int
         The seed of "stochastic", of start="normal" and of losses that put tied rows in a random
-        order. This order is the same for all solvers and batches. With ties="redrawn", a new one is
-        drawn in each pass.
+        order. This order is the same for all solvers and batches.
     eval_metric : str or Measure, optional
         The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
         grades (a loss that reads them, or labels of more than two values), else pap@10.
@@ -190,8 +188,6 @@ class LinearRanker(LinearScores):
         name = _check.choice(self.solver, "solver", ["auto", *SOLVERS])
         if name != "auto":
             return name
-        if self._loss().redraws:
-            return "stochastic"
         return "lbfgs" if self._loss().smooth else "subgradient"
 
     def has_free_steps(self) -> bool:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from podium import _check
@@ -17,79 +16,49 @@ from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.rankers.estimator import FitData, LinearScores
 from podium.rankers.objective import Parameters, times
-from podium.types import Mask, PerRow, Progress, RowIndex
+from podium.types import Mask, PerRow, Progress
 
 _DENSE_HESSIAN = 1000  # number of features up to which a dense Hessian is cheap
 
 
-@dataclass(frozen=True)
-class Classifier:
-    """A call of scikit-learn's LogisticRegression that converges with the same bits everywhere.
+def fitted(
+    features: Any,
+    positive: Mask,
+    weights: PerRow | None = None,
+    *,
+    C: float = 1.0,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> tuple[Parameters, float, int]:
+    """Return the coefficients, intercept and iterations of scikit-learn's LogisticRegression.
 
     The solver is Newton's method, which converges in a few steps, if the features are dense and
     few enough for a dense Hessian; else it is L-BFGS. BLAS runs in one thread, because the order
-    of additions depends on the number of threads.
-
-    Attributes
-    ----------
-    C : float
-        The inverse of the penalty, > 0: ``||coef||^2 / 2 + C * sum of losses``.
-    fit_intercept : bool
-    tol : float
-        The largest entry of the gradient at convergence.
-    max_iter : int
+    of additions depends on the number of threads, and the bits are then the same everywhere.
     """
+    newton = features.shape[1] <= _DENSE_HESSIAN and not sparse.issparse(features)
+    from sklearn.linear_model import LogisticRegression  # slow to import
 
-    constraints: ClassVar[_check.Constraints] = {
-        "C": _check.positive,
-        "fit_intercept": _check.flag,
-        "tol": _check.positive,
-        "max_iter": _check.cutoff,
-    }
-
-    C: float = 1.0
-    fit_intercept: bool = True
-    tol: float = 1e-6
-    max_iter: int = 1000
-
-    def fit(
-        self,
-        features: Any,
-        positive: Mask,
-        weights: PerRow | None = None,
-        rows: RowIndex | None = None,
-    ) -> tuple[Parameters, float, int]:
-        """Return the coefficients, intercept and iterations of a fit of all rows, or of `rows`."""
-        if rows is not None:
-            features, positive = features[rows], positive[rows]
-            weights = None if weights is None else weights[rows]
-        newton = features.shape[1] <= _DENSE_HESSIAN and not sparse.issparse(features)
-        from sklearn.linear_model import LogisticRegression  # slow to import
-
-        model = LogisticRegression(
-            **_check.parameters(self), solver="newton-cholesky" if newton else "lbfgs"
+    solver = "newton-cholesky" if newton else "lbfgs"
+    model: Any = LogisticRegression(
+        C=_check.positive(C, "C"),
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        solver=solver,
+    )
+    with one_blas_thread, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as no convergence
+            model.fit(features, positive, sample_weight=weights)
+    if any(issubclass(warning.category, SklearnConvergenceWarning) for warning in caught):
+        warn(
+            f"Logistic regression stopped before it converged ({arg.max_iter(max_iter)}, "
+            f"{arg.tol(tol)}). Scale the features, lower C, or raise {arg.max_iter} or {arg.tol}.",
+            ConvergenceWarning,
         )
-        with one_blas_thread, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            with np.errstate(over="ignore", invalid="ignore"):  # reported as no convergence
-                model.fit(features, positive, sample_weight=weights)
-        self._emit_again(caught)
-        return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
-
-    def _emit_again(self, caught: list[warnings.WarningMessage]) -> None:
-        """Emit warnings again, except for a singular matrix, which scikit-learn handles itself."""
-        for warning in caught:
-            if issubclass(warning.category, SklearnConvergenceWarning):
-                text = (
-                    f"Logistic regression stopped before it converged "
-                    f"({arg.max_iter(self.max_iter)}, {arg.tol(self.tol)}). Scale the features, "
-                    f"lower C, or raise {arg.max_iter} or {arg.tol}."
-                )
-                warn(text, ConvergenceWarning)
-            elif not issubclass(warning.category, LinAlgWarning):
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
+    return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
 
 
 def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: float) -> None:
@@ -154,7 +123,12 @@ class LogisticRanker(LinearScores):
     np.int64(0)
     """
 
-    constraints: ClassVar[_check.Constraints] = Classifier.constraints
+    constraints: ClassVar[_check.Constraints] = {
+        "C": _check.positive,
+        "fit_intercept": _check.flag,
+        "tol": _check.positive,
+        "max_iter": _check.cutoff,
+    }
 
     C: float = 1.0
     _: KW_ONLY
@@ -169,8 +143,8 @@ class LogisticRanker(LinearScores):
         low = data.parameters["min_relevance"]
         positive = data.rows.relevance >= low
         require_both_classes(positive, data.weights, low)
-        classifier = Classifier(self.C, self.fit_intercept, self.tol, self.max_iter)
-        learned = classifier.fit(data.rows.features, positive, data.weights)
+        options = {name: data.parameters[name] for name in self.constraints}
+        learned = fitted(data.rows.features, positive, data.weights, **options)
         self.coef_, self.intercept_, self.n_iter_ = learned
         self.history_: dict[str, PerRow] = {}
         if data.valid is not None:

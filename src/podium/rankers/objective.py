@@ -12,13 +12,13 @@ from podium import _check
 from podium._kernels import read_only
 from podium.groups import Groups
 from podium.losses import Loss
+from podium.losses.inputs import LIMIT
 from podium.rankers._kernels import add_rows, csr_add_rows, csr_row_dots, row_dots
 from podium.types import Keys, Mask, PerRow, RowIndex
 
 Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), plus the intercept at the end, if any
 
 _PURPOSE = int.from_bytes(b"ties")  # larger than any pass number: other draws use [seed, pass]
-_HUGE = 1e290  # larger scores overflow in sums of a loss, where nan would mean "undefined"
 _ALL = read_only(np.empty(0, np.int64))
 
 
@@ -72,27 +72,17 @@ class Labels:
             return np.ones(self.groups.n_groups, np.bool_)
         return np.bincount(self.groups.index, self.weights, self.groups.n_groups) > 0
 
-    def keys(self, loss: Loss, seed: int, number: int = 0) -> Keys | None:
-        """Return the random keys that put tied rows in an order, or None for a loss without draws.
-
-        Pass `number` 0 is the draw for the whole fit; a loss that does not redraw keeps its keys.
-        """
+    def keys(self, loss: Loss, seed: int) -> dict[str, Keys]:
+        """Return the argument of `prepare` that puts tied rows in an order; none without draws."""
         if not loss.draws:
-            return None
+            return {}
         groups = self.groups if self.drawn is None else self.drawn
-        return loss.draw(groups, generator(seed, number if loss.redraws else 0))
+        return {"keys": loss.draw(groups, np.random.default_rng([seed, _PURPOSE, 0]))}
 
     def target(self, loss: Loss, seed: int) -> Any:
         """Return the target of all rows, with ties broken by the seed."""
-        keys = self.keys(loss, seed)
-        options = {} if keys is None else {"keys": keys}
-        weights, rng = self.weights, generator(seed)
-        return loss.prepare(self.relevance, self.groups, weights=weights, rng=rng, **options)
-
-
-def generator(seed: int, number: int = 0) -> np.random.Generator:
-    """Return the random generator of ties in one pass; pass 0 is the draw for the whole fit."""
-    return np.random.default_rng([seed, _PURPOSE, number])
+        options: dict[str, Any] = {"weights": self.weights, **self.keys(loss, seed)}
+        return loss.prepare(self.relevance, self.groups, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +188,7 @@ def loss_at(
 
     The loss is nan if it is defined on no group.
     """
-    if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
+    if not (scores.size == 0 or max(scores.max(), -scores.min()) < LIMIT):
         return np.inf, None
     with np.errstate(over="ignore", invalid="ignore"):
         values, by_row = loss.value_and_grad(scores, target)

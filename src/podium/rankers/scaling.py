@@ -17,37 +17,26 @@ from podium.rankers.objective import times
 def scaled(ranker: Any, X: Any) -> Any:
     """Put a scaler before a ranker with linear scores; return other rankers unchanged.
 
-    Features are not centred if they are sparse, or if the ranker learns no intercept, which would
-    have to hold the means.
-    """
-    if not isinstance(ranker, LinearScores):
-        return ranker
-    has_intercept = ranker.get_params(deep=False).get("fit_intercept", True)
-    return standardized(ranker, center=has_intercept and not _check.is_sparse(X))
-
-
-def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
-    """Put a scaler before a linear ranker: features then have variance 1 and mean 0.
-
-    Parameters
-    ----------
-    ranker : LinearRanker or another with coef_ and intercept_
-    center : bool
-        Whether to subtract the means. Without it the zeros of sparse features stay zeros.
+    Features then have variance 1 and mean 0. They are not centred if they are sparse, or if the
+    ranker learns no intercept, which would have to hold the means.
 
     Examples
     --------
     >>> from podium.rankers import LinearRanker
     >>> X = np.array([[0.0, 5000.0], [1.0, 1000.0]])
-    >>> model = standardized(LinearRanker("logistic")).fit(X, [0, 1])
+    >>> model = scaled(LinearRanker("logistic"), X).fit(X, [0, 1])
     >>> np.allclose(folded(model).predict(X), model.predict(X))
     True
     """
+    if not isinstance(ranker, LinearScores):
+        return ranker
+    has_intercept = ranker.get_params(deep=False).get("fit_intercept", True)
+    center = has_intercept and not _check.is_sparse(X)
     return make_pipeline(StandardScaler(with_mean=center), ranker)
 
 
 def folded(model: Any) -> Any:
-    """Return the ranker of a fitted `standardized`, changed to score raw features.
+    """Return the ranker of a fitted `scaled`, changed to score raw features.
 
     A ranker without a scaler is returned as it is.
 

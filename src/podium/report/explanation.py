@@ -200,7 +200,7 @@ def _has_lines(match: Mapping[str, Any]) -> bool:
 
 
 def search_notes(search: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what would decide, and what the data can't show."""
+    """Yield what would decide."""
     for name, values in search["deciding"].items():
         shown = ", ".join(map(number, values))
         yield f"Print {name} too: it is {shown} under the first causes."

@@ -49,8 +49,7 @@ class TorchLoss:
             The weights in the form that the loss accepts. Values in padding are not used.
         rng : numpy.random.Generator, optional
             The generator of a loss that draws an order of tied rows; other losses do not draw
-            from it. Without it, a loss that draws once uses seed 0, and a loss that draws again
-            each time raises.
+            from it. Without it, the loss uses seed 0.
         keys : same shape as relevance, with a last axis of n_orders, optional
             Numbers that order tied rows, from the loss's `draw`, instead of rng. With them, a
             list keeps its order in every batch.
@@ -69,15 +68,16 @@ class TorchLoss:
         grades = numbers(relevance, "relevance")
         if grades.ndim == 1 and qid is None and mask is None:
             self._require_one_group()
+        if keys is not None and (rng is not None or not self.loss.draws):
+            raise ArgumentError("keys are for a loss that draws, without rng. Leave them out.")
         layout = Layout.of(grades, qid, mask)
-        draw_arguments = self._draws(rng, keys, layout)
+        options: dict[str, Any] = {
+            name: layout.real(numbers(values, name), name)
+            for name, values in (("weights", weights), ("keys", keys))
+            if values is not None
+        }
         target = self.loss.prepare(
-            layout.real(grades, "relevance"),
-            layout.groups,
-            weights=None
-            if weights is None
-            else layout.real(numbers(weights, "weights"), "weights"),
-            **draw_arguments,
+            layout.real(grades, "relevance"), layout.groups, rng=rng, **options
         )
         return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
 
@@ -99,21 +99,6 @@ class TorchLoss:
                 f"qid is missing, but {self.loss.name} needs groups. Pass qid, or padded lists "
                 "with two axes. If all rows are one list, pass one_group=True to as_torch."
             )
-
-    def _draws(self, rng: np.random.Generator | None, keys: Any, layout: Layout) -> dict[str, Any]:
-        name = self.loss.name
-        if keys is not None:
-            if rng is not None:
-                raise ArgumentError("rng and keys were both given. Pass one of them.")
-            if not self.loss.draws:
-                raise ArgumentError(f"keys were given, but {name} needs none. Leave keys out.")
-            return {"keys": layout.real(numbers(keys, "keys"), "keys")}
-        if rng is None and self.loss.redraws:
-            raise ArgumentError(
-                f"rng is required for {name} with ties='redrawn'. Create one generator before the "
-                "loop, rng = numpy.random.default_rng(0), and pass it in each call."
-            )
-        return {"rng": rng}
 
 
 @dataclass(frozen=True, eq=False)

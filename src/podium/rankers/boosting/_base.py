@@ -19,7 +19,7 @@ from podium._forks import Pool
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.groups import Groups
-from podium.losses import Logistic, Loss
+from podium.losses import Loss
 from podium.losses.inputs import RowLabels
 from podium.metrics import Measure
 from podium.progress import or_silent
@@ -28,8 +28,9 @@ from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting.objectives import ScoreSpace, without_data
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.fitting import by_content, untrainable
-from podium.rankers.objective import Labels, LinearObjective, dot, times
-from podium.rankers.solvers import LBFGS, Settings
+from podium.rankers.linear import LinearRanker
+from podium.rankers.objective import Labels, times
+from podium.rankers.scaling import folded, scaled
 from podium.types import PerRow, Progress
 
 Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
@@ -38,9 +39,8 @@ Plan: TypeAlias = Mapping[str, Any]
 """The checked parameters of an estimator, and "objective": a podium loss on the training rows, or
 the name of one of the library's own objectives."""
 
-STARTS = ("zero", "log-odds", "logistic")
+STARTS = ("zero", "logistic")
 _L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
-_SETTINGS = Settings(learning_rate=1.0, max_iter=1000, tol=1e-5)
 _LARGEST = float(np.finfo(np.float32).max)
 _OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades have a gain
 
@@ -164,8 +164,7 @@ def score_space(loss: Loss, train: Part) -> ScoreSpace:
 def check_labels(
     objective: str,
     highest: float,
-    relevance: PerRow,
-    groups: Groups,
+    rows: inputs.Rows,
     weights: PerRow | None,
     options: Mapping[str, Any],
 ) -> None:
@@ -173,26 +172,23 @@ def check_labels(
 
     `highest` is the highest grade that the objective reads, or inf if it only compares labels.
     """
-    if np.isfinite(highest) and not any(name in options for name in _OWN_GAINS):
-        _check_grades(objective, int(highest), relevance, groups)
-    if not _has_order(relevance, groups, weights):
+    if not _has_order(rows.relevance, rows.groups, weights):
         reason = (
             f"{objective} needs two rows of different relevance in a group, on rows of weight > 0. "
             "Check y and qid."
         )
-        raise untrainable(groups, reason)
-
-
-def _check_grades(objective: str, highest: int, relevance: PerRow, groups: Groups) -> None:
-    is_read = (relevance == np.floor(relevance)) & (relevance <= highest)
+        raise untrainable(rows.groups, reason)
+    if np.isinf(highest) or any(name in options for name in _OWN_GAINS):
+        return
+    is_read = (rows.relevance == np.floor(rows.relevance)) & (rows.relevance <= highest)
     if is_read.all():
         return
     row = int(np.argmin(is_read))
-    kinds = "only 0 and 1" if highest == 1 else f"integers from 0 to {highest}"
+    kinds = "only 0 and 1" if highest == 1 else f"integers from 0 to {highest:g}"
     raise ArgumentError(
-        f"y must have {kinds} with the loss {objective!r}, got {relevance[row]:g} at row {row} "
-        f"(qid {_check.label(RowLabels(groups)[row])}). Convert the grades, or choose a loss of "
-        "podium, such as 'softmax'."
+        f"y must have {kinds} with the loss {objective!r}, got {rows.relevance[row]:g} at row "
+        f"{row} (qid {_check.label(RowLabels(rows.groups)[row])}). Convert the grades, or choose a "
+        "loss of podium, such as 'softmax'."
     )
 
 
@@ -209,10 +205,8 @@ def _has_order(relevance: PerRow, groups: Groups, weights: PerRow | None) -> boo
 def learn_start(
     kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
 ) -> Start:
-    """Return zeros, the log-odds of a positive, or a logistic regression over all rows."""
+    """Return zeros, or a logistic regression over all rows."""
     start = np.zeros(int(features.shape[1]) + 1)
-    if kind == "log-odds":
-        start[-1] = _log_odds(positive, weights)
     if kind == "logistic":
         inputs.finite_features(
             features, qid, f"{arg.start('logistic')} needs finite features, but X"
@@ -228,41 +222,11 @@ def start_scores(start: Start, features: Any) -> PerRow:
     return times(features, start[:-1]) + start[-1]
 
 
-def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
-    share = float(np.average(positive, weights=weights))
-    if not 0.0 < share < 1.0:
-        raise ArgumentError(
-            f"{arg.start('log-odds')} needs rows of both classes, got {int(positive.sum())} "
-            f"positives among {positive.size} rows. Use {arg.start('zero')}."
-        )
-    return float(np.log(share / (1.0 - share)))
-
-
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     """Fit standardised features, and return the coefficients of the raw features."""
-    if _check.is_sparse(features):
-        raise ArgumentError(
-            f"{arg.start('logistic')} needs dense features. Use {arg.start('log-odds')}."
-        )
-    units = _units(features)
-    features = features / units
-    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
-    spread[spread == 0.0] = 1.0
-    scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
-    loss = Logistic()
-    target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
-    objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
-    coef, constant = objective.split(
-        LBFGS.solve(objective, _SETTINGS, None, or_silent(None)).parameters
-    )
-    return np.append(coef / spread / units, constant - dot(coef / spread, mean))
-
-
-def _units(features: Any) -> Any:
-    """Return a power of two near each feature's size; squares of huge features would overflow."""
-    largest = np.maximum(features.max(axis=0), -features.min(axis=0))
-    exponents = np.frexp(largest)[1] - 1
-    return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))
+    linear = LinearRanker("logistic", l2=_L2, max_iter=1000, tol=1e-5)
+    model = scaled(linear, features).fit(features, positive, linearranker__sample_weight=weights)
+    return np.append(folded(model).coef_, folded(model).intercept_)
 
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
@@ -287,8 +251,6 @@ class BoostedRanker(Ranker):
         "learning_rate": [0.03, 0.1],
     }
     length_parameter: ClassVar[str] = "n_trees"
-    grows_trees: ClassVar[bool] = True
-    has_own_objectives: ClassVar[bool] = True
     constraints: ClassVar[_check.Constraints] = {
         "n_trees": _check.cutoff,
         "n_leaves": partial(_check.count, low=2),
@@ -303,6 +265,7 @@ class BoostedRanker(Ranker):
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
+    _limits: ClassVar[str] = "min_hessian_in_leaf"  # the parameters that limit splits
     _takes_sparse: ClassVar[bool]
     _takes_missing: ClassVar[bool] = True
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
@@ -389,8 +352,7 @@ class BoostedRanker(Ranker):
         if item is not None:
             loss, rows = self._pooled(loss, rows, item, weights)
         if isinstance(loss, str) and loss in self._ranking:
-            to_check = rows.relevance, rows.groups, weights
-            check_labels(loss, self._ranking[loss], *to_check, checked["options"])
+            check_labels(loss, self._ranking[loss], rows, weights, checked["options"])
         train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
@@ -407,7 +369,12 @@ class BoostedRanker(Ranker):
             course = grow(training, objective, validate, *limits, progress)
         self._keep(training, course)
         if not self._n_splits(self._booster):
-            warn(self._no_split_text(rows.groups.n_rows), ConvergenceWarning)
+            warn(
+                f"{type(self).__name__} learned nothing: no tree has a split, so that all scores "
+                f"are those of {arg.start(self.start)}. X has {rows.groups.n_rows} rows. Lower the "
+                f"limits of leaves ({self._limits}), or check that features and labels vary.",
+                ConvergenceWarning,
+            )
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
@@ -437,17 +404,6 @@ class BoostedRanker(Ranker):
         """Import the library, or raise an error with the install command."""
         with idle_threads_sleep():
             return _check.extra(self._package, "boosting", type(self).__name__)
-
-    def _no_split_text(self, n_rows: int) -> str:
-        return (
-            f"{type(self).__name__} learned nothing: no tree has a split, so that all scores are "
-            f"those of {arg.start(self.start)}. X has {n_rows} rows, and the limits of leaves are "
-            f"{self._split_limits()}. Lower them, or check that features and labels vary."
-        )
-
-    def _split_limits(self) -> str:
-        """Return the parameters that limit splits, with their values."""
-        return f"min_hessian_in_leaf={self.min_hessian_in_leaf:g}"
 
     @contextlib.contextmanager
     def _library_errors(self) -> Generator[None]:

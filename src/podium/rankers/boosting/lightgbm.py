@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -52,9 +49,9 @@ class LightGBMRanker(BoostedRanker):
     pool_share : float
         The share of each label that is replaced by a relevance estimated from the row's group and
         item, if `fit` gets items; 0 leaves the labels unchanged.
-    start : {"zero", "log-odds", "logistic"}
-        The score of each row before the first tree: 0, the log-odds of a positive, or a logistic
-        regression over all rows, which becomes part of the model. It does not depend on the loss.
+    start : {"zero", "logistic"}
+        The score of each row before the first tree: 0, or a logistic regression over all rows,
+        which becomes part of the model. It does not depend on the loss.
     eval_metric : str or Measure, optional
         The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
         grades (a loss that reads them, or labels of more than two values), else pap@10.
@@ -113,6 +110,7 @@ class LightGBMRanker(BoostedRanker):
     _package: ClassVar[str] = "lightgbm"
     _binary: ClassVar[tuple[str, ...]] = ("binary",)
     _ranking: ClassVar[Mapping[str, float]] = _RANKING
+    _limits: ClassVar[str] = "min_rows_in_leaf, min_hessian_in_leaf"
     _takes_sparse: ClassVar[bool] = True
 
     constraints: ClassVar[_check.Constraints] = {"min_rows_in_leaf": _check.cutoff}
@@ -121,8 +119,6 @@ class LightGBMRanker(BoostedRanker):
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         _require_values(train.features)
-        if plan["options"]:
-            _require_known_params(self._library(), _params(plan))
         return _Training(self._library(), plan, train, valid)
 
     def _from_bytes(self, trees: ModelBytes) -> Any:
@@ -134,9 +130,6 @@ class LightGBMRanker(BoostedRanker):
     def _n_splits(self, booster: Any) -> int:
         return int(booster.feature_importance("split").sum())
 
-    def _split_limits(self) -> str:
-        return f"min_rows_in_leaf={self.min_rows_in_leaf}, {super()._split_limits()}"
-
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._library().basic.LightGBMError,)
 
@@ -147,7 +140,6 @@ class LightGBMRanker(BoostedRanker):
         return start + trees
 
 
-_STDERR = threading.Lock()  # two threads that redirect stderr would restore each other's
 _MOST_ROWS = 2**31 - 1  # LightGBM's limit of rows in a leaf
 _ZERO = 1e-35  # LightGBM treats values up to this size as 0
 
@@ -224,26 +216,6 @@ def _require_values(features: Any) -> None:
             f"X has only values that LightGBM treats as 0 (absolute values <= {_ZERO:g}). Check "
             "the features, or scale them."
         )
-
-
-def _require_known_params(library: Any, params: Mapping[str, Any]) -> None:
-    """Raise LightGBM's error for an invalid parameter, without the lines it writes to stderr."""
-    with _silent_stderr():
-        library.Dataset(np.zeros((2, 1)), params=dict(params)).construct()
-
-
-@contextlib.contextmanager
-def _silent_stderr() -> Generator[None]:
-    # LightGBM writes fatal errors to the process's stderr, and no setting prevents that.
-    with _STDERR:
-        stderr_copy, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(null, 2)
-            yield
-        finally:
-            os.dup2(stderr_copy, 2)
-            os.close(stderr_copy)
-            os.close(null)
 
 
 def _readable(features: Any) -> Any:

@@ -51,16 +51,10 @@ class ScoreSpace:
     Raises
     ------
     ArgumentError
-        If the loss is defined on no group, or draws its target anew.
+        If the loss is defined on no group.
     """
 
     def __init__(self, loss: Loss, rows: Labels) -> None:
-        if loss.redraws:
-            name = loss.name
-            raise ArgumentError(
-                f"boosting does not support {name}(ties=redrawn), which draws a new order in each "
-                f"epoch. Use {name}(ties=fixed), or (ties=averaged)."
-            )
         self.loss = loss
         weights, drawn = rows.weights, rows.drawn
         self.target: Any = (
@@ -127,11 +121,8 @@ class DataLabels:
 
     def same_as(self, other: DataLabels) -> bool:
         """Return whether both are equal, at a cost far below that of a tree."""
-        return (
-            _same(self.relevance, other.relevance)
-            and _same(self.weights, other.weights)
-            and _same(self.sizes, other.sizes)
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return all(one is another or np.array_equal(one, another) for one, another in pairs)
 
     def _from_qid(self, qid: Any, reader: str) -> Groups:
         groups = Groups.from_qid(qid)
@@ -184,14 +175,8 @@ def _array_or_none(values: Any) -> NDArray[Any] | None:
     return array if array is not None and array.size else None
 
 
-def _same(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one is other or np.array_equal(one, other)
-
-
-class _Objective(OnData[ScoreSpace]):
-    """Base of both libraries' objectives."""
+class Objective(OnData[ScoreSpace]):
+    """A podium loss as an objective of LightGBM and of XGBoost, which call it alike."""
 
     def __init__(self, loss: str | Loss, qid: ArrayLike | None) -> None:
         super().__init__(qid)
@@ -217,15 +202,7 @@ class _Objective(OnData[ScoreSpace]):
         return f"{type(self).__name__}({self.loss!r})"
 
 
-class LightGBMObjective(_Objective):
-    """A podium loss as an objective of LightGBM; `lightgbm_objective` returns it."""
-
-
-class XGBoostObjective(_Objective):
-    """A podium loss as an objective of XGBoost; `xgboost_objective` returns it."""
-
-
-def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> LightGBMObjective:
+def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> Objective:
     """Return any podium loss as an objective of LightGBM.
 
     Parameters
@@ -254,12 +231,12 @@ def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> Lig
     Examples
     --------
     >>> lightgbm_objective("pap-ramp@10")
-    LightGBMObjective(PApRamp(k=10, clip=False, min_relevance=1.0))
+    Objective(PApRamp(k=10, clip=False, min_relevance=1.0))
     """
-    return LightGBMObjective(loss, qid)
+    return Objective(loss, qid)
 
 
-def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBoostObjective:
+def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> Objective:
     """Return any podium loss as an objective of XGBoost.
 
     Parameters
@@ -288,9 +265,9 @@ def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBo
     Examples
     --------
     >>> xgboost_objective("logistic")
-    XGBoostObjective(Logistic(per='row', min_relevance=1.0))
+    Objective(Logistic(min_relevance=1.0))
     """
-    return XGBoostObjective(loss, qid)
+    return Objective(loss, qid)
 
 
 def _on_grid(values: PerRow, *, positive: bool = False) -> PerRow:

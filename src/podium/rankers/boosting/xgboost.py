@@ -43,7 +43,7 @@ class XGBoostRanker(BoostedRanker):
         The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
         The share of each label that is replaced by a pooled one if `fit` gets items; 0 for none.
-    start : {"zero", "log-odds", "logistic"}
+    start : {"zero", "logistic"}
         The score of each row before the first tree, as in `LightGBMRanker`.
     eval_metric : str or Measure, optional
         The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for

@@ -52,7 +52,7 @@ class NeuralRanker(Ranker):
         The range of the last ten objectives at which the fit has converged.
     random_state : int
         The seed of the first weights, of the order of groups, and of losses that put tied rows in
-        a random order. This order is drawn once per fit, or with ties="redrawn" once per epoch.
+        a random order, which is drawn once per fit.
     eval_metric : str or Measure, optional
         The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
         grades (a loss that reads them, or labels of more than two values), else pap@10.

@@ -6,7 +6,6 @@ measured by epoch.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
+from podium._one_thread import SharedLimit
 from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
@@ -338,28 +338,18 @@ class AdamRun(Run):
         return values[:, 0]
 
 
-class _OneTorchThread:
-    """A context in which torch has one thread; the last of several that overlap restores it.
+class _OneTorchThread(SharedLimit):
+    """A context in which torch has one thread.
 
     The order of additions depends on the number of threads, which is a setting of the process.
     """
 
-    def __init__(self) -> None:
-        self._lock, self._n_entered, self._previous_n_threads = threading.Lock(), 0, 1
+    def begin(self) -> None:
+        self._previous_n_threads = load_torch().get_num_threads()
+        load_torch().set_num_threads(1)
 
-    def __enter__(self) -> None:
-        torch = load_torch()
-        with self._lock:
-            if not self._n_entered:
-                self._previous_n_threads = torch.get_num_threads()
-            torch.set_num_threads(1)
-            self._n_entered += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_entered -= 1
-            if not self._n_entered:
-                load_torch().set_num_threads(self._previous_n_threads)
+    def end(self) -> None:
+        load_torch().set_num_threads(self._previous_n_threads)
 
 
 one_torch_thread = _OneTorchThread()

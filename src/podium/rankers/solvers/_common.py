@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, arg
-from podium.losses import Loss
 from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.types import Progress
 
@@ -49,7 +48,7 @@ class Settings:
         The number of groups in a mini-batch, for "stochastic".
     seed : int
         The seed of "stochastic". Together with the number of a pass it determines the order of
-        groups, and the keys of a loss that draws anew in each pass.
+        groups.
     """
 
     learning_rate: float
@@ -229,13 +228,3 @@ class Run(abc.ABC):
         """Report the number of iterations."""
         n_most = self.settings.max_iter
         self.progress(min(count, n_most), n_most, self.history.note())
-
-
-def refuse_redrawn(loss: Loss, solver: str) -> None:
-    """Raise if the loss has another objective in each pass."""
-    if loss.redraws:
-        name = loss.name
-        raise ArgumentError(
-            f"{arg.solver(solver)} needs one objective, but {name}(ties=redrawn) has another one "
-            f"in each pass. Use {arg.solver('stochastic')} (or 'auto'), or {name}(ties=fixed)."
-        )

@@ -10,7 +10,7 @@ import numpy as np
 from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import Parameters
-from podium.rankers.solvers._common import Run, StopReason, refuse_redrawn
+from podium.rankers.solvers._common import Run, StopReason
 
 
 class Subgradient(Run):
@@ -20,11 +20,6 @@ class Subgradient(Run):
     returned; the paper returns the last, its reference implementation "best_loss". An iteration
     costs two products with the features, the second only with rows that have a gradient.
 
-    Raises
-    ------
-    ArgumentError
-        If the loss draws anew in each pass.
-
     References
     ----------
     hiranandani2020, algorithm 1.
@@ -32,7 +27,6 @@ class Subgradient(Run):
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
-        refuse_redrawn(self.objective.loss, "subgradient")
         parameters, reason = self.start, None
         while reason is None:
             point = self.objective.evaluate(parameters)
@@ -51,9 +45,8 @@ class Stochastic(Run):
     iterates. The solver returns one of these means, because they vary less than the iterates.
     Iteration 0 is the start, and iteration i > 0 the i-th pass.
 
-    The order of groups depends only on `seed` and the number of the pass, as do the keys of a loss
-    that breaks ties anew in each pass; all passes are measured with one such draw. A pass costs
-    two products with the features for its updates and two to measure it.
+    The order of groups depends only on `seed` and the number of the pass. A pass costs two products
+    with the features for its updates and two to measure it.
     """
 
     def reason(self) -> StopReason:

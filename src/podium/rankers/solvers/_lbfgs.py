@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, arg
 from podium.rankers.objective import Parameters, Point
-from podium.rankers.solvers._common import Run, StopReason, refuse_redrawn
+from podium.rankers.solvers._common import Run, StopReason
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
 _LEAVING = 0.1  # the range of scores after a step that leaves ties
@@ -37,7 +37,7 @@ class LBFGS(Run):
     Raises
     ------
     ArgumentError
-        If the loss does not declare `smooth` or draws anew in each pass.
+        If the loss does not declare `smooth`.
     """
 
     last: Point
@@ -45,7 +45,6 @@ class LBFGS(Run):
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
         loss = self.objective.loss
-        refuse_redrawn(loss, "lbfgs")
         if not loss.smooth:
             raise ArgumentError(
                 f"{arg.solver('lbfgs')} needs a smooth loss, which {loss.name!r} is not. Use "

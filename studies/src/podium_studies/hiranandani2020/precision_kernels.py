@@ -11,12 +11,11 @@ _EQUAL = 1e-12  # relative difference up to which values count as equal despite 
 
 
 @kernel
-def precision_average(scores, tops, k, unit, values, grad):
+def precision_average(scores, tops, k, values, grad):
     """Write the maximum over k' of Delta(k') / k of each group, and the gradient of their mean.
 
     Delta(k') = K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j) with D = (K - k') / (n_pos - k'),
-    for k' positives in a list of K (kar2015). Scores, and the values written, are in units in
-    which a margin of 1 is `unit`. `tops` is `PApTarget.tops`; `grad` is zero on entry.
+    for k' positives in a list of K (kar2015). `tops` is `PApTarget.tops`; `grad` is zero on entry.
     """
     rows, bounds, n_top, n_neg, share = tops
     n_groups = n_top.size
@@ -55,10 +54,10 @@ def precision_average(scores, tops, k, unit, values, grad):
         while n_hits <= n_list:
             n_errors = n_list - n_hits
             ratio = n_errors / (n_pos - n_hits) if n_errors > 0 else 0.0  # D; 0 / 0 if k' = n_pos
-            delta = n_errors * unit - ratio * pos_sum + neg_sum
+            delta = n_errors - ratio * pos_sum + neg_sum
             largest = max(largest, delta)
             # The first of equal values determines the gradient, independently of rounding.
-            if delta > best_value + _EQUAL * (unit + abs(best_value)) or n_hits == n_list - m:
+            if delta > best_value + _EQUAL * (1.0 + abs(best_value)) or n_hits == n_list - m:
                 best_n_hits, best_value = n_hits, delta
             if n_errors > 0:
                 pos_sum -= keys[n_hits] - best_negative

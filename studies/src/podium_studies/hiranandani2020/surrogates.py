@@ -9,14 +9,14 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import register
-from podium.losses.base import HingeLoss, Out
+from podium.losses.base import Out
 from podium.losses.pap import PairLoss, PApLoss, PApTarget
 from podium.types import PerRow
 
 
 @register
 @dataclass(frozen=True)
-class PApStruct(HingeLoss, PApLoss):
+class PApStruct(PApLoss):
     """The loose structural surrogate, from errors of the top pairs and margins of all pairs.
 
     The value is ``max over orderings pi of [errors of pi between its top beta positives and its
@@ -55,10 +55,10 @@ class PApStruct(HingeLoss, PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = "pap"
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import ordering_hinges
 
-        ordering_hinges(scores, target.tops, True, unit, out)
+        ordering_hinges(scores, target.tops, True, out)
 
 
 @register
@@ -108,7 +108,7 @@ class PAUCHinge(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PrecisionAverage(HingeLoss, PApLoss):
+class PrecisionAverage(PApLoss):
     """The average surrogate of precision at k.
 
     The value of a group is ``max_{k'} [K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j)] / k``.
@@ -151,10 +151,10 @@ class PrecisionAverage(HingeLoss, PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = None
 
-    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
         from podium_studies.hiranandani2020.precision_kernels import precision_average
 
         values, grad, curvature = out
-        precision_average(scores, target.tops, self.k, unit, values, grad)
+        precision_average(scores, target.tops, self.k, values, grad)
         if curvature.size:
             curvature[:] = 2.0 * np.abs(grad)  # kinks smoothed over one score unit, as in pAp@k

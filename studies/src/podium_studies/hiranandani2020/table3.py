@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from podium import losses
+from podium.losses.pap import PApTightStructExact
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.report import Table
 from podium.types import PerRow
@@ -117,7 +118,7 @@ METHODS: dict[str, Method] = {
     "GD-max": _descent(losses.PApMax),
     "GD-avg": _descent(losses.PApAverage),
     "GD-TS": _descent(losses.PApTightStruct),
-    "GD-TS-exact": _descent(lambda k: losses.PApTightStruct(k, exact=True)),
+    "GD-TS-exact": _descent(PApTightStructExact),
     "GD-ramp": _descent(losses.PApRamp),
     "SVM-pAUC": _descent(PAUCHinge),
     "SVM-pAUC-exact": Method(

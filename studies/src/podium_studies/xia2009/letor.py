@@ -73,7 +73,7 @@ def _at_each_size(
     return sized
 
 
-_averaged = partial(losses.ListMLE, ties="averaged")
+_averaged = partial(losses.ListMLE, n_orders=16)
 _OWN: dict[str, folds.MakeLoss] = {
     "ListMLE (mean over orders)": _averaged,
     "Top-10 ListMLE (mean over orders)": partial(_averaged, k=10),
@@ -128,10 +128,15 @@ def drawn_shares(all_parts: Sequence[Parts]) -> dict[str, float]:
     """
     relevance = np.concatenate([parts.test.y for parts in all_parts])
     groups = Groups.from_qid(np.concatenate([parts.test.qid for parts in all_parts]))
+    ties, tie = np.unique(np.column_stack([groups.index, relevance]), axis=0, return_inverse=True)
+    has_choice = (np.bincount(tie.ravel(), minlength=len(ties)) > 1)[tie.ravel()]
+    by_chance = has_choice & (relevance < 1)
     shares: dict[str, float] = {}
     for k in (None, *CUTOFFS):
         prepared = losses.ListMLE(k=k).prepare(relevance, groups)
-        shares[_top_k_name(LISTMLE, k)] = float(prepared.n_drawn.sum() / prepared.n_head.sum())
+        place = np.arange(relevance.size) - np.repeat(groups.offsets[:-1], groups.sizes)
+        in_head = place < np.repeat(prepared.n_head, groups.sizes)
+        shares[_top_k_name(LISTMLE, k)] = float(by_chance[prepared.rows[0][in_head]].mean())
     return shares
 
 

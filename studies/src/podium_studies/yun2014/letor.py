@@ -56,7 +56,6 @@ METHODS: dict[str, folds.Method] = {
     ROBIRANK: _method(FORM, losses.RoBiRank, "lbfgs"),
     "RoBiRank, type II": _method(FORM, losses.RoBiRank, "lbfgs", type=2),
     "RoBiRank, no rho": _method(FORM, losses.RoBiRank, "lbfgs", type="identity"),
-    "RoBiRank, hinge": _method(FORM, losses.RoBiRank, "subgradient", sigma="hinge"),
     "RoBiRank, not normalised": _method(FORM, losses.RoBiRank, "lbfgs", normalize=False),
     "RoBiRank, linear gain": _method(FORM, losses.RoBiRank, "lbfgs", gain="linear"),
     "RoBiRank, stopped early": _method(FORM, losses.RoBiRank, "stopped"),
@@ -64,17 +63,14 @@ METHODS: dict[str, folds.Method] = {
     "RoBiRank, no rho, stopped early": _method(FORM, losses.RoBiRank, "stopped", type="identity"),
     "binary, type I": _method(PLAIN, RobustBinary, "lbfgs"),
     "binary, type II": _method(PLAIN, RobustBinary, "lbfgs", type=2),
-    "binary, type I, hinge": _method(PLAIN, RobustBinary, "subgradient", sigma="hinge"),
-    "binary, type II, hinge": _method(PLAIN, RobustBinary, "subgradient", type=2, sigma="hinge"),
-    "binary, hinge": _method(PLAIN, RobustBinary, "subgradient", type="identity", sigma="hinge"),
     "Ranking SVM": _method(OTHER, PairwiseHinge, "subgradient"),
     "pairwise logistic": _method(OTHER, PairwiseLogistic),
     "pairwise exponential": _method(OTHER, PairwiseExponential),
     "RankBoost": folds.Method(OTHER, rankboost),
-    "ListMLE": _method(OTHER, losses.ListMLE, ties="averaged"),
-    "Top-10 ListMLE": _method(OTHER, losses.ListMLE, k=K, ties="averaged"),
+    "ListMLE": _method(OTHER, losses.ListMLE, n_orders=16),
+    "Top-10 ListMLE": _method(OTHER, losses.ListMLE, k=K, n_orders=16),
     "Top-10 ListMLE (relevant rows)": _method(
-        OTHER, losses.ListMLE, k=K, ties="averaged", head="relevant"
+        OTHER, losses.ListMLE, k=K, n_orders=16, head="relevant"
     ),
     "ListNet": _method(OTHER, losses.ListNet, "listnet"),
     "Top-10 ListNet": _method(OTHER, losses.ListNet, "listnet", k=K),

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.rankers import logistic
 from podium.rankers.fitting import by_content
-from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress
 from podium_studies import checks
@@ -120,10 +120,10 @@ class GreedyPAp(LinearBaseline):
         n_base = checks.cutoff(self.n_base, name="n_base")
         seed = checks.integer(self.random_state, "random_state")
         grid = np.linspace(0.0, 1.0, checks.integer(self.n_grid, "n_grid", low=2)).tolist()
-        require_both_classes(task.positive, task.weights, self.min_relevance)
+        logistic.require_both_classes(task.positive, task.weights, self.min_relevance)
         bases: list[Candidate] = []
         for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):
-            coef, *_ = Classifier(C=self.C).fit(task.rows.features, task.positive, weights)
+            coef, *_ = logistic.fitted(task.rows.features, task.positive, weights, C=self.C)
             scores = times(task.measured.features, coef)
             bases.append(Candidate(coef, scores, np.eye(n_base)[i], task.evaluate(scores)))
             progress(i + 1, 2 * n_base - 1, f"base classifier, {bases[-1].value:.4f}")

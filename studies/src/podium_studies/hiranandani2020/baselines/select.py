@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.losses import PApRamp
 from podium.losses.pap import PApTarget
-from podium.rankers.logistic import Classifier, require_both_classes
+from podium.rankers import logistic
 from podium.rankers.objective import Parameters, times
 from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
@@ -96,11 +96,10 @@ class SelectPAp(LinearBaseline):
         n_rounds = checks.cutoff(self.max_rounds, name="max_rounds")
         seed = checks.integer(self.random_state, "random_state")
         target = task.target(PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance))
-        require_both_classes(task.positive, task.weights, self.min_relevance)
-        rows = task.rows.features, task.positive, task.weights
-        classifier = Classifier(C=self.C)
+        logistic.require_both_classes(task.positive, task.weights, self.min_relevance)
+        rows, C = (task.rows.features, task.positive, task.weights), self.C
         if checks.choice(self.start, "start", ("logistic", "normal")) == "logistic":
-            coef, *_ = classifier.fit(*rows)
+            coef, *_ = logistic.fitted(*rows, C=C)
         else:
             coef = np.random.default_rng(seed).standard_normal(int(rows[0].shape[1]))
         coefs, values = list[Parameters](), list[float]()
@@ -111,7 +110,9 @@ class SelectPAp(LinearBaseline):
                 self.stop_reason_ = "repeated"
                 break
             pools.add(pool.tobytes())
-            coef, *_ = classifier.fit(*rows, pool)
+            features, positive, weights = rows
+            weights = None if weights is None else weights[pool]
+            coef, *_ = logistic.fitted(features[pool], positive[pool], weights, C=C)
             coefs.append(coef)
             values.append(task.evaluate_coef(coef))
             progress(len(values), n_rounds, f"measure {values[-1]:.4f}")
