@@ -155,7 +155,7 @@ def test_parameters_of_the_factorization_are_those_of_its_page() -> None:
     text = pages.section("factorization.md", "Parameters")
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.M)
     defaults = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
-    assert len(rows) == 13
+    assert len(rows) == 10
     for name, said in rows:
         assert said.replace('"', "").strip("`") == str(defaults[name])
 

@@ -80,7 +80,7 @@ def shown_values(
     Examples
     --------
     >>> from podium.data.lists import Listed
-    >>> top = Listed(Groups(np.array([1]), np.array([0, 1])), np.array([5]), "The run", ())
+    >>> top = Listed(Groups(np.array([1]), np.array([0, 1])), np.array([5]), "The run")
     >>> measures = metrics.parse_all(["coverage@1", "novelty@1"])
     >>> past = {"user": [1, 2], "item": [5, 7]}
     >>> shown_values({"a": (top, np.array([5, 6]))}, measures, np.array([1]), catalogue=past)

@@ -122,7 +122,7 @@ class ComparisonRenderer(Renderer[Comparison]):
                 tests = [test for test in results["differences"] if test["run"] == run]
                 records += [{**test, **of_unjudged(test), **start} for test in tests or [start]]
         names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
-        unjudged = _UNJUDGED if measured.has_bounds(self.json) else ()
+        unjudged = _UNJUDGED if measured.has_unjudged(self.json) else ()
         return flat([*names, *(f"unjudged_{name}" for name in unjudged)], records)
 
     def numbers(self) -> Numbers:

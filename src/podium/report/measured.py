@@ -152,7 +152,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
         p[1]: (p[0], p_value),
         "p Holm": ("holm_p_value", p_value),
     }
-    if _has_unjudged(result):
+    if has_unjudged(result):
         columns |= {
             "unjudged": ("unjudged", lambda unjudged: judgements(unjudged) or NOTHING),
             "labels": ("unjudged", lambda unjudged: count(unjudged and unjudged["n_labels"])),
@@ -160,7 +160,8 @@ def differences_table(result: Mapping[str, Any]) -> Table:
     return build(columns, tests(result))
 
 
-def _has_unjudged(result: Mapping[str, Any]) -> bool:
+def has_unjudged(result: Mapping[str, Any]) -> bool:
+    """Return whether a Comparison's JSON form has ranges over unjudged items."""
     return any("unjudged" in test for test in tests(result))
 
 
@@ -221,7 +222,7 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
         f"(5{GLUE}% level, 80{GLUE}% power). Effect: mean difference, divided by the standard "
         "deviation of the differences. Relative: difference, divided by the baseline's mean."
     )
-    if _has_unjudged(result):
+    if has_unjudged(result):
         notes.append(
             "Unjudged: the range of the difference over all ways to judge the items that the "
             "truth lacks. Labels: if this range contains both signs, the number of items to judge "
