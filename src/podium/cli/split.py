@@ -155,7 +155,8 @@ def _notes(record: dict[str, Any], frames: dict[str, pl.DataFrame]) -> list[str]
             repeats = f"{100 * share:.3g} % of the pairs of the {part} part repeat earlier ones"
             notes.append(f"{repeats}; {_TASKS[record['task']]}.")
     known = set(frames["train"]["user"].unique())
-    for part in ("valid", "test"):
+    parts = () if record["options"]["by"] == "group" else ("valid", "test")  # groups share no users
+    for part in parts:
         users = set(frames[part]["user"].unique()) if part in frames else set[Any]()
         n_new = len(users - known)
         if n_new:
