@@ -93,7 +93,7 @@ def test_undefined_everywhere_is_null_and_the_reason_told_once(podium: Callable[
     assert found["differences"][0]["n_undefined"] == 4
 
 
-@pytest.mark.parametrize("format", ["table", "csv", "markdown"])
+@pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex"])
 def test_every_format_holds_the_values(podium: Callable[..., Any], format: str) -> None:
     done = podium("measure", "truth.csv", "a.csv", *MEASURES, "--by=n_pos", "--format", format)
     assert (done.status, done.err) == (0, "")

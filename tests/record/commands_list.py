@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.record.scores import of_package
 
-_FORMATS = ("table", "json", "csv", "markdown")
+_FORMATS = ("table", "json", "csv", "latex", "markdown")
 _ALL_MEASURES = (
     "-m pap@3 -m 'pap(clip=true)@10' -m ndcg@5 -m 'ndcg(gain=exp2)@10' -m precision@5 -m recall@5 "
     "-m ap -m 'ap(norm=min)@10' -m rr -m hit_rate@3 -m r_precision -m rbp -m err@5 -m dcg@5 "

@@ -48,6 +48,22 @@ def test_markdown_escapes(text: str, expected: str) -> None:
     assert written.split("\n")[2] == f"| {expected} |"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("50% & more_$5 #1 {x}", r"50\% \& more\_\$5 \#1 \{x\}"),
+        (r"a\b", r"a\textbackslash{}b"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("p < 0.001", r"p \textless{} 0.001"),
+        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),
+        ("−1", "$-$1"),
+    ],
+)
+def test_latex_escapes(text: str, expected: str) -> None:
+    written = tables.to_latex({"columns": ["c"], "rows": [[text]]})
+    assert written.split("\n")[4] == expected + r" \\"
+
+
 def test_csv_reads_back_and_keeps_every_digit() -> None:
     rows: list[list[Any]] = [['a "b", c', "line\nbreak"], ["", "=1+1"]]
     written = tables.to_csv({"columns": ["x,y", "z"], "rows": rows})
@@ -60,7 +76,7 @@ def test_bad_tables_are_refused() -> None:
     table = {"columns": ["a", "b"], "rows": [["x", "y"]], "align": ["right", "left"]}
     with raises(ArgumentError, "align"):
         tables.to_text({**table, "align": ["right", "middle"]})
-    for write in (tables.to_text, tables.to_markdown, tables.to_csv):
+    for write in (tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv):
         with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
             write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})
 

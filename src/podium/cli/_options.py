@@ -22,7 +22,7 @@ from podium.cli._help import described
 from podium.cli._messages import Sets, metadata, option_name, spelling
 from podium.errors import ArgumentError
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "json", "csv", "markdown", "latex")
 _FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
 OWN_OPTIONS = {"random_state": "--seed", "eval_metric": "--eval-metric", "gain": "--gain"}
 """Options of parameters that --set and --grid refuse: other parts of a command read them too."""

@@ -1,4 +1,4 @@
-"""Results on stdout and in files: tables in 80 columns, JSON, CSV, Markdown or JUnit."""
+"""Results on stdout and in files: tables in 80 columns, JSON, CSV, Markdown, LaTeX or JUnit."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def write_result(
     called only if its format is needed.
     """
     from podium.report.tables import to_csv
-    from podium.report.views import to_markdown, to_text
+    from podium.report.views import to_latex, to_markdown, to_text
 
     texts: dict[str, Callable[[], str]] = {
         "json": lambda: json.dumps(renderer.json, indent=2, ensure_ascii=False, allow_nan=False),
         "csv": lambda: to_csv(renderer.table()),
         "table": lambda: to_text(renderer.view()),
         "markdown": lambda: to_markdown(renderer.view()),
+        "latex": lambda: to_latex(renderer.view()),
         **writers,
     }
     for path in out:

@@ -2,7 +2,7 @@
 
 `Result.to_report` returns a dictionary. ``render`` and ``write`` convert any such dictionary
 to a page.
-``figures`` draws dictionaries by `podium.plots`. ``tables`` writes Markdown, CSV and text.
+``figures`` draws dictionaries by `podium.plots`. ``tables`` writes Markdown, LaTeX, CSV and text.
 """
 
 from __future__ import annotations

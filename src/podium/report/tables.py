@@ -1,4 +1,4 @@
-"""Tables, {"columns": names, "rows": lists of cells}, as text, Markdown or CSV.
+"""Tables, {"columns": names, "rows": lists of cells}, as text, Markdown, LaTeX or CSV.
 
 A cell is text (written unchanged, but escaped for the format), an integer, a float, or None for
 undefined. Floats have `digits` decimals, a key of the table, except in CSV.
@@ -24,6 +24,21 @@ _DIGITS = 3
 _RARE = "undefined"
 _BOUNDS = ("lowest", "highest")
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # a bracket at the start of a row would be parsed as the option of \\
+    "]": "{]}",
+    "−": r"$-$",
+    "–": "--",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
 # Characters that start a Markdown construct; _ only where it could open or close emphasis.
 _MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 
@@ -123,6 +138,27 @@ def to_markdown(table: Mapping[str, Any]) -> str:
     return "\n".join([markdown_rows[0], f"| {' | '.join(rules)} |", *markdown_rows[1:]])
 
 
+def to_latex(table: Mapping[str, Any]) -> str:
+    r"""Return a table as a tabular environment with booktabs rules (``\usepackage{booktabs}``).
+
+    Examples
+    --------
+    >>> print(to_latex({"columns": ["run", "n_pos"], "rows": [["a & b", 3]]}))
+    \begin{tabular}{lr}
+    \toprule
+    run & n\_pos \\
+    \midrule
+    a \& b & 3 \\
+    \bottomrule
+    \end{tabular}
+    """
+    header, rows = formatted(table)
+    sides = "".join(side[0] for side in alignment(table))
+    latex_rows = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
+    start = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", latex_rows[0], r"\midrule"]
+    return "\n".join([*start, *latex_rows[1:], r"\bottomrule", r"\end{tabular}"])
+
+
 def to_csv(table: Mapping[str, Any]) -> str:
     r"""Return a table as comma-separated values; undefined cells are empty.
 
@@ -201,3 +237,7 @@ def _pad(cell: str, width: int, to_right: bool) -> str:
 
 def _markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda match: "\\" + match.group(), _text.printable(text))
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _text.printable(text))

@@ -19,6 +19,7 @@ from podium.report._types import Table
 from podium.report.cells import dashes
 from podium.report.conventions import GLUE
 from podium.report.tables import alignment, chosen, formatted, without_zeros
+from podium.report.tables import to_latex as table_latex
 from podium.report.tables import to_markdown as table_markdown
 from podium.report.tables import to_text as table_text
 
@@ -114,6 +115,27 @@ def to_markdown(view: View) -> str:
             parts += map(printable, part.paragraphs)
     options = [f"`{line}`" for line in view.options.replace(GLUE, " ").split("\n") if line]
     return "\n\n".join(filter(None, [*parts, *options]))
+
+
+def to_latex(view: View) -> str:
+    r"""Return the tables of a view in LaTeX, with its texts as comments.
+
+    Examples
+    --------
+    >>> print(to_latex(View((), head=("Pass: b is superior.",))))
+    % Pass: b is superior.
+    """
+    parts = [_comment(*view.head)]
+    for part in view.parts:
+        if isinstance(part, Tables):
+            parts += map(table_latex, part.tables)
+        else:
+            parts.append(_comment(part.title, *part.lines))
+    return "\n\n".join(filter(None, [*parts, _comment(view.options)]))
+
+
+def _comment(*lines: str) -> str:
+    return wrapped("\n".join(filter(None, lines)), "% ")
 
 
 def _list(lines: Iterable[str]) -> str:
