@@ -266,7 +266,7 @@ def _result_summary(model: Ranker, valid: Path | None) -> str:
 
 
 def _grades_learned(relevance: Any, loss: str) -> str:
-    """Return that the loss was chosen because labels are grades."""
+    """Return a note that the loss was chosen because labels are grades."""
     from podium.tuning.labels import shown_grades
 
     return (
@@ -276,7 +276,7 @@ def _grades_learned(relevance: Any, loss: str) -> str:
 
 
 def _left_out(rows: Features) -> str:
-    """Return the columns that are not used as features because of their names, as text."""
+    """Return a note on columns that are no features because of their names."""
     if not rows.left_out:
         return ""
     return (

@@ -178,7 +178,7 @@ def _tune(model: Any, events: Events, job: Job, checkpoint: Path | None, **optio
 def _say_repeated(job: Job, changes: dict[str, Any], *, is_validated: bool) -> None:
     """Print the command that fits the model without the search.
 
-    Without validation pairs in the fit, those of --refit are learned from.
+    If the fit is not validated, it also learns from the pairs of --valid with --refit.
     """
     left_out = {"tune", "grid", "budget", "valid_share", "split", "tune_table", "resume"}
     if not (is_validated and job.validation.valid):

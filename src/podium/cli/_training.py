@@ -49,7 +49,7 @@ _NEEDED_BY = {
         **_NEEDED,
     },
 }
-"""The options of which another one needs at least one, without --model auto."""
+"""For each option: the options of which it needs at least one, without --model auto."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Job:
         return self.model.model == AUTO or self.given() <= effects
 
     def check_options(self, *, reads_events: bool) -> None:
-        """Refuse options that have no effect with the model, or none without another one."""
+        """Refuse options that have no effect with the model, or that need another option."""
         given, model = self.given(), self.model.model
         learns = "events" if reads_events else "rows with features"
         effects, needed = _EFFECTS[learns].split(), _NEEDED_BY[learns]

@@ -47,7 +47,7 @@ def plan(
     pilot : RANKS
         Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for podium estimate.
     seed : N
-        Seed of draws and simulations.
+        Seed of the draws from the pilot's posterior.
     """
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)

@@ -18,10 +18,10 @@ _SHORT = 0.5  # share of the run's items; longer lists may be a catalogue withou
 class SampleSigns(NamedTuple):
     """The length of nearly all lists if they look like samples, else 0; and the largest length.
 
-    Lists look like one target among sampled items if at least nine in ten have the same length, of
-    more than 20 items, and each contains the single positive of its user, in one of them in the
-    lower half. A model that never ranks one there is successful. Candidates contain their target
-    whatever its rank is.
+    Lists look like one target among sampled items under three conditions. At least nine in ten have
+    the same length, of more than 20 items. Each contains the single positive of its user. In one of
+    them, it is in the lower half: a good model may never rank a positive there, but candidates
+    contain their target whatever its rank is.
     """
 
     length: int
@@ -49,7 +49,7 @@ class SampleSigns(NamedTuple):
 
 
 def _has_low(ranking: Ranking) -> bool:
-    """Return whether each list has the single positive of its user, one in the lower half."""
+    """Return whether lists have the single positives of their users, one in the lower half."""
     offsets = ranking.groups.offsets
     positive = ranking.relevance >= ranking.min_relevance
     if not ((ranking.n_pos == 1).all() and (count_between(positive, offsets) == 1).all()):

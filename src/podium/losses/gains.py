@@ -129,14 +129,13 @@ class RoBiRank(Robust):
     rows of equal grade also form pairs.
 
     The loss is smooth, convex only with type="identity", and unchanged by a shift of a group's
-    scores. A group of one grade is left out, because all its orders have
-    the same DCG. So is a group whose gains are all 0. Scores are in bits: a score s here
-    corresponds to s log 2 in a loss with natural logarithms.
+    scores. A group of one grade is left out, because all its orders have the same DCG. So is a
+    group whose gains are all 0. Scores are in bits: a score s here corresponds to s log 2 in a loss
+    with natural logarithms.
 
     The `curvature` leaves out the second derivative of rho, which is never positive. It is
-    therefore an upper bound of the Hessian, as a matrix. The loss is accurate at finite scores of
-    any size.
-    A row's sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
+    therefore an upper bound of the Hessian, as a matrix. The loss is accurate for all scores below
+    1e290. A row's sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
 
     Cost: every row with a gain is compared with all rows of its group, with one division per pair
     and two exponentials per row (one exponential per pair if scores lie more than 300 apart).

@@ -65,9 +65,9 @@ class GroupLogistic(GroupLoss):
 
     The loss is convex, smooth and unchanged by a shift of a group's scores. The gradient is
     p_i - q_i at the optimal b and sums to 0 in each group. Groups whose q are all 0 or all 1 are
-    left out, because their optimal b is infinite. The value is accurate at any finite score, and
-    inf beyond the range of float64. The loss is no upper bound of a metric of podium, because it
-    uses natural logarithms. Cost: a few passes per group, with one exponential and one logarithm
+    left out, because their optimal b is infinite. The value is accurate for all scores below 1e290,
+    and inf beyond the range of float64. The loss is no upper bound of a metric of podium, because
+    it uses natural logarithms. Cost: a few passes per group, with one exponential and one logarithm
     per row (a sort, and an exponential per row and pass, if scores of a group are more than 690
     apart).
 

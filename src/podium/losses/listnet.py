@@ -47,9 +47,9 @@ class ListNet(SoftmaxLoss):
     """Cross entropy between the top-one probabilities of the grades and those of the scores.
 
     The value is ``sum_j P_j (log sum_i exp(s_i) - s_j)``, in which P is the softmax of scale times
-    the ground-truth scores. These are the grades with ties broken; P is the exact mean over all
-    orders of tied rows. With k, all rows below the first k places share one ground-truth score
-    that is lower than all others, as in the paper.
+    the ground-truth scores. These are the grades with ties broken. P is the exact mean over all
+    orders of tied rows. With k, all rows below the first k places share one ground-truth score that
+    is lower than all others, as in the paper.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ class ListNet(SoftmaxLoss):
     the length of the list is equivalent to the whole list, and so is every k that reaches the
     lowest grade.
 
-    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at any finite
-    score. Probabilities more than e^700 times smaller than the largest one are 0. The smallest
-    possible value is the entropy of P, not 0. A group of one grade is left out. A value beyond
-    the range of float64 is inf.
+    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact for all scores
+    below 1e290. Probabilities more than e^700 times smaller than the largest one are 0. The
+    smallest possible value is the entropy of P, not 0. A group of one grade is left out. A value
+    beyond the range of float64 is inf.
 
     Cost: one exponential per row. `prepare` sorts each list.
 
@@ -128,10 +128,10 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
 
     Notes
     -----
-    A group's value grows with the sum of its grades: groups with more relevant rows weigh more,
-    and grades act as counts. The loss is convex, smooth, unchanged by a shift of a group's scores,
-    and exact at any finite score. A value beyond the largest float is inf. A group of one grade is
-    left out. With labels 0 and 1, the value is never below 1 - NDCG: -log softmax of a row is at
+    A group's value grows with the sum of its grades: groups with more relevant rows weigh more, and
+    grades act as counts. The loss is convex, smooth, unchanged by a shift of a group's scores, and
+    exact for all scores below 1e290. A value beyond the largest float is inf. A group of one grade
+    is left out. With labels 0 and 1, the value is never below 1 - NDCG: -log softmax of a row is at
     least the logarithm of its rank. Cost: one exponential per row.
 
     References
@@ -168,8 +168,8 @@ class CosineTarget(Lists):
     Attributes
     ----------
     truth : float64, (n_rows,)
-        The ground-truth scores, averaged over the orders of tied rows, divided by the norm of
-        those of one order, which is larger; in the order of `rows`.
+        The mean ground-truth scores over the orders of tied rows, in the order of `rows`. They are
+        divided by the norm of the scores of one order, which is larger than their own norm.
     short : float64, (n_groups,)
         One minus the squared norm of `truth`.
     """
@@ -183,9 +183,9 @@ class CosineTarget(Lists):
 class RankCosine(ListwiseLoss):
     """Half of one minus the cosine of the angle between ground-truth scores and scores.
 
-    The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken; it is
-    the exact mean over all orders of tied rows. With k, all rows below the first k places share
-    one ground-truth score that is lower than all others, as in the paper.
+    The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken. It is
+    the exact mean over all orders of tied rows. With k, all rows below the first k places share one
+    ground-truth score that is lower than all others, as in the paper.
 
     Parameters
     ----------

@@ -173,8 +173,8 @@ class ListMLE(ListwiseLoss):
     -----
     A group's value is the sum over its places, as in the paper. Groups with more places therefore
     have a larger weight. The loss is convex, smooth, unchanged by a shift of a group's scores, and
-    accurate at any finite score. For example, a pair of rows in the correct order whose scores
-    differ by 40 has the value log1p(exp(-40)). Groups with only one grade are left out. With
+    accurate for all scores below 1e290. For example, a pair of rows in the correct order whose
+    scores differ by 40 has the value log1p(exp(-40)). Groups with only one grade are left out. With
     head="relevant", groups without a relevant row are left out too. Without k and with labels 0 and
     1, the value is never below 1 - NDCG. With k, it bounds no metric of podium: it uses natural
     logarithms, so that a tied pair costs log 2, which is below 1. A value beyond the range of

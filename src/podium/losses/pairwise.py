@@ -75,8 +75,8 @@ class PairwiseHinge(PairwiseLoss):
     The loss is convex, and never below the share of pairs in the wrong order, ties included. At a
     kink, a pair on the margin counts as within it. Rows of equal score and relevance get equal
     gradients, independent of the row order. The `curvature` is that of the hinge rounded over one
-    unit of score. Value and gradient are sums without cancellation, exact at any finite score. A
-    value beyond the range of float64 is inf.
+    unit of score. Value and gradient are sums without cancellation, exact for all scores below
+    1e290. A value beyond the range of float64 is inf.
 
     Cost: O(n log n) per group, for a sort and a sweep; no pair is visited.
 
@@ -113,8 +113,8 @@ class PairwiseLogistic(PairwiseLoss):
     Notes
     -----
     The loss is convex and smooth. It is no upper bound of the share of pairs in the wrong order: it
-    uses natural logarithms, so that a tied pair costs log 2, which is below 1. It is accurate at
-    any finite score. A value beyond the range of float64 is inf.
+    uses natural logarithms, so that a tied pair costs log 2, which is below 1. It is accurate for
+    all scores below 1e290. A value beyond the range of float64 is inf.
 
     Cost: one division per pair, and an exponential and a logarithm per row (per pair, if scores of
     a group lie more than 300 apart). A group of a million rows, half of them positive, has 2.5e11

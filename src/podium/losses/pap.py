@@ -138,7 +138,7 @@ class PApRamp(PairLoss):
     The loss is never below the risk of pAp@k. It is not convex if a group has more than k
     positives. For example, take two positives, k = 1 and negatives with score 0. The loss is 0 for
     the positive scores (1, 0) and (0, 1), but 1/2 at their midpoint. A value beyond the range of
-    float64 is inf. Gradients are finite at any finite score.
+    float64 is inf. Gradients are finite for all scores below 1e290.
 
     References
     ----------
@@ -175,7 +175,7 @@ class PApAverage(PApLoss):
     The loss is convex, and never above `PApMax`. According to the paper's proposition 3, it is an
     upper bound of the risk of pAp@k. This is not the case: with positive scores s = (100, -1, -1),
     negative scores t = (0, 0, 0) and k = 3, the risk is 2/3 and the value is 0. A value beyond the
-    range of float64 is inf. Gradients are finite at any finite score.
+    range of float64 is inf. Gradients are finite for all scores below 1e290.
 
     References
     ----------
@@ -217,7 +217,7 @@ class PApMax(PairLoss):
     -----
     The loss is convex and never below the risk of pAp@k, but loose: it is small only if all
     positives rank above all negatives. It equals `PApRamp` in groups with at most k positives. A
-    value beyond the range of float64 is inf. Gradients are finite at any finite score.
+    value beyond the range of float64 is inf. Gradients are finite for all scores below 1e290.
 
     References
     ----------
@@ -258,7 +258,7 @@ class PApTightStruct(PairLoss):
     The loss is never below `PApRamp` or the equation, and is not convex. It selects the positives
     with the highest scores. The equation selects those with the fewest errors in the ordering over
     which the maximum is taken. With at most k positives, all three are equal. A value beyond the
-    range of float64 is inf. Gradients are finite at any finite score.
+    range of float64 is inf. Gradients are finite for all scores below 1e290.
 
     References
     ----------
@@ -296,8 +296,8 @@ class PApTightStructExact(PApLoss):
     Notes
     -----
     The loss is convex and never below the risk of pAp@k, but may be below `PApRamp`, contrary to
-    the paper's proposition 5. A value beyond the range of float64 is inf. Gradients are finite at
-    any finite score. Cost: O(n log n), for a sort of the positives.
+    the paper's proposition 5. A value beyond the range of float64 is inf. Gradients are finite for
+    all scores below 1e290. Cost: O(n log n), for a sort of the positives.
 
     References
     ----------

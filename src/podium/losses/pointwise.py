@@ -65,8 +65,8 @@ class Logistic(RowLoss):
     Notes
     -----
     The loss is convex and smooth. It is no upper bound of a metric of podium: it uses natural
-    logarithms, so that a score of 0 costs log 2, which is below 1. It is accurate at any finite
-    score. Cost: one exponential and one logarithm per row.
+    logarithms, so that a score of 0 costs log 2, which is below 1. It is accurate for all scores
+    below 1e290. Cost: one exponential and one logarithm per row.
 
     Examples
     --------

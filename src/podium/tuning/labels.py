@@ -75,7 +75,7 @@ def shown_grades(relevance: PerRow) -> str:
 
 
 def _advice(loss: Any) -> str:
-    """Return what changes which rows are positive."""
+    """Return advice on how to change which rows are positive."""
     threshold = f"{arg.min_relevance} changes this threshold"
     other = f"{arg.loss('softmax', 'listmle')} learns from grades"
     return (

@@ -53,7 +53,7 @@ class FactorLoss:
         return self
 
     def default_l2(self, density: float, *, cosine: bool) -> float:
-        """Return the penalty without an `l2`; docs/papers/tuned.md has the evidence.
+        """Return the penalty without an `l2`; yun2014/tuned.md of the studies has the evidence.
 
         The density is the geometric mean of the pairs per user and of the pairs per item.
         """

@@ -110,8 +110,8 @@ class Factorization(FactorRecommender):
         The number of passes over all positives. By default, about 16 million positives take a step
         in all, in at least 15 and at most 60 passes.
     n_blocks : int, optional
-        The number of parts of the users and of blocks of the items, at most that of users and of
-        items, by default chosen from the shape of the data. The factors depend on it.
+        The number of parts of the users and of blocks of the items, at most the number of users
+        and of items. By default, it follows from the shape of the data. The factors depend on it.
     xi_rate : float
         The weight of the current sample in the estimate of T, a running mean over the samples of
         the positive: in (0, 1].

@@ -61,7 +61,7 @@ def plan(
     replacement : bool
         Whether an item can be drawn twice.
     seed : int
-        The seed of the draws and of the simulations.
+        The seed of the draws from the pilot's posterior.
     progress : callable, optional
         A function that is called with (done, total, note) after each design.
 
@@ -74,8 +74,8 @@ def plan(
     Raises
     ------
     ArgumentError
-        If the error is not above 0, if the measure needs more than ranks, if errors of the method
-        are not known without simulations, or if the pilot has another catalogue.
+        If the error is not above 0, if the measure needs more than ranks, if the errors of the
+        method would have to be simulated, or if the pilot has another catalogue.
 
     Notes
     -----

@@ -33,8 +33,8 @@ class PApStruct(PApLoss):
     The loss is convex and never below the risk of pAp@k. It is loose because margins of pairs far
     below the top have the same weight as margins at the top. Margins divided by beta k would also
     bound the risk. Here the margins of a group have a total weight of one. If all pairs have the
-    same margin, the loss is therefore zero from a margin of n_neg / k on, not from 1.
-    A value beyond the range of float64 is inf. Gradients are finite at all finite scores.
+    same margin, the loss is therefore zero from a margin of n_neg / k on, not from 1. A value
+    beyond the range of float64 is inf. Gradients are finite for all scores below 1e290.
     Cost: O(n log n) per group. The gradient has an entry for each row of the group.
 
     References
@@ -75,12 +75,12 @@ class PAUCHinge(PairLoss):
 
     Notes
     -----
-    The loss is convex. It is never below the risk of the partial AUC for false positive rates up
-    to k / n_neg, which is the share of pairs of any positive and a top negative in the wrong
-    order. That risk is never below the risk of pAp@k, which uses the best positives only. The
-    loss therefore bounds both risks. It lies between `PApRamp` and `PApMax`, and equals both in
-    groups with at most k positives. A value beyond the range of float64 is inf. Gradients are
-    finite at any finite score.
+    The loss is convex. It is never below the risk of the partial AUC for false positive rates up to
+    k / n_neg, which is the share of pairs of any positive and a top negative in the wrong order.
+    That risk is never below the risk of pAp@k, which uses the best positives only. The loss
+    therefore bounds both risks. It lies between `PApRamp` and `PApMax`, and equals both in groups
+    with at most k positives. A value beyond the range of float64 is inf. Gradients are finite for
+    all scores below 1e290.
 
     References
     ----------
@@ -127,11 +127,10 @@ class PrecisionAverage(PApLoss):
 
     Notes
     -----
-    The loss is convex. A value beyond the range of float64 is inf. Gradients are finite at any
-    finite score. The loss is K / k if all scores are equal. It is never below
-    ``K / k - prec@k``, the difference between the best precision at k and the actual one, with
-    ties counted as errors. The source states it for k <= n_pos, for which this difference is
-    1 - prec@k.
+    The loss is convex. A value beyond the range of float64 is inf. Gradients are finite for all
+    scores below 1e290. The loss is K / k if all scores are equal. It is never below
+    ``K / k - prec@k``, the difference between the best precision at k and the actual one, with ties
+    counted as errors. The source states it for k <= n_pos, for which this difference is 1 - prec@k.
 
     References
     ----------

@@ -41,8 +41,8 @@ class RobustBinary(Robust, RowLoss):
     s log 2, divided by log 2.
 
     The `curvature` leaves out the second derivative of rho, which is never positive. It is
-    therefore never below the second derivative of the loss. The loss is exact at any finite score.
-    Cost: one exponential and two logarithms per row.
+    therefore never below the second derivative of the loss. The loss is exact for all scores below
+    1e290. Cost: one exponential and two logarithms per row.
 
     References
     ----------
