@@ -83,7 +83,7 @@ def test_interrupt_ends_training_quietly(
         Path("model").write_bytes(before)
     there = sorted(Path().iterdir())
     line = "train rows.svmlight --loss pap-avg -k 2 --set tol=0 --set max_iter=99999999 --out model"
-    done = interrupted("train", 3, line, asked_by)
+    done = interrupted("_rankers", 3, line, asked_by)
     assert done == (130, "podium: interrupted.\n")
     assert sorted(Path().iterdir()) == there
     assert before is None or Path("model").read_bytes() == before

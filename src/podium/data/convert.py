@@ -135,9 +135,9 @@ def without_zero(ids: pl.Series) -> pl.Series:
     >>> without_zero(pl.Series(["7.0", "2.10"])).to_list()
     ['7', '2.10']
     """
+    POLARS.enter()
     if not ids.str.ends_with(".0").any():
         return ids
-    POLARS.enter()
     return ids.str.replace(r"^(-?\d+)\.0$", "${1}")
 
 
