@@ -245,15 +245,16 @@ def _finish(job: Job, model: Any, rows: Features, notes: list[str]) -> None:
 
 
 def _course(model: Ranker) -> str:
-    """Return the number of iterations and the reason for stopping, as text."""
+    """Return the number of iterations, and the reason if a fit stopped before the last one."""
     report, unit = model.fit_report(), "iterations"
     if model.length_parameter == "n_trees":
         unit = "trees"
     if report.best_iteration is None:
         return ""
-    reason = f" ({report.stop_reason})" if report.stop_reason else ""
-    made = counted(report.n_iter or 0, unit)
-    return f"; {made}{reason}, of which the first {report.best_iteration + 1} are kept"
+    made, n_kept = counted(report.n_iter or 0, unit), report.best_iteration + 1
+    reason = "" if report.stop_reason in ("", "max_iter") else f" ({report.stop_reason})"
+    kept = "" if n_kept == report.n_iter else f", of which the first {n_kept} are kept"
+    return f"; {made}{reason}{kept}"
 
 
 def _result_summary(model: Ranker, valid: Path | None) -> str:

@@ -96,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _build(header, arrays)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} is not a valid model ({error}). Save it again with this version of podium."
+            f"{path} is not a valid model ({error}). Train it again with this version."
         ) from None
 
 

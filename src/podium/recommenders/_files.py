@@ -170,7 +170,7 @@ def read_model(path: str | os.PathLike[str], get_class: Callable[[str], type[Any
         model._restore(header["fitted"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} is not a valid model ({error}). Save it again with this version of podium."
+            f"{path} is not a valid model ({error}). Train it again with this version."
         ) from None
     return model
 

@@ -85,14 +85,16 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
 
 
 def number_of_negatives(price: Pricing, name: str) -> Finding | None:
-    """Lists with another number of negatives than most lists."""
+    """Lists with another number of uniform negatives than most lists."""
     lists = lists_of(price, name)
-    if not price.request.is_sampled or not lists.users.size:
+    if price.request.candidates != "uniform" or not lists.users.size:
         return None
     tables, base = price.tables, price.base[name]
     n_listed = np.bincount(lists.negatives.user, minlength=tables.n_users)[lists.users]
     n_drawn = int(np.bincount(n_listed).argmax())
     is_other = n_listed != n_drawn
+    if 2 * is_other.sum() >= is_other.size:  # no number is that of most lists
+        return None
     is_user = np.isin(tables.test_users, lists.users[is_other])
     effects = partial(price.effects, {name: (base, np.where(is_user, np.nan, base))})
     examples = tables.examples("user", lists.users[is_other])
