@@ -40,11 +40,16 @@ def about_weights(
             parts.append("--gain one gives each pair the weight 1")
     if varied and min_relevance is None:
         parts.append("--min-relevance X trains on the rows >= X only")
-    n_zeros = 0 if gain == "one" or values is None else int((values == 0).sum())
+    n_zeros = n_weightless(positives, gain)
     zeros = (
         f"{n_zeros:,} of {positives.n_rows:,} rows have {name} 0: neither learned nor recommended"
     )
     return [*(["; ".join(parts)] if parts else []), *([zeros] if n_zeros else [])]
+
+
+def n_weightless(events: Events, gain: str) -> int:
+    """Return the number of rows of value 0, which weigh nothing."""
+    return 0 if gain == "one" or events.value is None else int((events.value == 0).sum())
 
 
 def about_days(model: Any, events: Events) -> list[str]:

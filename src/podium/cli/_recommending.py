@@ -258,12 +258,8 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
     events = job.read([path])
     if events.value is not None:
         positives, _ = events.positives(low)
-        n_zeros = (
-            0 if job.gain == "one" or positives.value is None else int((positives.value == 0).sum())
-        )
-        _messages.say(
-            f"{path}: {positives.n_rows - n_zeros:,} of {events.n_rows:,} rows are positive."
-        )
+        n_positives = positives.n_rows - _notes.n_weightless(positives, job.gain)
+        _messages.say(f"{path}: {n_positives:,} of {events.n_rows:,} rows are positive.")
         events = replace(positives, value=None) if job.gain == "one" else positives
     known_events, n_left_out = events.known_to(training_events)
     if n_left_out:

@@ -38,13 +38,14 @@ def scores_of(scores: Any, groups: Groups) -> PerRow:
             f"scores and the target must have equal length, got {array.size} and {groups.n_rows}."
         )
     advice = "Look for overflow in the model: scale its features, or take smaller steps."
-    _check.finite(array, "scores", RowLabels(groups), advice=advice)
-    return _within_limit(array, "scores", groups)
+    return _within_limit(array, "scores", groups, advice)
 
 
-def _within_limit(values: PerRow, name: str, groups: Groups) -> PerRow:
-    """Return the values, or raise if one is so large that sums would overflow."""
-    if max(values.max(initial=0.0), -values.min(initial=0.0)) >= LIMIT:
+def _within_limit(values: PerRow, name: str, groups: Groups, advice: str = "") -> PerRow:
+    """Return the values, or raise if one is not finite, or so large that sums would overflow."""
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))  # nan if a value is
+    if not largest < LIMIT:
+        _check.finite(values, name, RowLabels(groups), advice=advice)
         row = int(np.abs(values).argmax())
         raise ArgumentError(
             f"{name} must be below {LIMIT:g} in size, so that no sum overflows, got "

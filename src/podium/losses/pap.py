@@ -105,8 +105,9 @@ class PApLoss(GroupLoss):
         return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
     def _needs(self) -> str:
-        n_negatives = counted(1 if self.clip else self.k, "negatives")
-        return f"a positive and {n_negatives} (1 with {arg.clip(True)})"
+        if self.clip:
+            return "a positive and a negative"
+        return f"a positive and {counted(self.k, 'negatives')} (1 with {arg.clip(True)})"
 
 
 class PairLoss(PApLoss):
