@@ -111,6 +111,6 @@ def test_2000_inputs_end_in_a_result_or_in_one_line() -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process can be killed here")
-def test_a_kill_loses_nothing_and_leaves_nothing() -> None:
+def test_a_kill_loses_nothing() -> None:
     done = fuzz("--kills", "5", "--seed", "0")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -178,7 +178,7 @@ class Victim:
             return
         if not isinstance(arguments[0], str | Path):
             return
-        if Path(arguments[0]).absolute().parent != self._folder:
+        if self._folder not in Path(arguments[0]).absolute().parents:
             return
         self.n_events += 1
         if self.n_events == self._event:

@@ -324,13 +324,21 @@ def _as_type(times: Times, kind: np.dtype[Any]) -> NDArray[Any]:
     if values.dtype != kind:
         with np.errstate(invalid="ignore"):
             values = values.astype(kind)
-            is_same = values.astype(times.values.dtype) == times.values
+            is_same = _back(values, times.values.dtype) == times.values
         if not is_same.all():
             raise ArgumentError(
                 f"The times of {_owner(times)} can't be compared exactly as {kind}, such as "
                 f"{times.label(int(np.argmin(is_same)))}. Convert one of the columns."
             )
     return values.view(np.int64) if times.is_moment else values
+
+
+def _back(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return the values as the type that they had; NumPy fails for the first day in nanoseconds."""
+    if kind.kind != "M":
+        return values.astype(kind)
+    ticks = np.ones(1, np.int64).view(kind).astype(values.dtype).view(np.int64)
+    return (values.view(np.int64) // ticks).view(kind)
 
 
 def _refuse_other_kind(first: Times, second: Times) -> None:

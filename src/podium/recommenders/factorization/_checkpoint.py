@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 import podium
-from podium._arrays import Arrays, read_arrays, write_arrays
+from podium._arrays import Arrays, ArraySpecs, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Factors, State
 from podium.recommenders.factorization._passes import History, Validation
 from podium.recommenders.factorization._settings import Settings
 
-_KIND, _FORMAT = "podium_factorization_checkpoint", 1
+_KIND, _FORMAT = "podium_factorization_checkpoint", 2
 _FACTORS = ("users", "items", "bias")
 
 
@@ -39,11 +39,13 @@ class Checkpoint:
         validation: Validation | None,
     ) -> None:
         self.path = path
+        self._pairs, self._settings = pairs, settings
         self._identity: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
-            "settings": {**vars(settings), "loss": str(settings.loss)},
             "eval_set": None if validation is None else _validation_identity(validation),
+            **vars(settings),
+            "loss": str(settings.loss),
         }
 
     def write(self, state: State, history: History) -> None:
@@ -71,35 +73,62 @@ class Checkpoint:
             warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, noun="checkpoint")
-        self._refuse_other_fit(header["of"])
+        saved = header.get("of")
+        self._refuse_other_fit(saved if isinstance(saved, dict) else {})
+        try:
+            return self._restored(arrays)
+        except ArgumentError as error:
+            raise self._refusal(f"is not of this fit ({error})") from None
+
+    def _restored(self, arrays: Arrays) -> tuple[State, History]:
+        """Return the state and the history, after shapes and types are checked."""
+        n_done = min(max(arrays.get("costs", np.empty(0)).size, 1), self._settings.n_epochs)
+        n_validated = 0 if self._identity["eval_set"] is None else n_done
+        passes = {"costs": n_done, "validation": n_validated}
+        check_arrays(
+            arrays,
+            {name: ((n,), np.float64) for name, n in passes.items()}
+            | {"states": (self._pairs.items.shape, np.float32)}
+            | self._factor_specs(""),
+        )
         state = State(_factors("", arrays), arrays["states"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
             best_is_earlier = history.best_epoch < history.n_done
+            check_arrays(arrays, self._factor_specs("best_") if best_is_earlier else {})
             history.best = _factors("best_", arrays) if best_is_earlier else state.factors.copy()
         return state, history
 
+    def _factor_specs(self, prefix: str) -> ArraySpecs:
+        """Return the shapes and types of the arrays of `_FACTORS`."""
+        n_users, n_items = self._pairs.shape
+        shapes = *((n, self._settings.n_factors) for n in (n_users, n_items)), (n_items,)
+        return {
+            prefix + name: (shape, np.float32) for name, shape in zip(_FACTORS, shapes, strict=True)
+        }
+
     def _refuse_other_fit(self, saved: dict[str, Any]) -> None:
-        current = self._identity
-        changes = ", ".join(
-            f"{arg[name]} was {saved['settings'].get(name)!r}, is {value!r}"
-            for name, value in current["settings"].items()
-            if saved["settings"].get(name) != value
+        differ = {
+            name: f"{arg[name]} was {saved.get(name)!r}, is {value!r}"
+            for name, value in self._identity.items()
+            if saved.get(name) != value
+        }
+        owners = {
+            "podium": f"podium {saved.get('podium')}, and this is podium {podium.__version__}",
+            "data": "a fit with other interactions",
+            "eval_set": f"a fit with another {arg.eval_set}, seen, {arg.eval_metric} or "
+            f"{arg.patience}",
+        }
+        if differ:
+            settings = f"a fit with other settings: {', '.join(differ.values())}"
+            owner = next((owners[part] for part in owners if part in differ), settings)
+            raise self._refusal(f"belongs to {owner}")
+
+    def _refusal(self, reason: str) -> DataError:
+        return DataError(
+            f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or start again "
+            f"without {arg.resume}."
         )
-        for part, owner in (
-            ("podium", f"podium {saved['podium']}, and this is podium {current['podium']}"),
-            ("data", "a fit with other interactions"),
-            ("settings", f"a fit with other settings: {changes}"),
-            (
-                "eval_set",
-                f"a fit with another {arg.eval_set}, seen, {arg.eval_metric} or {arg.patience}",
-            ),
-        ):
-            if saved[part] != current[part]:
-                raise DataError(
-                    f"checkpoint {os.fspath(self.path)} belongs to {owner}. Pass another "
-                    f"checkpoint, or start again without {arg.resume}."
-                )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
