@@ -222,7 +222,7 @@ def _has_scores(run: Any) -> bool:
 
 def checked(tables: Tables) -> tuple[list[Finding], Pricing]:
     """Return the findings of all checks, errors first, and the values that effects came from."""
-    tables, findings = respell(tables, Pricing)
+    tables, findings = respell(tables)
     if tables.request.one_in > 1:
         findings.append(finding("some-users", 0, one_in=tables.request.one_in))
     other_units = checks_train.time_units(tables)

@@ -41,7 +41,7 @@ class Candidates:
 def lists_of(price: Pricing, name: str) -> Candidates:
     """Return the lists of the users with positives."""
     tables = price.tables
-    run, is_positive = tables.tested(name), price.is_positive(name)
+    run, is_positive = tables.tested[name], price.is_positive[name]
     keep = present(tables.positives.user, tables.n_users)[run.user]
     run, is_positive = run.rows(keep), is_positive[keep]
     sizes = np.bincount(run.user, minlength=tables.n_users)
@@ -49,17 +49,20 @@ def lists_of(price: Pricing, name: str) -> Candidates:
     return Candidates(run, is_positive, users, sizes[users])
 
 
-def catalogue_size(price: Pricing) -> int:
-    """Return the number of items of the training part."""
-    return int(price.tables.in_train[1].sum())
-
-
 def sampled_lists(price: Pricing, name: str) -> Finding | None:
     """Lists of one length that contain all positives: sampled candidates, not a catalogue."""
-    lists = lists_of(price, name)
-    if not _looks_sampled(price, lists):
+    lists, n_items = lists_of(price, name), int(price.tables.in_train[1].sum())
+    if lists.users.size < _LEAST_USERS:
         return None
-    length, n_items = int(np.bincount(lists.sizes).argmax()), catalogue_size(price)
+    counts = np.bincount(lists.sizes)
+    length = int(counts.argmax())
+    is_sampled = (
+        1 < length <= _SHORT * n_items
+        and counts.max() >= _OF_ONE_LENGTH * lists.users.size
+        and lists.is_positive.sum() >= _ALL_LISTED * price.tables.positives.n_rows
+    )
+    if not is_sampled:
+        return None
     facts: Facts = {"length": length, "n_items": n_items, "measure": price.request.measure}
     kind = "stated" if price.request.is_sampled else ""
     return finding("sampled-lists", lists.users.size, kind=kind, run=name, **facts)
@@ -112,23 +115,9 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
 
     def effects() -> tuple[Effect, ...]:
         listed_truth = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
-        return price.effects({name: (base, price.values(listed_truth, tables.list_of(name)))})
+        return price.effects({name: (base, price.values(listed_truth, tables.lists[name]))})
 
     return fault("targets-not-listed", ~listed, tables.pair_examples(lost), effects, run=name)
-
-
-def _looks_sampled(price: Pricing, lists: Candidates) -> bool:
-    if lists.users.size < _LEAST_USERS:
-        return False
-    counts = np.bincount(lists.sizes)
-    length = int(counts.argmax())
-    positives = price.tables.positives
-    n_listed, n_positives = int(lists.is_positive.sum()), positives.n_rows
-    return (
-        1 < length <= _SHORT * catalogue_size(price)
-        and counts.max() >= _OF_ONE_LENGTH * lists.users.size
-        and n_listed >= _ALL_LISTED * n_positives
-    )
 
 
 def _most_drawn(items: Ints) -> Ints:
@@ -148,7 +137,9 @@ def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, 
     share = (np.cumsum(n_equal) - n_equal / 2) / counts.size
     place = np.searchsorted(levels, tables.n_item_users)
     ranks = np.where(in_train, share[np.minimum(place, share.size - 1)], 0.0)
-    users, items = _owned(price)
+    # Seen items and positives can't be drawn.
+    keys = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
+    users, items = keys // tables.n_items, keys % tables.n_items
     users, items = users[in_train[items]], items[in_train[items]]
     n_owned = np.bincount(users, minlength=tables.n_users)
     sums = ranks[in_train].sum() - np.bincount(users, ranks[items], tables.n_users)
@@ -156,16 +147,4 @@ def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, 
     return ranks, float(ranks[negatives.item].mean()), float(means[negatives.user].mean())
 
 
-def _owned(price: Pricing) -> tuple[Ints, Ints]:
-    """Return the users and the items of pairs that can't be drawn: seen ones and positives."""
-    tables = price.tables
-    keys = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
-    return keys // tables.n_items, keys % tables.n_items
-
-
-CHECKS = (
-    sampled_lists,
-    uneven_negatives,
-    number_of_negatives,
-    unlisted_targets,
-)
+CHECKS = (sampled_lists, uneven_negatives, number_of_negatives, unlisted_targets)

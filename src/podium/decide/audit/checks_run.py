@@ -53,7 +53,7 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
         return None
     tables, needed = price.tables, price.request.depth
     users = tables.test_users
-    size = np.bincount(tables.list_of(name).user, minlength=tables.n_users)[users]
+    size = np.bincount(tables.lists[name].user, minlength=tables.n_users)[users]
     is_short = (size > 0) & (size < np.minimum(needed, _n_left(price, name)))
     base, shortest = price.base[name], size[is_short].min(initial=needed)
     effects = partial(price.effects, {name: (base, np.where(is_short, np.nan, base))})
@@ -68,7 +68,7 @@ def _n_left(price: Pricing, name: str) -> Ints:
     if tables.train.n_rows:  # a list can't be longer without seen items
         n_seen = np.bincount(tables.seen_pairs[0], minlength=tables.n_users)[users]
         return int(tables.in_train[1].sum()) - n_seen
-    keys = distinct(np.append(tables.key(tables.truth), tables.key(tables.list_of(name))))
+    keys = distinct(np.append(tables.key(tables.truth), tables.key(tables.lists[name])))
     return np.bincount(keys // tables.n_items, minlength=tables.n_users)[users]
 
 
@@ -77,10 +77,10 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
     is_sampled = price.request.is_sampled
     if price.is_repeating and not is_sampled:
         return None  # users consume items again
-    tables, is_positive = price.tables, price.is_positive(name)
-    run = tables.tested(name)
+    tables, is_positive = price.tables, price.is_positive[name]
+    run = tables.tested[name]
     is_seen = tables.is_seen(run) & ~is_positive
-    check, total = "seen-items", tables.list_of(name).n_rows
+    check, total = "seen-items", tables.lists[name].n_rows
     if is_sampled:
         check, total = "negatives-seen", int((~is_positive).sum())
     examples, effects = run.rows(is_seen), partial(price.of_run, name, run.rows(~is_seen))
@@ -91,7 +91,7 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
 def unknown_run_items(price: Pricing, name: str) -> Finding | None:
     """Items of a run that neither the training nor the test part has."""
     tables = price.tables
-    run = tables.list_of(name)
+    run = tables.lists[name]
     is_unknown = ~(tables.in_train[1] | tables.item_in_test)[run.item]
     effects = tuple if is_unknown.all() else partial(price.of_run, name, run.rows(~is_unknown))
     examples = tables.examples("item", run.item[is_unknown])

@@ -31,7 +31,7 @@ _LEAST_LISTS = 5  # with fewer lists, their order in the file is chance
 def tied_scores(price: Pricing, name: str) -> Finding | None:
     """Lists whose value depends on the order of equal scores."""
     tables = price.tables
-    best, worst = price.in_order(name, "best"), price.base[name]
+    best, worst = price.best[name], price.base[name]
     is_tied = best != worst
     is_tied &= ~(np.isnan(best) | np.isnan(worst))
     effects = partial(price.effects, {name: (best, worst)})
@@ -46,16 +46,16 @@ def constant_scores(price: Pricing, name: str) -> Finding | None:
     if not count or count < _MOST * total:
         return None
     examples = price.tables.examples("user", np.flatnonzero(is_constant))
-    effects = price.effects({name: (price.in_order(name, "best"), price.base[name])})
+    effects = price.effects({name: (price.best[name], price.base[name])})
     return finding("constant-scores", (count, total), examples, effects, run=name)
 
 
 def reversed_scores(price: Pricing, name: str) -> Finding | None:
     """Lists that are better in reverse, such as distances that were read as scores."""
-    reverse, base = price.in_order(name, "reverse"), price.base[name]
+    reverse, base = price.with_scores(name, -price.lists[name].values), price.base[name]
     gain = price.summary(reverse - base)
     sign, share = price.request.measure.metric.sign, _steps(price, name, 1)
-    is_file_reversed = share >= _ALMOST_ALL and not price.tables.list_of(name).is_order
+    is_file_reversed = share >= _ALMOST_ALL and not price.lists[name].is_order
     if not sign * gain.mean > (_LIKELY if is_file_reversed else _SURE) * gain.std_error:
         return None
     file = "Its rows are in the order of rising scores too. " if is_file_reversed else ""
@@ -68,7 +68,7 @@ def file_order(price: Pricing, name: str) -> Finding | None:
     tables = price.tables
     if _steps(price, name, -1) >= _ALMOST_ALL:
         return None  # the file is in the order of scores
-    user, is_positive = tables.tested(name).user, price.is_positive(name)
+    user, is_positive = tables.tested[name].user, price.is_positive[name]
     n_listed, n_positives = (
         np.bincount(user[rows], minlength=tables.n_users) for rows in (slice(None), is_positive)
     )
@@ -79,7 +79,7 @@ def file_order(price: Pricing, name: str) -> Finding | None:
     count, total = int(is_first.sum()), int(is_mixed.sum())
     if total < _LEAST_LISTS or count < _MOST * total:
         return None
-    best, base = price.in_order(name, "best"), price.base[name]
+    best, base = price.best[name], price.base[name]
     effects, kind = price.effects({name: (best, base)}), "tied" if differs(best, base).any() else ""
     return finding("file-order", (count, total), (), effects, kind=kind, run=name)
 
@@ -100,7 +100,7 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
 
 def same_scores(price: Pricing, name: str) -> Finding | None:
     """Items that have the same score in all lists, so that the user has no effect on scores."""
-    run = price.tables.tested(name)
+    run = price.tables.tested[name]
     first = np.zeros(price.tables.n_items)
     first[run.item] = run.values
     n_lists, n_listed = distinct(run.user).size, distinct(run.item).size
@@ -117,7 +117,7 @@ def same_scores(price: Pricing, name: str) -> Finding | None:
 
 def _constant(price: Pricing, name: str) -> tuple[Ints, Mask]:
     """Return the size of the list of each user, and whether its items have one score."""
-    run, n_users = price.tables.tested(name), price.tables.n_users
+    run, n_users = price.tables.tested[name], price.tables.n_users
     last = np.zeros(n_users)
     last[run.user] = run.values
     sizes = np.bincount(run.user, minlength=n_users)
@@ -127,7 +127,7 @@ def _constant(price: Pricing, name: str) -> tuple[Ints, Mask]:
 
 def _steps(price: Pricing, name: str, sign: int) -> float:
     """Return the share of the rows of lists whose score rises (1) or falls (-1) from the last."""
-    run = price.tables.tested(name)
+    run = price.tables.tested[name]
     steps = sign * np.diff(run.values)[run.user[1:] == run.user[:-1]]
     return float((steps > 0).mean()) if steps.size else 0.0
 
@@ -206,18 +206,20 @@ def any_order(price: Pricing, name: str) -> Finding | None:
     worst, best = measure.metric.worst, measure.metric.best
     if not np.isfinite(best - worst) or _most_hits(price, name) < _ANY_ORDER:
         return None
-    summary = price.summary(price.in_order(name, "random"))
+    draws = np.random.default_rng(0).random(price.lists[name].n_rows)
+    in_random_order = price.with_scores(name, draws)
+    summary = price.summary(in_random_order)
     share = (summary.mean - worst) / (best - worst)
     if summary.n_groups < _LEAST_USERS or not share >= _ANY_ORDER:
         return None
-    sizes = np.bincount(price.tables.tested(name).user, minlength=price.tables.n_users)
+    sizes = np.bincount(price.tables.tested[name].user, minlength=price.tables.n_users)
     sizes = sizes[sizes > 0]
     means = {"random": summary.mean, "mean": price.summary(price.base[name]).mean}
     facts: Facts = {"measure": measure, **means}
     if measure.k is not None and (sizes <= measure.k).mean() > 1 / 2:
         facts |= {"kind": "everything", "n_whole": int((sizes <= measure.k).sum()), "k": measure.k}
         facts |= {"n_lists": sizes.size, "longest": sizes.max()}
-    effects = price.effects({name: (price.base[name], price.in_order(name, "random"))})
+    effects = price.effects({name: (price.base[name], in_random_order)})
     return finding("any-order", summary.n_groups, (), effects, run=name, **facts)
 
 
@@ -226,11 +228,11 @@ def _most_hits(price: Pricing, name: str) -> float:
 
     A sum over relevant ranks can't be larger. Of other measures, nothing is known: 1.
     """
-    measure, run = price.request.measure, price.tables.tested(name)
+    measure, run = price.request.measure, price.tables.tested[name]
     is_sum = measure.metric.rank_weights is not None and not price.has_low_grades
     if measure.k is None or not is_sum or not run.n_rows:
         return 1.0
-    sizes, is_hit = np.bincount(run.user), price.is_positive(name)
+    sizes, is_hit = np.bincount(run.user), price.is_positive[name]
     n_hits = np.bincount(run.user[is_hit], minlength=sizes.size)
     share = np.minimum(n_hits * measure.k / np.maximum(sizes, 1), 1.0)
     return float(share[sizes > 0].mean())

@@ -33,8 +33,8 @@ def repeated_pairs(price: Pricing) -> Finding | None:
     counted_twice = apart(tables, tables.test)
     effects = price.effects(
         {
-            name: (price.values(counted_twice, price.list_of(name)), base)
-            for name, base in price.base.items()
+            name: (price.values(counted_twice, part), price.base[name])
+            for name, part in price.lists.items()
         }
     )
     examples = tables.pair_examples(tables.test.rows(is_repeat))
@@ -156,7 +156,7 @@ def unjudged_items(price: Pricing, name: str) -> Finding | None:
 
 def _judged(tables: Tables, name: str, k: int) -> Floats:
     """Return the share of the lists' items that are judged, for each rank from 1 to k."""
-    run = tables.tested(name)
+    run = tables.tested[name]
     offsets, rows = top_rows(Groups.from_qid(run.user), run.values, run.item, k)
     rank = np.arange(rows.size) - np.repeat(offsets[:-1], np.diff(offsets))
     is_judged = is_among(tables.key(run), np.sort(tables.key(tables.truth)))[rows]
@@ -169,7 +169,7 @@ def made_from_run(price: Pricing, name: str) -> Finding | None:
     """A truth whose positives are all in the lists of one run, though other runs lack many."""
     tables = price.tables
     n_positives = tables.positives.n_rows
-    shares = {run: price.is_positive(run).sum() / max(n_positives, 1) for run in tables.runs}
+    shares = {run: price.is_positive[run].sum() / max(n_positives, 1) for run in tables.runs}
     lacking = [run for run, share in shares.items() if share <= _MANY]
     if n_positives < _LEAST_POSITIVES or shares[name] < _ALL or not lacking:
         return None
@@ -182,8 +182,8 @@ def made_from_run(price: Pricing, name: str) -> Finding | None:
 def perfect_lists(price: Pricing, name: str) -> Finding | None:
     """Lists with all positives before all other items, such as a run that was made of the truth."""
     tables = price.tables
-    run = tables.tested(name)
-    is_positive, n_users = price.is_positive(name), tables.n_users
+    run = tables.tested[name]
+    is_positive, n_users = price.is_positive[name], tables.n_users
     n_all = np.bincount(tables.positives.user, minlength=n_users)
     n_found = np.bincount(run.user[is_positive], minlength=n_users)
     if (n_found < n_all).sum() > (1 - _ALL) * n_users:
@@ -208,7 +208,7 @@ def repeated_queries(price: Pricing) -> Finding | None:
     truth = _digest(tables, tables.truth)
     if users.size - distinct(truth[users]).size < max(1, _REPEATED * users.size):
         return None  # before the lists are read, which are much larger
-    lists = [_digest(tables, tables.tested(name)) for name in tables.runs]
+    lists = [_digest(tables, run) for run in tables.tested.values()]
     users = users[np.all([digest[users] != 0 for digest in lists], axis=0)]
     of_lists = np.column_stack([digest[users] for digest in lists])
     n_lists = np.unique(of_lists, axis=0).shape[0]
@@ -237,7 +237,7 @@ def _digest(tables: Tables, part: Part) -> Ints:
 def chunks(price: Pricing, name: str) -> Finding | None:
     """Items that are chunks of documents: of those of the truth, or several of one in a list."""
     tables = price.tables
-    run, known = tables.tested(name), tables.item_in_test | tables.in_train[1]
+    run, known = tables.tested[name], tables.item_in_test | tables.in_train[1]
     items = distinct(run.item)
     if tables.items.dtype.kind != "U" or not items.size:
         return None

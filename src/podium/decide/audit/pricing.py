@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -44,33 +43,27 @@ class Pricing:
 
     Attributes
     ----------
+    lists : dict of str to Part
+        The lists of each run, and the popularity list if there is a training part.
     base : dict of str to float64 (n_test_users,)
-        The values of each run, and of the popularity list, for every user of the test part.
-        Users that a run lacks have the worst value; nan is undefined.
+        The values of these lists for every user of the test part. Users that a run lacks have the
+        worst value; nan is undefined.
     """
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.request = tables.request
-        self.base: dict[str, Floats] = {}
-        self._others: dict[tuple[str, str], Floats] = {}
-        self._positive: dict[str, Mask] = {}
-        for name in tables.runs:
-            self.base[name] = self.values(tables.truth, tables.list_of(name))
+        self.lists = dict(tables.lists)
         if tables.train.n_rows:
-            self.base[POPULARITY] = self.values(tables.truth, self.popularity)
-
-    @cached_property
-    def popularity(self) -> Part:
-        """The popularity list."""
-        return self.popular(self.tables.n_item_users)
+            self.lists[POPULARITY] = self.popular(tables.n_item_users)
+        self.base = {name: self.values(tables.truth, part) for name, part in self.lists.items()}
 
     @cached_property
     def baselines(self) -> dict[str, Part]:
         """Lists without a model by name: popular, recent and, if users repeat, their own items."""
         if not self.tables.train.n_rows:
             return {}
-        lists = {POPULARITY: self.popularity}
+        lists = {POPULARITY: self.lists[POPULARITY]}
         counts, recent = self.tables.n_item_users, recent_counts(self.tables, self._length)
         if recent is not None:
             counts = recent[1]
@@ -113,16 +106,12 @@ class Pricing:
         """Return the popularity list of some counts of items."""
         return popularity_list(self.tables, counts, self._length, with_seen=self.is_repeating)
 
-    def is_positive(self, name: str) -> Mask:
-        """Return which rows of the lists of a run, for test users, are positives."""
-        if name not in self._positive:
-            keys = np.sort(self.tables.key(self.tables.positives))
-            self._positive[name] = is_among(self.tables.key(self.tables.tested(name)), keys)
-        return self._positive[name]
-
-    def list_of(self, name: str) -> Part:
-        """Return the lists of a run, or the popularity list."""
-        return self.popularity if name == POPULARITY else self.tables.list_of(name)
+    @cached_property
+    def is_positive(self) -> dict[str, Mask]:
+        """Which rows of the lists of each run, for test users, are positives."""
+        key = self.tables.key
+        positives = np.sort(key(self.tables.positives))
+        return {name: is_among(key(run), positives) for name, run in self.tables.tested.items()}
 
     def values(self, truth: Part, run: Part, *, ties: str = "worst") -> Floats:
         """Return the value of every user of the test part; nan if undefined.
@@ -149,18 +138,16 @@ class Pricing:
             values[np.searchsorted(users, lists.labels)] = self.request.measure(lists.ranking)
         return values
 
-    def in_order(self, name: str, order: Literal["best", "reverse", "random"]) -> Floats:
-        """Return the values of a run in another order.
+    @cached_property
+    def best(self) -> dict[str, Floats]:
+        """The values of each run with positives first among equal scores."""
+        truth, lists = self.tables.truth, self.tables.lists
+        return {name: self.values(truth, run, ties="best") for name, run in lists.items()}
 
-        "best" has positives first among equal scores, and "reverse" the lowest score first.
-        """
-        if (name, order) not in self._others:
-            run, ties = self.tables.list_of(name), "best" if order == "best" else "worst"
-            if order != "best":
-                draws = np.random.default_rng(0).random(run.n_rows)
-                run = Part(run.user, run.item, draws if order == "random" else -run.values)
-            self._others[name, order] = self.values(self.tables.truth, run, ties=ties)
-        return self._others[name, order]
+    def with_scores(self, name: str, scores: Floats) -> Floats:
+        """Return the values of a run with other scores."""
+        run = self.lists[name]
+        return self.values(self.tables.truth, Part(run.user, run.item, scores))
 
     def summary(self, values: Floats) -> Summary:
         """Return the mean over users for whom the measure is defined."""
@@ -195,7 +182,7 @@ class Pricing:
     def of_truth(self, truth: Part) -> tuple[Effect, ...]:
         """Return the effects on all runs and the popularity list of another truth."""
         return self.effects(
-            {n: (base, self.values(truth, self.list_of(n))) for n, base in self.base.items()}
+            {n: (self.base[n], self.values(truth, part)) for n, part in self.lists.items()}
         )
 
     def of_seen_pairs(self, truth: Part) -> tuple[Effect, ...]:

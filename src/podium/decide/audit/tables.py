@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -135,7 +135,6 @@ class Tables:
     ages: Floats | None = None
     median_times: tuple[float, float] | None = None
     origin: Origin = NO_FRAMES
-    _lists: dict[str, Part] = field(default_factory=dict[str, Part])
 
     @property
     def n_users(self) -> int:
@@ -161,8 +160,7 @@ class Tables:
     @cached_property
     def seen_pairs(self) -> tuple[Ints, Ints]:
         """The users and the items of the distinct pairs of the training part."""
-        first = self.train_order[self.first_rows]
-        return self.train.user[first], self.train.item[first]
+        return self.seen // self.n_items, self.seen % self.n_items
 
     @cached_property
     def train_order(self) -> Ints:
@@ -236,21 +234,20 @@ class Tables:
         """The number of users of each item in the training part."""
         return np.bincount(self.seen_pairs[1], minlength=self.n_items)
 
-    def list_of(self, name: str) -> Part:
-        """Return the lists of a run with one row per pair, the one with the highest score."""
-        if name not in self._lists:
-            self._lists[name] = self.distinct(self.runs[name])
-        return self._lists[name]
+    @cached_property
+    def lists(self) -> dict[str, Part]:
+        """The lists of each run with one row per pair, the one with the highest score."""
+        return {name: self.distinct(run) for name, run in self.runs.items()}
 
-    def tested(self, name: str) -> Part:
-        """Return the lists of a run for the users of the test part, one after the other."""
-        key = f"tested {name}"
-        if key not in self._lists:
-            run = self.list_of(name)
-            run = run.rows(present(self.test_users, self.n_users)[run.user])
-            in_order = (run.user[1:] >= run.user[:-1]).all()
-            self._lists[key] = run if in_order else run.rows(np.argsort(run.user, kind="stable"))
-        return self._lists[key]
+    @cached_property
+    def tested(self) -> dict[str, Part]:
+        """The lists of each run for the users of the test part, one after the other."""
+        is_tested = present(self.test_users, self.n_users)
+        lists = {name: run.rows(is_tested[run.user]) for name, run in self.lists.items()}
+        return {
+            name: run if is_rising(run.user) else run.rows(np.argsort(run.user, kind="stable"))
+            for name, run in lists.items()
+        }
 
     def is_seen(self, part: Part) -> Mask:
         """Return which rows are pairs of the training part."""
@@ -271,13 +268,12 @@ class Tables:
             test=one(self.test),
             runs={name: one(part) for name, part in self.runs.items()},
             other_items=others,
-            _lists={},
         )
 
     def without_times(self) -> Tables:
         """Return the tables without times."""
         train, test = (replace(part, time=None) for part in (self.train, self.test))
-        return replace(self, train=train, test=test, ages=None, median_times=None, _lists={})
+        return replace(self, train=train, test=test, ages=None, median_times=None)
 
     def repeats(self, part: Part) -> Mask:
         """Return which rows repeat the pair of a better row; of equal rows, which is open."""
@@ -319,12 +315,17 @@ def present(codes: Ints, size: int) -> Mask:
     return flags
 
 
+def is_rising(keys: Ints) -> bool:
+    """Return whether no key is below the one before it."""
+    return bool((keys[1:] >= keys[:-1]).all())
+
+
 def is_among(keys: Ints, ordered: Ints) -> Mask:
     """Return which keys are among increasing ones."""
     if not ordered.size:
         return np.zeros(keys.size, np.bool_)
     # In a table larger than a cache, a search for unordered keys takes five times as long.
-    if ordered.size > _CACHED and (keys[1:] < keys[:-1]).any():
+    if ordered.size > _CACHED and not is_rising(keys):
         order = np.argsort(keys)
         result = np.empty(keys.size, np.bool_)
         result[order] = is_among(keys[order], ordered)

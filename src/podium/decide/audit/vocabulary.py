@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -22,14 +22,8 @@ _FORM = re.compile(r"(\D*?)0*(\d+)(?:\.0*)?")
 _SYSTEMATIC = 0.5
 
 
-def respell(tables: Tables, price: Callable[[Tables], Pricing]) -> tuple[Tables, list[Finding]]:
+def respell(tables: Tables) -> tuple[Tables, list[Finding]]:
     """Find ids of the test part and of runs that other tables spell differently.
-
-    Parameters
-    ----------
-    tables : Tables
-    price : callable
-        A function that prices tables.
 
     Returns
     -------
@@ -50,36 +44,24 @@ def respell(tables: Tables, price: Callable[[Tables], Pricing]) -> tuple[Tables,
         changed = np.flatnonzero(code != np.arange(code.size))
         if changed.size:
             pairs = list(zip(labels[changed].tolist(), labels[code[changed]].tolist(), strict=True))
-            of, after = (changed.size, int(has_id.sum())), tables.respelled(noun, code)
+            before, tables = Pricing(tables), tables.respelled(noun, code)
+            after = Pricing(tables)
+            names = [name for name in before.base if run in ("", name)]
+            effects = {name: (before.base[name], after.base[name]) for name in names}
             own, others = (labels[mask].tolist() for mask in (has_id, is_known))
-            remedy = spelling.remedy(pairs, own, others, noun)
-            findings.append(_finding(pairs, of, noun, run, remedy, price(tables), price(after)))
-            tables = after
+            one = finding(
+                f"{noun}-spelling",
+                (changed.size, len(own)),
+                tuple(f"{noun} {text}" for text, _ in pairs[:3]),
+                before.effects(effects),
+                run=run,
+                table=f"Run {run}" if run else "TEST",
+                reference="TRAIN" if not run else "TEST" if noun == "user" else "TRAIN or TEST",
+                pair="{!r} against {!r}".format(*pairs[0]),
+                advice=spelling.remedy(pairs, own, others, noun),
+            )
+            findings.append(one)
     return tables, findings
-
-
-def _finding(
-    pairs: Sequence[tuple[str, str]],
-    of: tuple[int, int],
-    noun: str,
-    run: str,
-    remedy: str,
-    before: Pricing,
-    after: Pricing,
-) -> Finding:
-    reference = "TRAIN" if not run else "TEST" if noun == "user" else "TRAIN or TEST"
-    runs = [name for name in before.base if run in ("", name)]
-    return finding(
-        f"{noun}-spelling",
-        of,
-        tuple(f"{noun} {text}" for text, _ in pairs[:3]),
-        before.effects({name: (before.base[name], after.base[name]) for name in runs}),
-        run=run,
-        table=f"Run {run}" if run else "TEST",
-        reference=reference,
-        pair="{!r} against {!r}".format(*pairs[0]),
-        advice=remedy,
-    )
 
 
 def _ids(tables: Tables, noun: str, run: str) -> tuple[Mask, Mask]:
