@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from podium import _check
 from podium.data import Truth, read_run, read_truth
 from podium.data.buckets import n_rows_on_disk, of_some_users
 from podium.data.columns import EVENTS, RUN, TIMESTAMP, TRUTH, VALUE
-from podium.data.convert import Ids
 from podium.data.frames import Origin
 from podium.data.ids import share_all
 from podium.data.interactions import Interactions, days_to_last, read_pairs, times_of
 from podium.data.opened import Wanted, first_kind, open_together
 from podium.data.storage import Storage
-from podium.data.times import Times, keys_of
+from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError, arg
@@ -41,9 +39,11 @@ def read_tables(
     timestamp: str | None,
     memory: int | str | None = None,
 ) -> Tables:
-    """Read the tables; see `audit`."""
-    request = _request(protocol, candidates)
-    _check_runs(runs, request, has_train=train is not None)
+    """Read the tables into common codes of users and items; see `audit`."""
+    if candidates is not None:
+        _check.choice(candidates, "candidates", _CANDIDATES)
+    measure, least = parse_relevance(protocol.required_measures()[0]), protocol.min_relevance
+    _check_runs(runs, is_sampled=candidates is not None, has_train=train is not None)
     wanted = [
         Wanted(test, "truth", (*TRUTH, TIMESTAMP)),
         *(Wanted(run, "run", RUN) for run in runs.values()),
@@ -51,35 +51,43 @@ def read_tables(
     ]
     tables = open_together(protocol, wanted, timestamp=timestamp)
     origin, others = Origin(first_kind([*tables])), [_NO_EVENTS.item] * len(tables)
-    one_in = math.ceil(_ROW_BYTES * n_rows_on_disk(tables) / Storage(memory).memory)
+    one_in = max(1, math.ceil(_ROW_BYTES * n_rows_on_disk(tables) / Storage(memory).memory))
     if one_in > 1:
         roles = [[role for role in table.roles if role is not VALUE] for table in wanted]
         some = [of_some_users(*table, one_in) for table in zip(tables, roles, strict=True)]
         tables, others = [table for table, _ in some], [items for _, items in some]
-        request = replace(request, one_in=one_in)
     test, *of_runs = tables[: 1 + len(runs)]
     past, past_times = (_NO_EVENTS, None) if train is None else read_pairs(tables[-1])
-    other_items = _NO_EVENTS.item if train is None else others[-1], others[0]
     truth = read_truth(test)
     times = None if past_times is None or isinstance(test, Truth) else times_of(test)
     both = None if past_times is None or times is None else (past_times, times)
-    request = replace(request, is_rating=truth.is_rating)
-    read = (past, truth, *map(read_run, of_runs))
-    return _joined(read, list(runs), other_items, both, request, origin)
+    scored = [read_run(run) for run in of_runs]
+    train_time, test_time = (None, None) if both is None else keys_of(*both)
+    read = [past, truth, *scored]
+    users = share_all([table.user for table in read])
+    other_items = _NO_EVENTS.item if train is None else others[-1], others[0]
+    items = share_all([*(table.item for table in read), *other_items])
+    of_train, of_test, *codes = zip(users.columns, items.columns[:-2], strict=True)
+    lists = zip(runs, scored, codes, strict=True)
+    return Tables(
+        Part(*of_train, None, train_time),
+        Part(*of_test, truth.relevance, test_time),
+        {name: Part(*code, run.score, is_order=run.is_order) for name, run, code in lists},
+        users.labels,
+        items.labels,
+        Request(measure, least or 1.0, least is not None, truth.is_rating, candidates, one_in),
+        (items.columns[-2], items.columns[-1]),
+        None if both is None else days_to_last(both[0].values),
+        None if both is None else both[0].medians_with(both[1]),
+        origin,
+    )
 
 
-def _request(protocol: Protocol, candidates: str | None) -> Request:
-    if candidates is not None:
-        _check.choice(candidates, "candidates", _CANDIDATES)
-    measure, least = parse_relevance(protocol.required_measures()[0]), protocol.min_relevance
-    return Request(measure, least or 1.0, least is not None, candidates=candidates)
-
-
-def _check_runs(runs: Any, request: Request, *, has_train: bool) -> None:
+def _check_runs(runs: Any, *, is_sampled: bool, has_train: bool) -> None:
     """Raise unless runs are a mapping that has what the audit needs."""
     if not isinstance(runs, Mapping):
         raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
-    if not runs and request.is_sampled:
+    if not runs and is_sampled:
         raise ArgumentError(
             f"{arg.candidates} describes the lists of runs, but there are no runs. Pass runs, or "
             f"leave {arg.candidates} out."
@@ -91,37 +99,3 @@ def _check_runs(runs: Any, request: Request, *, has_train: bool) -> None:
             "runs must hold at least one run, because there is no training part. Pass a run, or "
             "the training part."
         )
-
-
-def _joined(
-    read: Sequence[Any],
-    names: Sequence[str],
-    other_items: tuple[Ids, Ids],
-    times: tuple[Times, Times] | None,
-    request: Request,
-    origin: Origin,
-) -> Tables:
-    """Return the training part, the truth and the runs with common codes of users and items."""
-    users, items = (
-        share_all([*ids, *others])
-        for ids, others in (
-            ([table.user for table in read], ()),
-            ([table.item for table in read], other_items),
-        )
-    )
-    codes = list(zip(users.columns, items.columns, strict=False))
-    _, truth, *runs = read
-    train_time, test_time = (None, None) if times is None else keys_of(*times)
-    lists = zip(names, runs, codes[2:], strict=False)
-    return Tables(
-        Part(*codes[0], None, train_time),
-        Part(*codes[1], truth.relevance, test_time),
-        {name: Part(*code, run.score, is_order=run.is_order) for name, run, code in lists},
-        users.labels,
-        items.labels,
-        request,
-        (items.columns[-2], items.columns[-1]),
-        None if times is None else days_to_last(times[0].values),
-        None if times is None else times[0].medians_with(times[1]),
-        origin,
-    )
