@@ -5,7 +5,7 @@ Intervals of paired differences are those of one look, of looks at any time, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from podium.decide.claims import Claim, Role
 from podium.decide.pairs import Paired, Pairs
-from podium.decide.rules import Rules, width
+from podium.decide.rules import width
 from podium.decide.state import State
 from podium.evaluation.segments import numbers_in_order
 from podium.evaluation.stats import (
@@ -26,7 +26,6 @@ from podium.evaluation.stats import (
 )
 from podium.evaluation.stats.clustered import running_means
 from podium.evaluation.unjudged import UnjudgedRanges
-from podium.metrics import Measure
 from podium.types import PerGroup
 
 
@@ -48,19 +47,21 @@ def claims(
     level = rules.protocol.level
     for number, _ in enumerate(rules.limits):
         role: Role = "primary" if number == 0 else "guard"
-        claim = _claim(state, ranges, number, everyone, level, role)
-        yield _as_equal(claim) if equal else claim
+        yield _claim(state, ranges, number, everyone, level, role, equal=equal)
     for measure, floor in rules.floors:
         number = rules.measures.index(measure)
         claim = _claim(state, None, number, everyone, level, "floor", floor=floor)
-        yield _within_bounds(claim, measure, floor)
+        # The interval has only values that the measure can have.
+        lowest, highest = (bound - floor for bound in measure.metric.bounds)
+        low, high = claim.interval
+        within = Interval(max(low, lowest), min(high, highest))
+        yield replace(claim, base=floor, interval=within)
     segments = [*_segments(state.pairs, state.looks[0])]
     measures = [i for i, _ in enumerate(rules.limits) if rules.measures[i].metric.is_mean]
     level = 1 - (1 - rules.protocol.level) / max(len(segments) * len(measures), 1)
     for by, name, rows in segments:
         for number in measures:
-            claim = _claim(state, ranges, number, rows, level, "segment", by, name)
-            yield _as_equal(claim) if equal else claim
+            yield _claim(state, ranges, number, rows, level, "segment", by, name, equal=equal)
 
 
 def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
@@ -81,12 +82,12 @@ def _claim(
     by: str = "",
     segment: str = "",
     floor: float | None = None,
+    equal: bool = False,
 ) -> Claim:
     measure, rules = state.rules.measures[number], state.rules
     unjudged = None
     if ranges is not None:
-        mask = np.isin(ranges.pool.labels, state.pairs.labels[rows])
-        unjudged = ranges.of(measure, mask)
+        unjudged = ranges.of(measure, np.isin(ranges.pool.labels, state.pairs.labels[rows]))
     pairs = state.pairs.of_measure(measure, rows)
     if floor is not None:
         pairs = replace(pairs, base=np.full_like(pairs.base, floor))
@@ -96,7 +97,7 @@ def _claim(
     base, candidate = pairs.means()
     is_defined = pairs.is_defined
     is_used = is_defined if pairs.weight is None else is_defined & (pairs.weight > 0)
-    return Claim(
+    claim = Claim(
         role=role,
         measure=str(measure),
         by=by,
@@ -106,73 +107,59 @@ def _claim(
         candidate=candidate,
         difference=estimate.mean,
         std_error=estimate.std_error,
-        interval=interval(pairs, rows, estimate, measure, rules, level, state.looks),
+        interval=_interval(state, pairs, rows, estimate, level),
         level=level,
         limit=rules.limits[number] if floor is None else 0.0,
         n_users=int(is_used.sum()),
         n_undefined=int(is_defined.size - is_defined.sum()),
         unjudged=unjudged,
     )
-
-
-def _within_bounds(claim: Claim, measure: Measure, floor: float) -> Claim:
-    """Return the claim of a floor with an interval of values that the measure can have."""
-    lowest, highest = (bound - floor for bound in measure.metric.bounds)
-    low, high = claim.interval
-    return replace(claim, base=floor, interval=Interval(max(low, lowest), min(high, highest)))
-
-
-def _as_equal(claim: Claim) -> Claim:
-    """Return the claim of runs with the same lists: their difference is 0 for each user."""
-    if not claim.n_users:
+    if not equal or not claim.n_users:
         return claim
+    # The lists are the same, so that the difference of each user is 0.
     return replace(claim, is_equal=True, difference=0.0, interval=Interval(0.0, 0.0))
 
 
-def interval(
+def _interval(
+    state: State,
     pairs: Paired,
     arrival: NDArray[np.int64],
     estimate: ClusteredMean,
-    measure: Measure,
-    rules: Rules,
     level: float,
-    looks: Sequence[int],
 ) -> Interval:
     """Return the interval of the mean difference.
 
     Parameters
     ----------
+    state : State
     pairs : Paired
         Some or all users, in the order of arrival.
     arrival : int64, (n_users,)
         The position of each of these users among all users in the order of arrival.
     estimate : ClusteredMean
         The mean difference of these users.
-    measure : Measure
-    rules : Rules
     level : float
         The level of the interval.
-    looks : sequence of int
-        The number of all users at each look, increasing.
 
     Returns
     -------
     Interval
         Its low end exceeds its high end if the intervals of two looks contradict each other.
     """
+    rules, looks, widest = state.rules, state.looks, width(pairs.measure)
     if rules.looks == "any time":
-        bounds = (-width(measure), width(measure))
-        return betting_interval(_by_cluster(pairs), bounds, level=level)
+        return betting_interval(_by_cluster(pairs), (-widest, widest), level=level)
+    widening = widest if np.isfinite(widest) else 0.0  # increases the variance; see `gate`
     if rules.looks == "once":
-        return estimate.interval(level, width(measure), widened=_widening(measure))
+        return estimate.interval(level, widest, widened=widening)
     horizon = rules.horizon or looks[-1]
     counts = np.searchsorted(arrival, looks)
     fractions = tuple(n / horizon for n in looks)
     boundaries = _boundaries(fractions, (1 - level) / 2, tuple(counts.tolist()))
     estimates = _estimates(pairs, counts)
-    low, high = -width(measure), width(measure)
+    low, high = -widest, widest
     for estimate, boundary in zip(estimates, boundaries, strict=True):
-        error = estimate.error(_widening(measure))
+        error = estimate.error(widening)
         if np.isnan(error) or np.isinf(boundary):
             continue  # fewer than two users, or no error to spend
         repeated = repeated_interval(estimate.mean, error, estimate.n_clusters - 1, boundary)
@@ -185,11 +172,6 @@ def _estimates(pairs: Paired, counts: NDArray[np.int64]) -> list[ClusteredMean]:
     if pairs.weight is None and pairs.cluster is None:
         return running_means(pairs.differences, counts)
     return [pairs.rows(slice(count)).difference() for count in counts.tolist()]
-
-
-def _widening(measure: Measure) -> float:
-    """Return the size of the differences by which the variance is increased; see `gate`."""
-    return width(measure) if np.isfinite(width(measure)) else 0.0
 
 
 def _by_cluster(pairs: Paired) -> PerGroup:

@@ -12,12 +12,7 @@ import numpy as np
 from podium._arrays import check_target
 from podium.data.storage import Storage
 from podium.decide.claiming import claims
-from podium.decide.facts import (
-    of_pairs,
-    of_runs,
-    of_segments,
-    of_training,
-)
+from podium.decide.facts import of_pairs, of_runs, of_segments, of_training
 from podium.decide.finding import finding
 from podium.decide.pairs import Pairs
 from podium.decide.result import Gate, Unjudged, ties_of

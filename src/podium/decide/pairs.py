@@ -28,15 +28,15 @@ class Paired:
         The values that means are taken over; nan is left out.
     weight : float64, (n_users,), or None
     cluster : str (n_users,), or None
-    is_mean : bool
-        Whether the measure is a mean over users. Otherwise, it has its own value for each run.
+    measure : Measure
+        If it is not a mean over users, it has its own value for each run.
     """
 
     base: PerGroup
     candidate: PerGroup
     weight: PerGroup | None
     cluster: Labels | None
-    is_mean: bool
+    measure: Measure
 
     @property
     def differences(self) -> PerGroup:
@@ -52,7 +52,7 @@ class Paired:
         """Return some of the users."""
         weight = None if self.weight is None else self.weight[rows]
         cluster = None if self.cluster is None else self.cluster[rows]
-        return Paired(self.base[rows], self.candidate[rows], weight, cluster, self.is_mean)
+        return Paired(self.base[rows], self.candidate[rows], weight, cluster, self.measure)
 
     def with_equal_clusters(self) -> Paired:
         """Return the users with weights that sum to 1 in each cluster, over defined values."""
@@ -64,7 +64,7 @@ class Paired:
 
     def means(self) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values."""
-        if not self.is_mean:
+        if not self.measure.metric.is_mean:
             return float(np.mean(self.base)), float(np.mean(self.candidate))
         both = self.rows(self.is_defined)
         if not both.base.size or (both.weight is not None and not both.weight.any()):
@@ -141,9 +141,8 @@ class Pairs:
         base, candidate = (
             self.columns[f"{run} {measure.canonical}"] for run in ("base", "candidate")
         )
-        is_mean = measure.metric.is_mean
-        weight = self.weight if is_mean else None
-        return Paired(base, candidate, weight, self.cluster, is_mean).rows(rows)
+        weight = self.weight if measure.metric.is_mean else None
+        return Paired(base, candidate, weight, self.cluster, measure).rows(rows)
 
     def n_changed(self, other: Pairs, measures: Sequence[Measure]) -> int:
         """Return the number of users who have another value in other pairs of the same users."""

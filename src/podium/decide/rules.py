@@ -66,7 +66,12 @@ class Rules:
         floors = protocol.at_least
         _refuse_twice([measure for measure, _ in floors], "at_least")
         for measure, floor in floors:
-            _check_floor(measure, floor)
+            low, high = measure.metric.bounds
+            if not low <= floor <= high:
+                raise ArgumentError(
+                    f"{arg.at_least}: {measure} is between {low:g} and {high:g}, got {floor:g}. "
+                    "Pass a value that it can have."
+                )
         measures += tuple(measure for measure, _ in floors if measure not in measures)
         looks: Looks = "once"
         if _is_sequential(protocol, has_state=has_state):
@@ -148,12 +153,3 @@ def _refuse_twice(measures: Sequence[Measure], *names: str) -> None:
         if measure in measures[:i]:
             where = " and ".join(str(arg[name]) for name in names)
             raise ArgumentError(f"{where}: {measure} is named twice. Keep one.")
-
-
-def _check_floor(measure: Measure, floor: float) -> None:
-    low, high = measure.metric.bounds
-    if not low <= floor <= high:
-        raise ArgumentError(
-            f"{arg.at_least}: {measure} is between {low:g} and {high:g}, got {floor:g}. Pass a "
-            "value that it can have."
-        )

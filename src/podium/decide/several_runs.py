@@ -230,15 +230,12 @@ def _splits(
         raise ArgumentError(
             f"splits must be {n_splits} distinct names, one per table of {first}, got {names!r}."
         )
+    parts = (t if _is_split(t) else [t] * n_splits for t in tables.values())
     return {
-        name: (_part(truth, i), {run: _part(table, i) for run, table in runs.items()})
-        for i, name in enumerate(split_names)
+        name: (of_split[0], dict(zip(runs, of_split[1:], strict=True)))
+        for name, of_split in zip(split_names, zip(*parts, strict=True), strict=True)
     }
 
 
 def _is_split(table: Any) -> bool:
     return isinstance(table, list)
-
-
-def _part(table: Any, i: int) -> Any:
-    return table[i] if _is_split(table) else table

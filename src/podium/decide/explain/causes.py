@@ -121,7 +121,8 @@ class Candidates:
         self.search([(change,)])
         is_same = self.table.has_usual_lists(choice) and not np.isnan(usual).all()
         is_same &= np.array_equal(values, usual, equal_nan=True)
-        is_same &= _is_close(self.mean((change,)), self.mean(()))
+        means = self.mean((change,)), self.mean(())
+        is_same &= bool(np.isclose(*means, rtol=1e-12, atol=0.0, equal_nan=True))
         return not is_same or change[0] in _OF_OTHERS or (rule is not None and rule.is_of_mean)
 
     def search(self, causes: Iterable[Cause]) -> None:
@@ -185,11 +186,6 @@ class Candidates:
         differs = ~same[0] if not same[0].all() else same[0]
         share = np.mean([others[differs].mean() for others in same[1:]])
         return float(max(share, _LEAST_SHARE) ** differs.sum())
-
-
-def _is_close(one: float, other: float) -> bool:
-    """Return whether two means are equal up to rounding, or both undefined."""
-    return bool(np.isclose(one, other, rtol=1e-12, atol=0.0, equal_nan=True))
 
 
 _UNSEARCHED = 0.6

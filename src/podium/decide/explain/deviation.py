@@ -127,10 +127,6 @@ class Case:
         """Return the value of the measure with another cutoff."""
         return replace(self.measure, k=k)(self.ranking)
 
-    def of(self, ranking: Ranking) -> PerGroup:
-        """Return the value of the measure of other lists."""
-        return self.measure(ranking)
-
     def gains(self, values: PerRow, gain: str | None = None) -> PerRow:
         """Return gains of relevances, by default those of the measure."""
         kind = gain or self.option("gain") or "linear"
@@ -338,8 +334,3 @@ def register_file(
             function = function_of(deviation, entry)
             function.__doc__ = f"{entry['sentence']}\n\n{entry['remedy']}"
             REGISTRY.enter(deviation, Deviation(deviation, function, **attributes, **properties))
-
-
-def of_measure(measure: Measure) -> list[Deviation]:
-    """Return the deviations that a measure can have."""
-    return [deviation for deviation in REGISTRY.values() if deviation.applies(measure)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def _with_ideal(case: Case, counts: Mask) -> PerGroup:
     keep = np.flatnonzero(flags)
     order = keep[np.lexsort((-ranking.relevance[keep], case.user[keep]))]
     offsets = kept_offsets(flags, ranking.groups.offsets)
-    return case.of(replace(ranking, ideal=ranking.relevance[order], ideal_offsets=offsets))
+    return case.measure(replace(ranking, ideal=ranking.relevance[order], ideal_offsets=offsets))
 
 
 def _ideal_ascending(case: Case) -> PerGroup:
@@ -103,15 +104,7 @@ def _ideal_ascending(case: Case) -> PerGroup:
     ends, starts = ranking.ideal_offsets[1:], ranking.ideal_offsets[:-1]
     user = np.repeat(np.arange(ends.size), ends - starts)
     reverse = (starts + ends)[user] - 1 - np.arange(user.size)
-    return case.of(replace(ranking, ideal=ranking.ideal[reverse]))
-
-
-def _cut(k: int | None) -> Callable[[Case], PerGroup]:
-    return lambda case: case.cut(k)
-
-
-def _as(name: str) -> Callable[[Case], PerGroup]:
-    return lambda case: case.value(name)
+    return case.measure(replace(ranking, ideal=ranking.ideal[reverse]))
 
 
 def _cutoff_length(case: Case) -> PerGroup:
@@ -123,14 +116,14 @@ def _cutoff_length(case: Case) -> PerGroup:
 def _with_ranks(case: Case, counts: Mask) -> PerGroup:
     """Return the value if other ranks have nothing relevant."""
     relevance = np.where(counts, case.ranking.relevance, 0.0)
-    return case.of(replace(case.ranking, relevance=relevance))
+    return case.measure(replace(case.ranking, relevance=relevance))
 
 
 def _first_rank_removed(case: Case) -> PerGroup:
     ranking = case.ranking
     moved = np.append(ranking.relevance[1:], 0.0)
     moved[ranking.groups.offsets[1:][ranking.groups.sizes > 0] - 1] = 0.0
-    return case.of(replace(ranking, relevance=moved))
+    return case.measure(replace(ranking, relevance=moved))
 
 
 def _f1_of_means(case: Case) -> float:
@@ -142,10 +135,10 @@ _VALUES: dict[str, Callable[[Case], Any]] = {
     "ideal-of-top-k": lambda case: _with_ideal(case, case.within),
     "ideal-of-list": lambda case: _with_ideal(case, np.ones(case.rank.size, np.bool_)),
     "ideal-ascending": _ideal_ascending,
-    **{f"cutoff-{k}": _cut(k) for k in CUTOFFS},
+    **{f"cutoff-{k}": partial(Case.cut, k=k) for k in CUTOFFS},
     "cutoff-k-minus-1": lambda case: case.cut(case.k - 1) if case.k > 1 else 0.0 * case.lengths,
     "cutoff-k-plus-1": lambda case: case.cut(case.k + 1),
-    "cutoff-none": _cut(None),
+    "cutoff-none": lambda case: case.cut(None),
     "cutoff-mean": lambda case: np.mean(
         [case.cut(k) for k in range(1, min(case.k, 20) + 1)], axis=0
     ),
@@ -153,7 +146,7 @@ _VALUES: dict[str, Callable[[Case], Any]] = {
     "list-cut-at-k-minus-1": lambda case: _with_ranks(case, case.rank < case.k),
     "first-rank-ignored": lambda case: _with_ranks(case, case.rank > 1),
     "first-rank-removed": _first_rank_removed,
-    **{f"as-{name}": _as(name) for name in OTHERS},
+    **{f"as-{name}": partial(Case.value, name=name) for name in OTHERS},
     "f1-arithmetic": lambda case: (case.value("precision") + case.value("recall")) / 2,
     "f1-of-means": _f1_of_means,
     "rr-of-mean-rank": lambda case: float(1 / np.mean(case.first[np.isfinite(case.first)])),
@@ -172,10 +165,6 @@ def _with_low_grades(values: PerGroup, case: Case) -> float:
     return float(np.nanmean(np.where(np.isnan(values) & (np.diff(offsets) > 0), 0.0, values)))
 
 
-def _by_positives(values: PerGroup, case: Case) -> float:
-    return pooled_mean(values, case.ranking.n_pos)
-
-
 def _sum_over(values: PerGroup, n_more: int) -> float:
     """Return the sum of values over their number and that of further users."""
     return float(np.nansum(values) / max(np.sum(~np.isnan(values)) + n_more, 1))
@@ -186,7 +175,7 @@ _MEANS: dict[str, Callable[[PerGroup, Case], float]] = {
     "users-with-low-grades": _with_low_grades,
     "divided-by-one-less": lambda values, case: _sum_over(values, -1),
     "median": lambda values, case: float(np.nanmedian(values)),
-    "weighted-by-positives": _by_positives,
+    "weighted-by-positives": lambda values, case: pooled_mean(values, case.ranking.n_pos),
 }
 
 _FUNCTIONS = {**_VALUES, **_MEANS}

@@ -85,7 +85,11 @@ def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -
         other = "keep" if rule == "zero" else "zero"
         axes.append(Convention("low_grades", (None if rule == usual else rule, other), "list"))
     for name, default in {**measure.metric.options, **dict(measure.options)}.items():
-        values = (False, True) if isinstance(default, bool) else _choices(measure, name)
+        values: tuple[Any, ...] = ()
+        if isinstance(default, bool):
+            values = (False, True)
+        elif isinstance(default, str):
+            values = choices(measure.metric, name)
         if len(values) > 1:
             axes.append(Convention(name, _first(default, values), "metric"))
     of_mean = {n: v for n, v in MEANS.items() if n != "pooled" or measure.metric.weights}
@@ -108,11 +112,6 @@ def _axis(
 def _first(default: Any, values: Iterable[Any]) -> tuple[Any, ...]:
     """Return values, the default first."""
     return (default, *(value for value in values if value != default))
-
-
-def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
-    is_text = isinstance(measure.metric.options[option], str)
-    return choices(measure.metric, option) if is_text else ()
 
 
 def odds_of(convention: str, value: Any) -> float:

@@ -15,13 +15,11 @@ from podium.decide.explain.grid import LISTS
 from podium.groups import Groups
 from podium.protocol import Conventions
 from podium.ranking import Ranking
-from podium.types import Mask
 
 _USUAL = {name: vars(Conventions())[name] for name in LISTS}
 _MOST_ROWS = 4_000_000  # of short lists
-_MOST_RANKINGS = (
-    3  # that are kept; combinations of conventions with the same lists follow each other
-)
+# Few rankings are kept; combinations of conventions with the same lists follow each other.
+_MOST_RANKINGS = 3
 
 Result = TypeVar("Result")
 
@@ -80,11 +78,6 @@ class ListsByChoice:
         n_top = join.labels.size * (depth or 0)
         self._top: Recent[Rows] = Recent(max(_MOST_RANKINGS, _MOST_ROWS // max(n_top, 1)))
 
-    @property
-    def absent(self) -> Mask:
-        """Whether the run lacks each user, (n_users,)."""
-        return self.join.is_absent
-
     def top(self, k: int) -> ListsByChoice:
         """Return the lists to rank k, with all rows that a tie could move there."""
         return ListsByChoice(self.join, self._given, k, self._best)
@@ -106,16 +99,20 @@ class ListsByChoice:
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
     def _rows(self, choice: Mapping[str, Any]) -> Rows:
-        if self._depth is None:
+        if (depth := self._depth) is None:
             return self._looked_up(choice)
         # Short lists are kept, because all orders of ties begin with the same rows.
         untied = {**choice, "ties": "worst"}
-        rows = self._top.result(self._key(untied), lambda: self._shortened(untied))
+        rows = self._top.result(self._key(untied), lambda: self._near_top(untied, depth))
         return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
 
-    def _shortened(self, choice: Mapping[str, Any]) -> Rows:
+    def _near_top(self, choice: Mapping[str, Any], k: int) -> Rows:
+        """Return the rows that have the k best scores of their list in single precision."""
         rows = self._looked_up(choice, with_items=True)
-        return rows.kept(_near_top(rows, self._depth or 0))
+        single, groups = to_single(rows.score), Groups(rows.join.labels, rows.offsets)
+        offsets, best = top_rows(groups, single, np.zeros(single.size, np.int64), k)
+        least = np.append(single[best], np.inf)[offsets[1:] - 1]  # any number for an empty list
+        return rows.kept(single >= np.repeat(least, groups.sizes))
 
     def _key(self, choice: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return what lists under a choice depend on, apart from the threshold of a metric.
@@ -150,11 +147,3 @@ class ListsByChoice:
         names = label_array(self.join.items.ids(items[order])).tolist()
         pairs = zip(names, rows.relevance[order].tolist(), strict=True)
         return tuple(f"{name} ({grade:g})" if grade > 0 else str(name) for name, grade in pairs)
-
-
-def _near_top(rows: Rows, k: int) -> Mask:
-    """Return which rows have the k best scores of their list in single precision."""
-    single, groups = to_single(rows.score), Groups(rows.join.labels, rows.offsets)
-    offsets, best = top_rows(groups, single, np.zeros(single.size, np.int64), k)
-    least = np.append(single[best], np.inf)[offsets[1:] - 1]  # any number for an empty list
-    return single >= np.repeat(least, groups.sizes)

@@ -13,7 +13,7 @@ from podium._fields import FIELDS
 from podium.data.join import Join
 from podium.data.runs import Run
 from podium.decide.explain import formulas, readings
-from podium.decide.explain.deviation import REGISTRY, Case, Deviation, of_measure
+from podium.decide.explain.deviation import REGISTRY, Case, Deviation
 from podium.decide.explain.grid import LISTS, Choice, conventions, pooled_mean, with_options
 from podium.decide.explain.lists import ListsByChoice, Recent
 from podium.errors import DataError
@@ -114,7 +114,7 @@ class ValueTable:
         self.tables, self.measure, self._given = tables, measure, given
         grades = np.unique(tables.usual.join.truth.relevance)
         self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
-        self.deviations = of_measure(measure)
+        self.deviations = [rule for rule in REGISTRY.values() if rule.applies(measure)]
         self._levels = {axis.name: _LEVELS.index(axis.level) for axis in self.conventions}
         self._levels |= {READING: -2, DEVIATION: 1, **dict.fromkeys(LISTS, -1)}
         self._values: Recent[PerGroup | float] = Recent(_MOST_KEPT)
@@ -163,7 +163,7 @@ class ValueTable:
             usual = {**vars(Conventions()), "low_grades": None}
             fields = {n: None if v == usual.get(n) else v for n, v in choice.items()}
             fields["like"] = None
-        elif self.tables.usual.absent.any():
+        elif self.tables.usual.join.is_absent.any():
             fields.setdefault("missing", choice["missing"])
         fields = {name: value for name, value in fields.items() if name in FIELDS}
         if given.package is not None or changed.keys() & self.measure.metric.options.keys():
@@ -212,7 +212,7 @@ class ValueTable:
         measure = with_options(self.measure, choice)
         names = (*LISTS, "min_relevance", "low_grades")
         key = id(lists), measure, tuple(choice.get(name) for name in names)
-        n_others = lists.join.runs.n_groups - int((~lists.absent).sum())
+        n_others = lists.join.runs.n_groups - int((~lists.join.is_absent).sum())
         return self._cases.result(key, lambda: Case(lists.ranking(choice), measure, n_others))
 
     def has_usual_lists(self, choice: Choice) -> bool:
@@ -244,7 +244,11 @@ class ValueTable:
         if not isinstance(values, np.ndarray):
             return np.full(lists.join.labels.size, np.nan)
         values = fill(values, choice["undefined"])
-        return np.where(lists.absent, np.nan, values) if choice["missing"] == "skip" else values
+        return (
+            np.where(lists.join.is_absent, np.nan, values)
+            if choice["missing"] == "skip"
+            else values
+        )
 
     def labels(self, choice: Choice) -> list[Any]:
         """Return the ids of the users of `counted`; another reading can have others."""
