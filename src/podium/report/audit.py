@@ -122,15 +122,16 @@ def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
     """Yield what is wrong, what it does to the measure, examples, and the remedy."""
     yield finding["text"]
     for effect in finding["effects"]:
+        run, values = effect["run"], [number(effect[name]) for name in ("with", "without")]
+        error = effect["std_error"]
+        end = "" if error is None else f" (standard error {number(error)})"
         if effect["baseline"]:
-            with_fault, without = (_change(effect, n) for n in ("", "_without"))
-            text = f"{with_fault} with the fault, {without} without."
-        else:
-            error = effect["std_error"]
-            of_error = "" if error is None else f" (standard error {number(error)})"
-            text = f"{number(effect['with'])} with the fault, {number(effect['without'])} without"
-            text += f"{of_error}."
-        yield f"{measure} of {_lists(effect)}: {text}"
+            run, end = f"{run} - {effect['baseline']}", ""
+            values = [
+                f"{change(effect[name])} {changes(effect[interval])}"
+                for name, interval in (("with", "interval"), ("without", "interval_without"))
+            ]
+        yield f"{measure} of {run}: {values[0]} with the fault, {values[1]} without{end}."
     if finding["examples"]:
         yield f"For example, {'; '.join(finding['examples'])}."
     yield f"Remedy: {finding['remedy']}"
@@ -144,17 +145,6 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         for finding in sorted(result["findings"], key=lambda f: SEVERITIES.index(f["severity"]))
         if finding["text"] not in reasons
     ]
-
-
-def _lists(effect: Mapping[str, Any]) -> str:
-    """Return the name of lists, or of the difference of two runs."""
-    return " - ".join(filter(None, (effect["run"], effect["baseline"])))
-
-
-def _change(effect: Mapping[str, Any], which: str) -> str:
-    """Return a mean difference with its interval."""
-    value, ends = effect["without" if which else "with"], effect[f"interval{which}"]
-    return f"{change(value)} {changes(ends)}"
 
 
 def title(finding: Mapping[str, Any]) -> str:

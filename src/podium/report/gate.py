@@ -44,9 +44,10 @@ class GateRenderer(Renderer[Gate]):
         """Return the decision, the claims and the conventions."""
         result = self.json
         head = (headline(result), *result["reasons"], *remarks(result), *notes(result))
-        last = [Text((note,)) for note in interval_notes(result)]
-        options = conventions_line(result["conventions"])
-        return View((Tables((gate_table(result),), "Claims"), *last), head=head, options=options)
+        parts: list[Tables | Text] = [Tables((gate_table(result),), "Claims")]
+        if result["verdict"] != "equal":
+            parts.append(Text((_WIDER_OF_LOOKS if result["look"] else _WIDER,)))
+        return View(tuple(parts), head=head, options=conventions_line(result["conventions"]))
 
     def table(self) -> Table:
         """Return one row per claim with all digits."""
@@ -234,13 +235,6 @@ def _fault(claim: Mapping[str, Any]) -> str:
     if claim["role"] == "floor":
         return f"{claim['measure']} {'is not' if is_broken else 'may not be'} {claim['floor']}"
     return f"guard {claim['measure']} " + ("is broken" if is_broken else "can't be told")
-
-
-def interval_notes(result: Mapping[str, Any]) -> list[str]:
-    """Return the line on how the intervals differ from those of a comparison; none if equal."""
-    if result["verdict"] == "equal":
-        return []
-    return [_WIDER_OF_LOOKS if result["look"] else _WIDER]
 
 
 def notes(result: Mapping[str, Any]) -> list[str]:

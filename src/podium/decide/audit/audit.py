@@ -190,16 +190,9 @@ def audit(
         memory=memory,
     )
     findings, price = checked(tables)
-    return Audit(
-        tuple(findings),
-        read_context(price),
-        str(tables.request.measure),
-        {
-            "min_relevance": tables.request.threshold,
-            "candidates": candidates,
-        },
-        tables.origin,
-    )
+    request, context = tables.request, read_context(price)
+    conventions = {"min_relevance": request.threshold, "candidates": candidates}
+    return Audit(tuple(findings), context, str(request.measure), conventions, tables.origin)
 
 
 def _by_name(runs: Any) -> Any:
@@ -292,10 +285,9 @@ def read_published(published: Any) -> Audit:
     gain = hits - baseline
     most = min(hits + baseline, 2 * n - hits - baseline)
     low, high = (_sign_test(m, gain) for m in (abs(gain), most))
-    shares = {"result": hits, "baseline": baseline}
     rates = {
         name: summarize(np.arange(n) < m, method="wilson", bounds=(0, 1))
-        for name, m in shares.items()
+        for name, m in (("result", hits), ("baseline", baseline))
     }
     texts = [
         f"{name} {100 * s.mean:.1f} % [{100 * s.interval.low:.1f}, {100 * s.interval.high:.1f}]"

@@ -131,9 +131,7 @@ def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -
 
 def first_times(tables: Tables) -> NDArray[Any]:
     """Return the time of the first test event of each user; the latest time for other users."""
-    time = tables.test.time
-    if time is None:
-        return np.zeros(tables.n_users)
+    time: Any = tables.test.time
     first = np.full(tables.n_users, time.max(), dtype=time.dtype)
     np.minimum.at(first, tables.test.user, time)
     return first

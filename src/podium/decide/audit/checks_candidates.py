@@ -82,7 +82,9 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
         return None
     count = int((ranks[negatives.item] > expected).sum())
     check = "negatives-popular" if mean > expected else "negatives-unpopular"
-    examples = tables.examples("item", _most_drawn(negatives.item))
+    n_drawn = np.bincount(negatives.item)
+    third = np.sort(n_drawn)[::-1][min(2, n_drawn.size - 1)]
+    examples = tables.examples("item", np.flatnonzero(n_drawn >= third))
     facts: Facts = {"mean": mean, "expected": expected, "run": name}
     return finding(check, (count, negatives.n_rows), examples, **facts)
 
@@ -118,11 +120,6 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
         return price.effects({name: (base, price.values(listed_truth, tables.lists[name]))})
 
     return fault("targets-not-listed", ~listed, tables.pair_examples(lost), effects, run=name)
-
-
-def _most_drawn(items: Ints) -> Ints:
-    counts = np.bincount(items)
-    return np.flatnonzero(counts >= np.sort(counts)[::-1][min(2, counts.size - 1)])
 
 
 def popularity_of_negatives(price: Pricing, lists: Candidates) -> tuple[Floats, float, float]:

@@ -11,7 +11,7 @@ from podium.decide.audit.baselines import first_times
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Tables, present
 from podium.decide.finding import fault, finding
-from podium.evaluation.finding import Finding
+from podium.evaluation.finding import Effect, Finding
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.
@@ -63,11 +63,14 @@ def repeated_training(price: Pricing) -> Finding | None:
     """Rows of the training part that occur twice, at the same time if there are times."""
     tables = price.tables
     is_repeat = _repeated_events(tables)
-    events, once = (
-        np.bincount(part.item, minlength=tables.n_items)
-        for part in (tables.train, tables.train.rows(~is_repeat))
-    )
-    effects = partial(price.of_counts, once, events)
+
+    def effects() -> tuple[Effect, ...]:
+        events, once = (
+            price.popular(np.bincount(part.item, minlength=tables.n_items))
+            for part in (tables.train, tables.train.rows(~is_repeat))
+        )
+        return price.of_popularity(once, before=events)
+
     examples = tables.pair_examples(tables.train.rows(is_repeat))
     kind = "" if tables.train.time is not None else "untimed"
     return fault("duplicate-train", is_repeat, examples, effects, kind=kind)

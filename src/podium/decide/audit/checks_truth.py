@@ -31,12 +31,8 @@ def repeated_pairs(price: Pricing) -> Finding | None:
         return None
     is_repeat = tables.repeats(tables.test)
     counted_twice = apart(tables, tables.test)
-    effects = price.effects(
-        {
-            name: (price.values(counted_twice, part), price.base[name])
-            for name, part in price.lists.items()
-        }
-    )
+    values = {n: (price.values(counted_twice, p), price.base[n]) for n, p in price.lists.items()}
+    effects = price.effects(values)
     examples = tables.pair_examples(tables.test.rows(is_repeat))
     return finding("duplicate-test", (count, total), examples, effects)
 
@@ -77,18 +73,14 @@ def users_without_positives(price: Pricing) -> Finding | None:
     if not is_lost.any():
         return None
     count, total = int(is_lost.sum()), users.size
-    effects = price.effects(
-        {
-            name: (np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
-            for name, base in price.base.items()
-        }
-    )
-    examples, threshold = tables.examples("user", users[is_lost]), price.request.threshold
-    kind = "graded" if price.request.keeps_low_grades else ""
-    of = count, total
-    result = finding(
-        "users-without-positives", of, examples, effects, kind=kind, threshold=threshold
-    )
+    values = {
+        name: (np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
+        for name, base in price.base.items()
+    }
+    examples, effects = tables.examples("user", users[is_lost]), price.effects(values)
+    facts: Facts = {"threshold": price.request.threshold}
+    facts["kind"] = "graded" if price.request.keeps_low_grades else ""
+    result = finding("users-without-positives", (count, total), examples, effects, **facts)
     severity = "note" if count < _FEW * total else "warning" if count < total else "error"
     return replace(result, severity=severity)
 
@@ -144,11 +136,8 @@ def unjudged_items(price: Pricing, name: str) -> Finding | None:
     if of_run >= _JUDGED:
         return None
     most = max(shares, key=lambda run: float(shares[run].mean()))
-    texts = [
-        f"{100 * shares[name][:rank].mean():.0f} % of the first {rank}"
-        for rank in _RANKS
-        if rank <= shares[name].size
-    ]
+    ranks = [rank for rank in _RANKS if rank <= shares[name].size]
+    texts = [f"{100 * shares[name][:rank].mean():.0f} % of the first {rank}" for rank in ranks]
     other = f" Of run {most}, {100 * shares[most].mean():.0f} %." if most != name else ""
     of = round((1 - of_run) * 100), 100
     return finding("unjudged-items", of, run=name, shares=", ".join(texts), other=other)

@@ -87,10 +87,8 @@ class Pricing:
     @cached_property
     def is_repeating(self) -> bool:
         """Whether users often consume an item again, so that seen items must be listed."""
-        positives = self.tables.positives
-        return (
-            bool(self.tables.is_seen(positives).mean() >= _REPEATING) if positives.n_rows else False
-        )
+        is_seen = self.tables.is_seen(self.tables.positives)
+        return bool(is_seen.size and is_seen.mean() >= _REPEATING)
 
     @cached_property
     def has_low_grades(self) -> bool:
@@ -160,8 +158,8 @@ class Pricing:
         limits = (-width, width) if of else bounds
         before, after = (summarize(v, bounds=limits) for v in (with_fault, without_fault))
         ends = of, before.interval, after.interval
-        text = str(self.request.measure)
-        return Effect(run, text, before.mean, after.mean, before.std_error, *ends)
+        measure = str(self.request.measure)
+        return Effect(run, measure, before.mean, after.mean, before.std_error, *ends)
 
     def effects(self, values: Mapping[str, tuple[Floats, Floats]]) -> tuple[Effect, ...]:
         """Return the effects on lists by name, then those on the differences of two runs.
@@ -209,27 +207,23 @@ class Pricing:
         """Return the effect of other lists of a run."""
         return self.effects({name: (self.base[name], self.values(self.tables.truth, run))})
 
-    def of_counts(self, without_fault: Ints, with_fault: Ints | None = None) -> tuple[Effect, ...]:
-        """Return the effect on a popularity list of other counts of items."""
-        truth = self.tables.truth
-        before = (
-            self.base[POPULARITY]
-            if with_fault is None
-            else self.values(truth, self.popular(with_fault))
-        )
-        return (self.effect(POPULARITY, before, self.values(truth, self.popular(without_fault))),)
+    def of_popularity(self, after: Part, before: Part | None = None) -> tuple[Effect, ...]:
+        """Return the effect of another popularity list, by default instead of the usual one."""
+        truth, base = self.tables.truth, self.base[POPULARITY]
+        with_fault = base if before is None else self.values(truth, before)
+        return (self.effect(POPULARITY, with_fault, self.values(truth, after)),)
 
     def of_training(self, keep: Mask) -> tuple[Effect, ...]:
         """Return the effect on a popularity list of training on some of the rows only."""
         tables = self.tables
         keys = distinct(tables.key(tables.train.rows(keep)))
-        return self.of_counts(np.bincount(keys % tables.n_items, minlength=tables.n_items))
+        counts = np.bincount(keys % tables.n_items, minlength=tables.n_items)
+        return self.of_popularity(self.popular(counts))
 
     def of_future(self) -> tuple[Effect, ...]:
         """Return the effect on a popularity list of training after each user's first test event."""
         past = popularity_before(self.tables, self._length, with_seen=self.is_repeating)
-        after = self.values(self.tables.truth, past)
-        return (self.effect(POPULARITY, self.base[POPULARITY], after),)
+        return self.of_popularity(past)
 
     def has_relevant(self, truth: Part) -> Mask:
         """Return which users of the test part have what the measure needs in a truth.

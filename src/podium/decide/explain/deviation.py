@@ -156,13 +156,13 @@ class Case:
             last = int(np.minimum(limit, _MOST_ONES).max(initial=0))
             weights = self.weights(np.arange(1, last + 1), discount)
             return np.append(0.0, np.cumsum(weights))[np.minimum(limit, last).astype(np.int64)]
-        user, rank = self._best
+        user, rank = self.best_ranks
         weights = self.weights(rank, discount) * (rank <= limit[user])
         terms = self.gains(self.ranking.ideal, gain) * weights
         return np.bincount(user, terms, self.ranking.n_groups).astype(np.float64)
 
     @cached_property
-    def _best(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def best_ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The user and the rank of each item of the best lists."""
         offsets = self.ranking.ideal_offsets
         return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), ranks(offsets)

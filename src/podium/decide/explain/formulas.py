@@ -100,10 +100,8 @@ def _with_ideal(case: Case, counts: Mask) -> PerGroup:
 
 
 def _ideal_ascending(case: Case) -> PerGroup:
-    ranking = case.ranking
-    ends, starts = ranking.ideal_offsets[1:], ranking.ideal_offsets[:-1]
-    user = np.repeat(np.arange(ends.size), ends - starts)
-    reverse = (starts + ends)[user] - 1 - np.arange(user.size)
+    ranking, (user, rank) = case.ranking, case.best_ranks
+    reverse = ranking.ideal_offsets[1:][user] - rank
     return case.measure(replace(ranking, ideal=ranking.ideal[reverse]))
 
 

@@ -69,9 +69,9 @@ class Number:
         users = {user: number for user, (number, _) in read.items()}
         return cls(measure, f"{len(read)} values of users", np.nan, half, users)
 
-    def fits(self, means: Any) -> Any:
-        """Return whether a mean, or each of an array of means, has these digits."""
-        return np.abs(means - self.target) <= self.half
+    def fits(self, mean: float) -> bool:
+        """Return whether a mean has these digits."""
+        return abs(mean - self.target) <= self.half
 
     def same(self, values: PerGroup) -> Mask:
         """Return which users of `of_users` have these values."""
