@@ -152,9 +152,9 @@ def _outcome(table: Any, rng: np.random.Generator) -> str:
     from podium.decide.explain.search import search
     from podium.protocol import Protocol
 
-    axes = [axis for axis in table.conventions if len(axis.values) > 1]
+    axes = [(name, values[1:]) for name, values in table.conventions.items() if values[1:]]
     some = rng.permutation(len(axes))[: rng.integers(1, 3)]
-    cause: Any = tuple((axes[at].name, rng.choice(axes[at].values[1:])) for at in some)
+    cause: Any = tuple((axes[at][0], rng.choice(axes[at][1])) for at in some)
     value = table.mean(table.choice(cause))
     printed = f"{value:.{N_DIGITS}f}"
     if np.isnan(value) or printed == f"{table.mean(table.defaults):.{N_DIGITS}f}":

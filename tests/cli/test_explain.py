@@ -34,10 +34,11 @@ def test_every_value_that_is_searched_is_in_its_row() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", SEARCH, re.M))
     for name, metric in REGISTRY.items():
         measure = Measure(name, None if metric.cutoff == "none" else 2)
-        for axis in conventions(measure, [], Conventions(missing="zero")):
-            if axis.name != "norm":  # the row refers to the measures
-                named = {value for value in axis.values if isinstance(value, str)}
-                assert named <= set(re.findall(r"\w+", rows[axis.name]))
+        axes = conventions(measure, [], Conventions(missing="zero"))
+        for convention, values in axes.items():
+            if convention != "norm":  # the row refers to the measures
+                named = {value for value in values if isinstance(value, str)}
+                assert named <= set(re.findall(r"\w+", rows[convention]))
 
 
 @pytest.mark.parametrize(

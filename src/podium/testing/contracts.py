@@ -100,7 +100,7 @@ class LossContract:
         """Compare the gradient with slopes by row, except at kinks of a loss that is not smooth."""
         n_checked = n_skipped = 0
         for case in self.cases():
-            evaluate = self._held_evaluator(case)
+            evaluate = self._evaluator(case, held=True)
             grad = evaluate(case.scores)[1]
             for row in range(case.scores.size):
                 left, right = self._slopes(evaluate, case.scores, row)
@@ -148,7 +148,7 @@ class LossContract:
             assert bound.shape == case.scores.shape
             assert (bound > 0).all()
             if self.make().smooth or self.make().reweights:
-                evaluate = self._held_evaluator(case)
+                evaluate = self._evaluator(case, held=True)
                 for row in range(case.scores.size):
                     assert (
                         self._second_derivative(evaluate, case.scores, row) <= bound[row] + _CLOSE
@@ -267,17 +267,14 @@ class LossContract:
     def _target(self, case: LossCase) -> Any:
         return self.make().prepare(case.relevance, case.groups)
 
-    def _evaluator(self, case: LossCase) -> Evaluate:
-        """Return the function from scores to values and gradient, with the target prepared once."""
-        loss, target = self.make(), self._target(case)
-        return lambda scores: loss.value_and_grad(scores, target)
+    def _evaluator(self, case: LossCase, *, held: bool = False) -> Evaluate:
+        """Return the function from scores to values and gradient, with the target prepared once.
 
-    def _held_evaluator(self, case: LossCase) -> Evaluate:
-        """Return the evaluator, with the weights of the case's scores if the loss reweights."""
-        loss = self.make()
-        if not loss.reweights:
-            return self._evaluator(case)
-        target = loss.hold(case.scores, self._target(case))
+        If the loss reweights, `held` keeps the weights of the case's scores.
+        """
+        loss, target = self.make(), self._target(case)
+        if held and loss.reweights:
+            target = loss.hold(case.scores, target)
         return lambda scores: loss.value_and_grad(scores, target)
 
     def _values(self, case: LossCase, scores: PerRow | None = None) -> tuple[PerGroup, PerRow]:
@@ -289,22 +286,22 @@ class LossContract:
     def _slopes(self, evaluate: Evaluate, scores: PerRow, row: int) -> tuple[float, float]:
         """Return the slopes to the left and to the right; 0 if no group is defined."""
         value = _mean_defined(evaluate(scores)[0])
-        slopes: list[float] = []
-        for step in (-_STEP, _STEP):
-            moved = scores.copy()
-            moved[row] += step
-            slope = (_mean_defined(evaluate(moved)[0]) - value) / step
-            slopes.append(0.0 if np.isnan(slope) else slope)
-        return slopes[0], slopes[1]
+        below, above = (_mean_defined(evaluate(moved)[0]) for moved in _moved(scores, row))
+        slopes = (value - below) / _STEP, (above - value) / _STEP
+        return (0.0, 0.0) if np.isnan(value) else slopes
 
     def _second_derivative(self, evaluate: Evaluate, scores: PerRow, row: int) -> float:
         """Return the second derivative by one row, from a central difference of the gradient."""
-        slopes: list[float] = []
-        for step in (-_STEP, _STEP):
-            moved = scores.copy()
-            moved[row] += step
-            slopes.append(float(evaluate(moved)[1][row]))
-        return (slopes[1] - slopes[0]) / (2 * _STEP)
+        below, above = (float(evaluate(moved)[1][row]) for moved in _moved(scores, row))
+        return (above - below) / (2 * _STEP)
+
+
+def _moved(scores: PerRow, row: int) -> Iterator[PerRow]:
+    """Yield the scores with one row a step lower, then a step higher."""
+    for step in (-_STEP, _STEP):
+        moved = scores.copy()
+        moved[row] += step
+        yield moved
 
 
 def _mean_defined(values: PerGroup) -> float:

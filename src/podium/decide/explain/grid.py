@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,25 +45,10 @@ _NO_VALUE = ("error", "bounds")
 _ODDS = tomllib.loads(files("podium.decide.explain").joinpath("grid.toml").read_text("utf-8"))
 
 
-@dataclass(frozen=True)
-class Convention:
-    """A convention with its possible values, of which the first is the default.
-
-    Attributes
-    ----------
-    name : str
-    values : tuple
-    level : {"list", "metric", "mean"}
-        Whether it changes the lists, the formula or the mean over users.
-    """
-
-    name: str
-    values: tuple[Any, ...]
-    level: Literal["list", "metric", "mean"]
-
-
-def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -> list[Convention]:
-    """Return the conventions under which a measure can have different values.
+def conventions(
+    measure: Measure, grades: Sequence[float], given: Conventions
+) -> dict[str, tuple[Any, ...]]:
+    """Return the possible values of each convention of a measure; the first is the default.
 
     Parameters
     ----------
@@ -76,14 +60,14 @@ def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -
         The conventions of podium's value, which are the defaults.
     """
     used = vars(given)
-    axes = [_axis(name, values, measure, used, "list") for name, values in LISTS.items()]
+    axes = {name: _possible(name, values, measure, used) for name, values in LISTS.items()}
     threshold = used["min_relevance"]
     others = [grade for grade in grades if grade != (threshold or 1.0)][:_MOST_GRADES]
-    axes.append(Convention("min_relevance", (threshold, *others), "list"))
+    axes["min_relevance"] = (threshold, *others)
     if measure.metric.graded and (threshold is not None or (grades and grades[0] < 1)):
         rule, (_, usual) = used["low_grades"], relevance_rule(threshold, None)
         other = "keep" if rule == "zero" else "zero"
-        axes.append(Convention("low_grades", (None if rule == usual else rule, other), "list"))
+        axes["low_grades"] = (None if rule == usual else rule, other)
     for name, default in {**measure.metric.options, **dict(measure.options)}.items():
         values: tuple[Any, ...] = ()
         if isinstance(default, bool):
@@ -91,22 +75,18 @@ def conventions(measure: Measure, grades: Sequence[float], given: Conventions) -
         elif isinstance(default, str):
             values = choices(measure.metric, name)
         if len(values) > 1:
-            axes.append(Convention(name, _first(default, values), "metric"))
+            axes[name] = _first(default, values)
     of_mean = {n: v for n, v in MEANS.items() if n != "pooled" or measure.metric.weights}
-    return [*axes, *(_axis(n, v, measure, used, "mean") for n, v in of_mean.items())]
+    return axes | {n: _possible(n, values, measure, used) for n, values in of_mean.items()}
 
 
-def _axis(
-    name: str,
-    values: tuple[Any, ...],
-    measure: Measure,
-    used: Mapping[str, Any],
-    level: Literal["list", "mean"],
-) -> Convention:
-    """Return a convention with the values that the measure allows, that of yours first."""
+def _possible(
+    name: str, values: tuple[Any, ...], measure: Measure, used: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return the values of a convention that the measure allows, that of yours first."""
     possible = [v for v in values if not is_excluded({name: v}, measure)]
     default = used.get(name, values[0])
-    return Convention(name, _first(values[0] if default in _NO_VALUE else default, possible), level)
+    return _first(values[0] if default in _NO_VALUE else default, possible)
 
 
 def _first(default: Any, values: Iterable[Any]) -> tuple[Any, ...]:

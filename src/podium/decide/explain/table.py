@@ -14,7 +14,7 @@ from podium.data.join import Join
 from podium.data.runs import Run
 from podium.decide.explain import formulas, readings
 from podium.decide.explain.deviation import REGISTRY, Case, Deviation
-from podium.decide.explain.grid import LISTS, Choice, conventions, pooled_mean, with_options
+from podium.decide.explain.grid import LISTS, MEANS, Choice, conventions, pooled_mean, with_options
 from podium.decide.explain.lists import ListsByChoice, Recent
 from podium.errors import DataError
 from podium.evaluation.evaluation import fill
@@ -33,7 +33,13 @@ Cause = tuple[Change, ...]
 _ENTERED = (formulas, readings)  # the modules that register podium's deviations
 _MOST_KEPT = 16  # values of users
 _MOST_CASES = 2  # with ranks of whole lists
-_LEVELS = ("list", "metric", "mean")
+# The place of a change in the computation; that of a formula is 1.
+_LEVELS = {
+    READING: -2,
+    **dict.fromkeys(LISTS, -1),
+    **dict.fromkeys(("min_relevance", "low_grades"), 0),
+    **dict.fromkeys(MEANS, 2),
+}
 
 
 class Readings:
@@ -104,8 +110,8 @@ class ValueTable:
 
     Attributes
     ----------
-    conventions : list of Convention
-        All conventions of the measure; the first value of each is the default.
+    conventions : dict of str to tuple
+        The values of all conventions of the measure; the first value of each is the default.
     deviations : list of Deviation
         The deviations of the measure.
     """
@@ -115,8 +121,6 @@ class ValueTable:
         grades = np.unique(tables.usual.join.truth.relevance)
         self.conventions = conventions(measure, grades[grades > 0].tolist(), given)
         self.deviations = [rule for rule in REGISTRY.values() if rule.applies(measure)]
-        self._levels = {axis.name: _LEVELS.index(axis.level) for axis in self.conventions}
-        self._levels |= {READING: -2, DEVIATION: 1, **dict.fromkeys(LISTS, -1)}
         self._values: Recent[PerGroup | float] = Recent(_MOST_KEPT)
         self._cases: Recent[Case] = Recent(_MOST_CASES)
         self._reads_whole = (
@@ -131,27 +135,27 @@ class ValueTable:
     @property
     def defaults(self) -> dict[str, Any]:
         """The default of each convention."""
-        defaults = {axis.name: axis.values[0] for axis in self.conventions}
+        defaults = {name: values[0] for name, values in self.conventions.items()}
         return {**defaults, DEVIATION: None, READING: None}
 
     def changes(self) -> list[Change]:
         """Return each change of one convention, deviation or reading."""
         rules = [(READING if d.stage == "tables" else DEVIATION, d.name) for d in self.deviations]
-        others = [(axis.name, value) for axis in self.conventions for value in axis.values[1:]]
+        others = [(name, v) for name, values in self.conventions.items() for v in values[1:]]
         return [*sorted(rules, key=lambda change: change[0]), *others]
 
     def order(self, cause: Cause) -> list[tuple[int, str]]:
         """Return a key for sorting: causes with equal lists or formulas are neighbours."""
-        return sorted((self._levels[name], f"{name}={value}") for name, value in cause)
+        return sorted((_LEVELS.get(name, 1), f"{name}={value}") for name, value in cause)
 
     def is_formula(self, name: str) -> bool:
         """Return whether a change concerns the formula, not the lists or the mean."""
-        return self._levels[name] == _LEVELS.index("metric")
+        return name not in _LEVELS
 
     def choice(self, cause: Cause) -> dict[str, Any]:
         """Return a choice of all conventions: the changes that the measure can have."""
-        known = {axis.name: axis.values for axis in self.conventions}
-        known[DEVIATION] = known[READING] = tuple(rule.name for rule in self.deviations)
+        rules = tuple(rule.name for rule in self.deviations)
+        known = {**self.conventions, DEVIATION: rules, READING: rules}
         changed = {name: value for name, value in cause if value in known.get(name, ())}
         return as_choice(changed, self.defaults)
 
@@ -179,7 +183,7 @@ class ValueTable:
             If the measure can't be computed under this choice.
         """
         choice = self._resolved(choice)
-        names = [axis.name for axis in self.conventions if axis.level != "mean"]
+        names = [name for name in self.conventions if name not in MEANS]
         key = tuple(choice[name] for name in (*names, "low_grades", DEVIATION, READING))
         return self._values.result(key, lambda: self._computed(choice))
 
