@@ -171,7 +171,7 @@ def test_state_is_of_one_gate(podium: Run, refuses: Callable[[str, str], None]) 
     assert podium(*look(range(10), "worst", "best")).err == ""
     same = shlex.join(look(range(25), "worst", "best"))
     other = shlex.join(look(range(25), "worst", "worst"))
-    refuses(same, "--margin 0.5 | '--state s' limits 0.5")
+    refuses(same, "--margin 0.5 | '--state s' margin 0.5")
     refuses(same, "--level 0.9 | '--state s' level 0.95 0.9")
     refuses(same, "--horizon 50 | '--state s' horizon 30 50")
     refuses(other, " | --state hit_rate@1 'user 0' '10 users'")

@@ -142,9 +142,9 @@ def test_changed_user_is_refused_with_the_id() -> None:
 
 OTHER: dict[str, dict[str, Any]] = {
     "measures": {"guards": {}},
-    "limits": {"margin": 0.1},
+    "margin": {"margin": 0.1},
     "level": {"level": 0.9},
-    "looks": {"horizon": 99},
+    "horizon": {"horizon": 99},
     "by": {"by": ["engagement"]},
     "at_least": {"at_least": {"ndcg@5": 0.5}},
     "ties": {"ties": "best"},
@@ -202,7 +202,7 @@ def test_error_in_a_table_leaves_the_old_file() -> None:
     refused_look("lacks 1 of 25 users", SECOND, changed=of(SECOND - {30}, CANDIDATE))
 
 
-@pytest.mark.parametrize("lacks", ["rules", "protocol", "looks", "labels", "base ndcg@5"])
+@pytest.mark.parametrize("lacks", ["protocol", "looks", "labels", "base ndcg@5"])
 def test_file_that_lacks_a_part_is_refused(lacks: str) -> None:
     look(FIRST)
     header, arrays = read_arrays("s", "podium_gate", 2)

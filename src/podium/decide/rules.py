@@ -106,18 +106,16 @@ class Rules:
                     f"{arg.horizon}."
                 )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the rules that no look may change, beside the conventions of values."""
-        stated = {name: vars(self.protocol)[name] for name in ("level", "cluster", "weight")}
-        return {
-            "measures": [measure.canonical for measure in self.measures],
-            "limits": list(self.limits),
-            **({"at_least": [floor for _, floor in self.floors]} if self.floors else {}),
-            **stated,
-            "by": list(self.protocol.by),
-            "looks": self.looks,
-            "horizon": self.horizon,
-        }
+
+def fixed(protocol: Protocol) -> dict[str, Any]:
+    """Return the rules of a gate that no look may change, with the texts of measures."""
+    fields = vars(protocol)
+    return {
+        "measures": [measure.canonical for measure in protocol.measures],
+        **{name: fields[name] for name in ("margin", "horizon", "level", "cluster", "weight")},
+        "by": list(protocol.by),
+        **{n: {m.canonical: x for m, x in fields[n]} for n in ("guards", "at_least")},
+    }
 
 
 def width(measure: Measure) -> float:

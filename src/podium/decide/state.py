@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._arrays import read_arrays, write_arrays
 from podium.decide.pairs import Pairs
-from podium.decide.rules import Rules
+from podium.decide.rules import Rules, fixed
 from podium.errors import ArgumentError, DataError, arg
 from podium.protocol import Protocol
 
@@ -72,11 +72,7 @@ class State:
         ArgumentError
             If path is a folder, or its folder does not exist.
         """
-        header = {
-            "rules": self.rules.as_json(),
-            "protocol": self.rules.protocol.as_json(),
-            "looks": list(self.looks),
-        }
+        header = {"protocol": self.rules.protocol.as_json(), "looks": list(self.looks)}
         write_arrays(path, _KIND, _FORMAT, self.pairs.columns, header)
 
     @classmethod
@@ -92,7 +88,7 @@ class State:
         """
         header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
         try:
-            _refuse_other(Path(path), header, rules)
+            _refuse_other(Path(path), header, rules.protocol)
             earlier = Pairs({name: arrays[name] for name in pairs.columns})
             return cls(rules, earlier, tuple(map(int, header["looks"])))
         except ArgumentError:
@@ -142,16 +138,11 @@ def _text(value: Any) -> str:
     return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
 
 
-def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules) -> None:
-    then, now = header["rules"], rules.as_json()
-    differing = next(
-        (
-            (name, then.get(name), now.get(name))
-            for name in {**then, **now}
-            if then.get(name) != now.get(name)
-        ),
-        Protocol.of_json(header["protocol"]).differing(rules.protocol),
-    )
+def _refuse_other(path: Path, header: Mapping[str, Any], protocol: Protocol) -> None:
+    earlier = Protocol.of_json(header["protocol"])
+    then, now = fixed(earlier), fixed(protocol)
+    changed = ((name, then[name], now[name]) for name in now if then[name] != now[name])
+    differing = next(changed, earlier.differing(protocol))
     if differing is not None:
         name, begun, value = differing
         raise ArgumentError(
