@@ -6,14 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from podium.data.retail import OnlineRetail
-from podium.demo.study import (
-    N_PROPOSED,
-    TARGET,
-    WINDOW_DAYS,
-    K,
-    Results,
-    Window,
-)
+from podium.demo.study import N_PROPOSED, TARGET, WINDOW_DAYS, K, Results, Window
 from podium.report import Report, Section, provenance
 
 _SOURCE = (

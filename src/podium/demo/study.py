@@ -302,10 +302,7 @@ def name_of(text: str) -> str:
 
 
 def runs_of(
-    shop: OnlineRetail,
-    part: Window,
-    candidates: Candidates,
-    rankers: Mapping[str, Any],
+    shop: OnlineRetail, part: Window, candidates: Candidates, rankers: Mapping[str, Any]
 ) -> dict[str, Table]:
     """Return the runs of all methods: the lists of the recommenders, and those of the rankers."""
     runs = dict(candidates.lists)
@@ -314,9 +311,8 @@ def runs_of(
         order = np.lexsort((-scores, candidates.row))
         row = candidates.row[order]
         order = order[np.arange(row.size) - np.searchsorted(row, row) < N_LISTED]
-        runs[name] = as_run(
-            shop, part, candidates.row[order], candidates.item[order], scores[order]
-        )
+        listed = candidates.row[order], candidates.item[order], scores[order]
+        runs[name] = as_run(shop, part, *listed)
     return runs
 
 

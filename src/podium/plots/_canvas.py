@@ -134,14 +134,7 @@ class Canvas:
             **style,
         )
 
-    def above(
-        self,
-        content: str,
-        x: float,
-        *,
-        at_value: bool = False,
-        **style: Any,
-    ) -> None:
+    def above(self, content: str, x: float, *, at_value: bool = False, **style: Any) -> None:
         """Write a muted line above the plot, higher than the lines before it."""
         coords = "data" if at_value else "axes fraction", "axes fraction"
         offset = (0, 6 + 17 * self._lines_above)

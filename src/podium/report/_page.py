@@ -132,9 +132,8 @@ def _template() -> Any:
     html: Any = jinja2.filters.do_mark_safe("")
 
     def written(value: Any) -> Any:
-        return (
-            value if isinstance(value, html.__class__) else _text.printable(tables.cell_text(value))
-        )
+        is_html = isinstance(value, html.__class__)
+        return value if is_html else _text.printable(tables.cell_text(value))
 
     environment = jinja2.Environment(autoescape=True, finalize=written)
     environment.filters |= {"paragraphs": _paragraphs, "cells": _table}

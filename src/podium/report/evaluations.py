@@ -49,13 +49,7 @@ class EvaluationRenderer(Renderer[Evaluation]):
         names = ["by", "segment", "measure", *_SUMMARY]
         names += ["unjudged_low", "unjudged_high"] if measured.has_bounds(self.json) else []
         records = (
-            {
-                "by": by,
-                "segment": name,
-                "measure": measure,
-                **summary,
-                **of_unjudged(summary),
-            }
+            {"by": by, "segment": name, "measure": measure, **summary, **of_unjudged(summary)}
             for by, name, measure, summary in measured.summaries(self.json)
         )
         return flat(names, records)

@@ -68,8 +68,7 @@ class SearchRenderer(Renderer[Search]):
 
         def place(i: int) -> tuple[bool, bool, float]:
             mean = trials[i].mean
-            is_unknown = math.isnan(mean)
-            return trials[i].number != best.number, is_unknown, 0.0 if is_unknown else -sign * mean
+            return trials[i].number != best.number, math.isnan(mean), -sign * mean
 
         return sorted(range(len(trials)), key=place)
 

@@ -160,9 +160,8 @@ def shortened(view: View) -> View:
             continue
         parts.append(replace(part, tables=tuple(map(_short_table, part.tables))))
         if left_out := sum(max(0, len(table["rows"]) - MOST_ROWS) for table in part.tables):
-            parts.append(
-                Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
-            )
+            text = f"{left_out:,} more rows are not shown. to_frame() has all of them."
+            parts.append(Text((text,)))
     return replace(view, parts=tuple(parts))
 
 
@@ -248,9 +247,8 @@ def _parts(content: Table) -> list[Table]:
 
 
 def _width(content: Table) -> int:
-    return len(
-        table_text(content).split("\n", 2)[1]
-    )  # the rule below the header has the full width
+    rule = table_text(content).split("\n", 2)[1]  # it has the full width
+    return len(rule)
 
 
 def to_html(view: View) -> str:

@@ -73,9 +73,7 @@ class Audit(Result):
 
     def fails(self, fail_on: str) -> bool:
         """Return whether a finding is at least as severe as `fail_on`; with "never", False."""
-        if fail_on == "never":
-            return False
-        levels = SEVERITIES[: SEVERITIES.index("warning" if fail_on == "warning" else "error") + 1]
+        levels = {"never": (), "warning": ("error", "warning")}.get(fail_on, ("error",))
         return self.worst in levels
 
     def as_json(self) -> dict[str, Any]:

@@ -132,13 +132,7 @@ def _steps(price: Pricing, name: str, sign: int) -> float:
     return float((steps > 0).mean()) if steps.size else 0.0
 
 
-CHECKS = (
-    tied_scores,
-    constant_scores,
-    reversed_scores,
-    file_order,
-    same_scores,
-)
+CHECKS = (tied_scores, constant_scores, reversed_scores, file_order, same_scores)
 OF_TRAIN = (below_popularity,)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,17 +108,16 @@ def checks(path: Path) -> Iterator[Check]:
 
 def _kind(made: Mapping[str, Any]) -> str:
     """Return the first kind of `KINDS` that a list belongs to."""
-    has = (
-        not made["items"],
-        not any(made["judgements"].values()),
-        len(set(made["items"])) < len(made["items"]),
-        len(set(made["scores"])) < len(made["scores"]),
-        True,
-    )
-    return KINDS[has.index(True)]
+    return next(kind for kind, is_of_kind in KINDS.items() if is_of_kind(made))
 
 
-KINDS = ("empty", "nothing relevant", "repeated items", "equal scores", "plain")
+KINDS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "empty": lambda made: not made["items"],
+    "nothing relevant": lambda made: not any(made["judgements"].values()),
+    "repeated items": lambda made: len(set(made["items"])) < len(made["items"]),
+    "equal scores": lambda made: len(set(made["scores"])) < len(made["scores"]),
+    "plain": lambda made: True,
+}
 """The kinds of lists. Each is explained together with the plain lists."""
 
 
@@ -126,8 +125,8 @@ def _tables(some: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
     """Return the truth and the run of lists."""
     judged = [(e["id"], i, g) for e in some for i, g in e["judgements"].items()]
     rows = [(e["id"], i, s) for e in some for i, s in zip(e["items"], e["scores"], strict=True)]
-    truth, run = (
-        dict(zip(("user", "item", name), map(list, zip(*table, strict=True)), strict=True))
-        for name, table in (("relevance", judged), ("score", rows))
-    )
-    return truth, run
+    return _columns(judged, "relevance"), _columns(rows, "score")
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], value: str) -> dict[str, list[Any]]:
+    return {name: [row[at] for row in rows] for at, name in enumerate(("user", "item", value))}

@@ -58,7 +58,7 @@ class Number:
             is far from the bounds of the measure.
         """
         if not isinstance(value, Mapping):
-            target, n_digits = _read(str(value), measure)
+            target, n_digits = _mean(str(value), measure)
             return cls(measure, str(value), target, _ROUNDED * 10.0**-n_digits, {})
         defined = {user: number for user, number in value.items() if number not in (None, "")}
         read = {str(user): _parsed(str(number)) for user, number in defined.items()}
@@ -91,7 +91,8 @@ def _parsed(value: str) -> tuple[float, int]:
     return target, len(mantissa.partition(".")[2]) - int(exponent or 0)
 
 
-def _read(value: str, measure: Measure) -> tuple[float, int]:
+def _mean(value: str, measure: Measure) -> tuple[float, int]:
+    """Return a mean that the measure can have, and its digits after the point."""
     target, n_digits = _parsed(value)
     low, high = measure.metric.bounds
     if not low <= target <= _MOST_ABOVE * high:
