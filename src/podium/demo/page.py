@@ -66,7 +66,7 @@ def report(results: Results) -> Report:
         _audit(results),
     ]
     test, candidates = results.windows["test"], results.candidates["test"]
-    dates = _dates(results.shop, test)
+    dates, share = _dates(results.shop, test), candidates.bought.sum() / test.new.size
     return {
         "title": f"Which {K} products should be recommended to each customer?",
         "subtitle": f"A year of purchases in a gift shop; the test weeks are {dates}",
@@ -76,7 +76,7 @@ def report(results: Results) -> Report:
             "customers": test.customers.size,
             "new products bought": test.new.size,
             "products proposed to each": round(candidates.row.size / test.customers.size),
-            "of the new products proposed": _share(candidates.bought.sum(), test.new.size),
+            "of the new products proposed": f"{100 * share:.0f} %",
         },
         "sections": sections,
         "conventions": compared["conventions"],
@@ -135,7 +135,3 @@ def _dates(shop: OnlineRetail, part: Window) -> str:
     seconds = (shop.epoch0 + minute * 60 for minute in (part.start, part.stop - 1))
     first, last = (datetime.fromtimestamp(second, UTC).date().isoformat() for second in seconds)
     return f"{first} to {last}"
-
-
-def _share(part: float, total: int) -> str:
-    return f"{100 * part / total:.0f} %"

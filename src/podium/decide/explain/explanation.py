@@ -26,7 +26,6 @@ from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
 from podium.protocol.protocol import NO_PROTOCOL, Measures
 from podium.results import Result
-from podium.types import PerGroup
 
 _MOST_EXAMPLES = 3
 
@@ -197,8 +196,9 @@ def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
     for name, changed in changes(target, current).items():
         following = {**current, name: changed}
         next_value = table.mean(following)
-        n_users = _n_changed(table.counted(current), table.counted(following))
-        steps.append(Step(name, current[name], changed, next_value - value, n_users))
+        counted = table.counted(current), table.counted(following)
+        is_same = np.isclose(*counted, rtol=0.0, atol=_TOLERANCE, equal_nan=True)
+        steps.append(Step(name, current[name], changed, next_value - value, int((~is_same).sum())))
         current, value = following, next_value
     ends = sorted(table.mean(choice) for choice in choices)
     is_open = ends[-1] - ends[0] > _TOLERANCE
@@ -211,10 +211,6 @@ def waterfall(table: ValueTable, like: str, given: Protocol) -> Waterfall:
         (ends[0], ends[-1]) if is_open else None,
         given.changes_to(given.replace(like=like)),
     )
-
-
-def _n_changed(before: PerGroup, after: PerGroup) -> int:
-    return int((~np.isclose(before, after, rtol=0.0, atol=_TOLERANCE, equal_nan=True)).sum())
 
 
 @dataclass(frozen=True, repr=False)
