@@ -201,7 +201,7 @@ class Lists:
         join = Join.of(truth, run)
         n_items = 0
         if whole is None:
-            n_items = join.check(all_users=conventions.missing == "error").n_right
+            n_items = join.check(all_users=conventions.missing == "error")
         mark_judged = any(measure.metric.judgements for measure in measures)
         rows = Rows.of(join, conventions, whole, with_items=with_items, mark_judged=mark_judged)
         item, score = NOTHING, np.empty(0)

@@ -51,9 +51,7 @@ def respell(tables: Tables, price: Callable[[Tables], Pricing]) -> tuple[Tables,
         if changed.size:
             pairs = list(zip(labels[changed].tolist(), labels[code[changed]].tolist(), strict=True))
             of, after = (changed.size, int(has_id.sum())), tables.respelled(noun, code)
-            own, others = (labels[mask].tolist() for mask in (has_id, is_known))
-            remedy = spelling.remedy(pairs, own, others, noun)
-            findings.append(_finding(pairs, of, noun, run, remedy, price(tables), price(after)))
+            findings.append(_finding(pairs, of, noun, run, price(tables), price(after)))
             tables = after
     return tables, findings
 
@@ -63,7 +61,6 @@ def _finding(
     of: tuple[int, int],
     noun: str,
     run: str,
-    remedy: str,
     before: Pricing,
     after: Pricing,
 ) -> Finding:
@@ -78,7 +75,6 @@ def _finding(
         table=f"Run {run}" if run else "TEST",
         reference=reference,
         pair="{!r} against {!r}".format(*pairs[0]),
-        advice=remedy,
     )
 
 
