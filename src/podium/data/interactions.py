@@ -164,8 +164,7 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        users, items = _among(self.user, training.user), _among(self.item, training.item)
-        is_known = users & items
+        is_known = _among(self.user, training.user) & _among(self.item, training.item)
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:

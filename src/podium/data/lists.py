@@ -445,8 +445,10 @@ class Rows:
             _table(join.truth_group, join.truths, join.items.left, join.truth.relevance),
             bool(lowest < threshold_of(join.truth, conventions)),
             _UNJUDGED.index(unjudged),
-            _kernels.Joined(offsets, score, relevance, item, n_distinct, n_whole, is_judged),
-            _kernels.Ideal(ideal_offsets, ideal),
+            _kernels.Joined(
+                *(offsets, score, relevance, item, n_distinct, n_whole, is_judged),
+                *(ideal_offsets, ideal),
+            ),
             problem,
         )
         if problem[0]:
