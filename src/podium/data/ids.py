@@ -225,3 +225,10 @@ def strings(ids: Ids) -> pl.Series:
 def label_array(ids: Ids) -> NDArray[Any]:
     """Return ids as an array of integers or strings (of fixed width), the type of group labels."""
     return ids if isinstance(ids, np.ndarray) else ids.to_numpy().astype(np.str_)
+
+
+def in_type_of(ids: Ids, others: Ids) -> Ids:
+    """Return ids, all of which are among others, in the type of others."""
+    if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
+        return one_chunk(ids.cast(pl.Int64))
+    return ids

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium._text import counted, inside
 from podium.data import spelling
-from podium.data.convert import Ids, one_chunk
+from podium.data.convert import Ids
 from podium.data.ids import (
     Shared,
     distinct,
     distinct_ids,
     first_repeated,
+    in_type_of,
     joined_ids,
+    label_array,
     share,
     strings,
 )
@@ -299,7 +300,7 @@ class Join:
         users = replace(users, left=users.left[:n_truth], right=users.right[:n_run])
         # The groups, their labels and their order must not depend on the type of the run's ids.
         # Therefore the groups are in the order of the truth's own ids.
-        labels = _truth_labels(truth, users, truths.labels)
+        labels = label_array(in_type_of(users.ids(truths.labels), truth.user))
         order = np.argsort(labels, kind="stable")
         run_group = find(runs.labels, truths.labels)[order]
         items = share(truth.item, run.item, ordered=False)
@@ -354,11 +355,3 @@ class Join:
         run_groups = self.run_group[~self.is_absent]
         is_increasing = bool(np.all(run_groups[1:] > run_groups[:-1]))
         return self.runs.order is None and is_increasing and run_groups.size == self.runs.n_groups
-
-
-def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
-    """Return the truth's users of the codes, as integers if they are integers in the truth."""
-    labels = users.labels(codes)
-    if not isinstance(truth.user, np.ndarray) or labels.dtype.kind in "iu":
-        return labels
-    return one_chunk(pl.Series(labels).cast(pl.Int64))
