@@ -83,15 +83,6 @@ def check_target(target: Path, name: str = "path") -> None:
         )
 
 
-def holds_arrays(path: Path) -> bool:
-    """Return whether a file begins like a safetensors file: the length of a header, then "{"."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        start = file.read(9)
-    return start[8:] == b"{" and int.from_bytes(start[:8], "little") < path.stat().st_size
-
-
 def read_arrays(
     path: str | os.PathLike[str], kind: str, format: int, *, noun: str = "model"
 ) -> tuple[dict[str, Any], Arrays]:

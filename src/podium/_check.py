@@ -66,10 +66,7 @@ def cutoff(k: Any, name: str = "k", *, required: bool = True) -> int | None:
     """Return k as an int >= 1; None (the whole list) is accepted only if not required."""
     if k is None and not required:
         return None
-    try:
-        value = 0 if k is None or isinstance(k, bool) else operator.index(k)
-    except TypeError:
-        value = 0
+    value = _index(k)
     if value > _LARGEST:
         raise ArgumentError(f"{arg[name]} must be below 2 ** 63, got {value}.")
     if value < 1:
@@ -77,6 +74,22 @@ def cutoff(k: Any, name: str = "k", *, required: bool = True) -> int | None:
         alternative = "" if required else hint(f" or None{meaning}")
         raise ArgumentError(f"{arg[name]} must be an integer >= 1{alternative}, got {k!r}.")
     return value
+
+
+def _index(value: Any) -> int:
+    """Return an integer, and -1 for another value."""
+    try:
+        return -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return -1
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float, and nan for another value."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def bounds(value: Any, name: str = "bounds") -> tuple[float, float]:
@@ -96,10 +109,7 @@ def number(
     value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
 ) -> float:
     """Return value as a float inside [low, high], or greater than low if strict."""
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        result = np.nan
+    result = _float(value)
     if not (low < result <= high if strict else low <= result <= high) or not np.isfinite(result):
         sign = ">" if strict else ">="
         least = "finite number" if low == -np.inf else f"number {sign} {low:g}"
@@ -289,11 +299,17 @@ def relevance(
     """Return finite float64 relevances >= 0."""
     array = column(values, name)
     finite(array, name, qid, advice="Drop those rows, or set them to 0.")
+    return _not_negative(array, name, qid, " Shift the grades so that 0 means not relevant.")
+
+
+def _not_negative(
+    array: NDArray[np.float64], name: str, qid: Any, advice: str = ""
+) -> NDArray[np.float64]:
+    """Return an array without values below 0, or raise with the row and group of the first."""
     if array.size and array.min() < 0:
         row = int(np.argmax(array < 0))
         raise ArgumentError(
-            f"{name} must be >= 0, got {array[row]:g} at row {row}{_group(qid, row)}. "
-            "Shift the grades so that 0 means not relevant."
+            f"{name} must be >= 0, got {array[row]:g} at row {row}{_group(qid, row)}.{advice}"
         )
     return array
 
@@ -348,20 +364,12 @@ def weights(
     if array.size != n_rows:
         raise ArgumentError(f"{name} must have {n_rows} values, one per row, got {array.size}.")
     finite(array, name, qid, advice="Set them to 0 to leave those rows out.")
-    if array.size and array.min() < 0:
-        row = int(np.argmax(array < 0))
-        raise ArgumentError(
-            f"{name} must be >= 0, got {array[row]:g} at row {row}{_group(qid, row)}."
-        )
-    return array
+    return _not_negative(array, name, qid)
 
 
 def open_fraction(value: Any, name: str) -> float:
     """Return value as a float > 0 and < 1."""
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        result = np.nan
+    result = _float(value)
     if not 0.0 < result < 1.0:
         raise ArgumentError(f"{arg[name]} must be a number > 0 and < 1, got {value!r}.")
     return result
@@ -395,10 +403,7 @@ def seed(value: Any, name: str = "seed") -> int:
 
 def count(value: Any, name: str, *, low: int = 0) -> int:
     """Return value as an int >= low, which is not negative."""
-    try:
-        result = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        result = -1
+    result = _index(value)
     if result < low:
         raise ArgumentError(f"{arg[name]} must be an integer >= {low}, got {value!r}.")
     return result

@@ -113,10 +113,6 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
     return names
 
 
-def _loss(value: Any, name: str) -> float:
-    return _check.number(value, name, low=0.0)
-
-
 def _limits(value: Any, name: str, sign: str = ":") -> tuple[tuple[Any, float], ...]:
     """Return measures with their limits, given a mapping, or texts such as "rr:-0.1"."""
     entries = cast("Any", [value] if isinstance(value, str) else value)
@@ -280,7 +276,11 @@ FIELDS: dict[str, Field] = {
         "tables", "Whether the rows of a run without ranks are in the order shown.", "false"
     ),
     "margin": Field(
-        "gate", "Largest acceptable loss in the primary measure, in its units.", "X", "0", _loss
+        "gate",
+        "Largest acceptable loss in the primary measure, in its units.",
+        "X",
+        "0",
+        partial(_check.number, low=0.0),
     ),
     "guards": Field(
         "gate",

@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 from contextlib import ExitStack
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -84,8 +83,4 @@ def n_processors() -> int:
 def blas_threads() -> int:
     """Return the number of threads that BLAS would use."""
     pools = one_blas_thread.libraries().info()
-    return max((pool["num_threads"] for pool in pools if _is_blas(pool)), default=1)
-
-
-def _is_blas(pool: dict[str, Any]) -> bool:
-    return pool["user_api"] == "blas"
+    return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=1)

@@ -319,20 +319,27 @@ def kept_offsets(keep: Mask, offsets: Offsets) -> Offsets:
     return np.concatenate([[0], np.cumsum(keep)])[offsets]
 
 
+def merged(*parts: tuple[Offsets, PerRow]) -> tuple[Offsets, PerRow]:
+    """Return the values of each group in all parts, given the offsets and the values of each part.
+
+    Examples
+    --------
+    >>> merged((np.array([0, 1, 1]), np.array([7.0])), (np.array([0, 1, 2]), np.array([8.0, 9.0])))
+    (array([0, 2, 3]), array([7., 8., 9.]))
+    """
+    group = np.concatenate([np.repeat(np.arange(o.size - 1), np.diff(o)) for o, _ in parts])
+    values = np.concatenate([values for _, values in parts])
+    offsets = np.sum([offsets for offsets, _ in parts], axis=0)
+    return offsets, values[np.argsort(group, kind="stable")]
+
+
 def _positives(
     relevance: PerRow, offsets: Offsets, extra: tuple[Offsets, PerRow] | None
 ) -> tuple[Offsets, PerRow]:
     """Return the relevances > 0 of each group, followed by its unretrieved ones."""
     is_relevant = relevance > 0
-    bounds = kept_offsets(is_relevant, offsets)
-    values = relevance[is_relevant]
-    if extra is None:
-        return bounds, values
-    all_values = np.concatenate([values, extra[1]])
-    group_of_value = np.concatenate(
-        [np.repeat(np.arange(b.size - 1), np.diff(b)) for b in (bounds, extra[0])]
-    )
-    return bounds + extra[0], all_values[np.argsort(group_of_value, kind="stable")]
+    listed = kept_offsets(is_relevant, offsets), relevance[is_relevant]
+    return listed if extra is None else merged(listed, extra)
 
 
 def _unretrieved(

@@ -276,10 +276,8 @@ def read_function(scores: ScoreFunction) -> _Function:
     dtype: np.dtype[Any] = np.dtype(scores.dtype)
     if dtype.name not in ("float32", "float64"):
         raise ArgumentError(f"dtype must be float32 or float64, got {dtype}.")
-    n_users, n_items = (
-        _check.count(scores.n_users, "n_users"),
-        _check.count(scores.n_items, "n_items"),
-    )
+    n_users = _check.count(scores.n_users, "n_users")
+    n_items = _check.count(scores.n_items, "n_items")
     return _Function(n_users, n_items, dtype, scores.function)
 
 

@@ -119,10 +119,8 @@ def split_overlap(
     is_common = np.zeros(truth.items.size, np.bool_)
     if not exclude.items.size:
         return truth, is_common
-    n_users, n_items = (
-        truth.sizes.size,
-        1 + int(max(truth.items.max(initial=0), exclude.items.max())),
-    )
+    n_users = truth.sizes.size
+    n_items = 1 + int(max(truth.items.max(initial=0), exclude.items.max()))
     for start in range(0, n_users, _SLICE):
         stop = min(start + _SLICE, n_users)
         seen, relevant = (rows.block(start, stop).keys(n_items) for rows in (exclude, truth))

@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The output of a join: the run's rows in group order, and counts by group."""
+    """The output of a join: the run's rows in group order, counts by group, and the ideal lists."""
 
     offsets: Any
     score: Any  # empty if not needed, like item
@@ -67,17 +67,12 @@ class Joined(NamedTuple):
     n_distinct: Any  # number of distinct items in the run and the truth
     n_whole: Any  # length of a list with exactly the truth's items, or -1
     judged: Any  # whether the truth has the item; empty if not needed
-
-
-class Ideal(NamedTuple):
-    """The output of a join: the relevances above 0 of each group, in the truth's order."""
-
-    offsets: Any
-    relevance: Any
+    ideal_offsets: Any
+    ideal: Any  # the relevances above 0 of each group, in the truth's order
 
 
 @kernel
-def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
+def join_groups(run, truth, names_negatives, unjudged, joined, problem):
     """Look up every row of the run in the truth of its group; return (rows, ideals) written.
 
     This is a hash join, one group at a time: the group's rows of the truth are inserted into a
@@ -87,8 +82,8 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     """
     run_group, run_offsets, run_order, run_item, run_score = run
     truth_group, truth_offsets, truth_order, truth_item, truth_relevance = truth
-    out_offsets, out_score, out_relevance, out_item, n_distinct, n_whole, out_judged = joined
-    ideal_offsets, ideal_relevance = ideal
+    out_offsets, out_score, out_relevance, out_item, n_distinct, n_whole, out_judged = joined[:7]
+    ideal_offsets, ideal_relevance = joined[7:]
     largest = 8
     for g in range(run_group.size):
         n = truth_offsets[truth_group[g] + 1] - truth_offsets[truth_group[g]]

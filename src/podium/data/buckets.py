@@ -261,16 +261,11 @@ def of_some_users(table: Any, roles: Sequence[Role], one_in: int) -> tuple[Any, 
     return _chosen(table, roles, is_chosen), all_items
 
 
-def truth_of_users(table: Source | Truth, labels: Labels) -> Truth:
-    """Read the rows of some users of a truth."""
-    table = read_truth(table) if table.stored is None else table
-    return read_truth(_chosen(table, TRUTH, lambda users, _: user_positions(users, labels) >= 0))
-
-
-def run_of_users(table: Source | Run, labels: Labels) -> Run:
-    """Read the rows of some users of a run."""
-    table = read_run(table) if table.stored is None else table
-    return read_run(_chosen(table, RUN, lambda users, _: user_positions(users, labels) >= 0))
+def rows_of_users(table: Any, labels: Labels, roles: Sequence[Role] = TRUTH) -> Any:
+    """Read the rows of some users of a truth, or of a run with the roles of one."""
+    read: Callable[[Any], Any] = read_truth if roles is TRUTH else read_run
+    table = read(table) if table.stored is None else table
+    return read(_chosen(table, roles, lambda users, _: user_positions(users, labels) >= 0))
 
 
 def n_rows_on_disk(tables: Iterable[Any]) -> int:

@@ -109,13 +109,20 @@ def finite(
     values: NDArray[np.float64], name: str, user: Ids | None, source: Source
 ) -> NDArray[np.float64]:
     """Return the values, or raise with the number of non-finite ones and the row of the first."""
-    if not values.size or np.isfinite([values.min(), values.max()]).all():
-        return values
-    bad = np.flatnonzero(~np.isfinite(values))
-    raise DataError(
-        f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
-        f"first at {source.places.of(int(bad[0]))}{of_user(user, int(bad[0]))}. "
-        "Drop those rows, or give them a finite value."
+    if values.size and not np.isfinite([values.min(), values.max()]).all():
+        bad = np.flatnonzero(~np.isfinite(values))
+        raise _bad_values(bad, "non-finite", "give them a finite value", name, source, user)
+    return values
+
+
+def _bad_values(
+    rows: NDArray[np.int64], kind: str, remedy: str, name: str, source: Source, user: Ids | None
+) -> DataError:
+    """Return the error about some values: their number and the row of the first one."""
+    first = int(rows[0])
+    return DataError(
+        f"{source.name}: {name} has {rows.size} {kind} value{'s' if rows.size > 1 else ''}, "
+        f"first at {source.places.of(first)}{of_user(user, first)}. Drop those rows, or {remedy}."
     )
 
 
@@ -161,14 +168,10 @@ def no_null(
     """Raise if values are missing, with their number and the row of the first."""
     if not series.null_count():
         return
-    is_null = series.is_null() if is_read is None else series.is_null() & pl.Series(is_read)
-    nulls = int(is_null.sum())
-    if nulls:
-        row = int(is_null.arg_max() or 0)
-        raise DataError(
-            f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
-            f"first at {source.places.of(row)}{of_user(user, row)}. Drop those rows, or fill them."
-        )
+    is_null = series.is_null().to_numpy()
+    rows = np.flatnonzero(is_null if is_read is None else is_null & is_read)
+    if rows.size:
+        raise _bad_values(rows, "missing", "fill them", name, source, user)
 
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:

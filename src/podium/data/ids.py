@@ -41,7 +41,7 @@ class Shared:
 
     def labels(self, codes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of codes, as an array of integers or strings."""
-        return codes if self.names is None else as_text(self.names.gather(codes))
+        return label_array(self.ids(codes))
 
     def ids(self, codes: NDArray[np.int64]) -> Ids:
         """Return the ids of codes, in the form of a column."""
@@ -165,7 +165,7 @@ def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if isinstance(ids, np.ndarray):
         return encode(ids)
     shared = share(ids, ids[:0])
-    return shared.left, np.empty(0, np.str_) if shared.names is None else as_text(shared.names)
+    return shared.left, np.empty(0, np.str_) if shared.names is None else label_array(shared.names)
 
 
 def pair_codes(user: Ids, item: Ids) -> NDArray[np.int64]:
@@ -222,11 +222,13 @@ def strings(ids: Ids) -> pl.Series:
     return pl.Series(ids).cast(pl.String) if isinstance(ids, np.ndarray) else ids
 
 
-def as_text(names: pl.Series) -> NDArray[np.str_]:
-    """Return strings as a NumPy array of fixed width, the type of group labels."""
-    return names.to_numpy().astype(np.str_)
-
-
 def label_array(ids: Ids) -> NDArray[Any]:
-    """Return ids as an array of integers or strings, the type of group labels."""
-    return ids if isinstance(ids, np.ndarray) else as_text(ids)
+    """Return ids as an array of integers or strings (of fixed width), the type of group labels."""
+    return ids if isinstance(ids, np.ndarray) else ids.to_numpy().astype(np.str_)
+
+
+def in_type_of(ids: Ids, others: Ids) -> Ids:
+    """Return ids, all of which are among others, in the type of others."""
+    if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
+        return one_chunk(ids.cast(pl.Int64))
+    return ids

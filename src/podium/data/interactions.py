@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
@@ -22,9 +21,9 @@ from podium.data.columns import (
     Role,
     is_rating,
 )
-from podium.data.convert import Ids, of_user, one_chunk
+from podium.data.convert import Ids, of_user
 from podium.data.files import File
-from podium.data.ids import joined_ids, pair_codes, share
+from podium.data.ids import in_type_of, joined_ids, pair_codes, share
 from podium.data.source import Source
 from podium.data.tables import RoleColumns, open_table
 from podium.data.times import Times
@@ -164,8 +163,7 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        users, items = _among(self.user, training.user), _among(self.item, training.item)
-        is_known = users & items
+        is_known = _among(self.user, training.user) & _among(self.item, training.item)
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
@@ -180,8 +178,8 @@ class Interactions:
     def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
-        user, item = _typed(selected.user, others.user), _typed(selected.item, others.item)
-        return replace(selected, user=user, item=item)
+        user = in_type_of(selected.user, others.user)
+        return replace(selected, user=user, item=in_type_of(selected.item, others.item))
 
 
 def is_log(
@@ -401,10 +399,3 @@ def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
     """Return which ids are among others; if one side is text, both are compared as text."""
     shared = share(ids, others, ordered=False)
     return np.isin(shared.left, shared.right)
-
-
-def _typed(ids: Ids, others: Ids) -> Ids:
-    """Return ids, all of which are among others, in the type of others."""
-    if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
-        return one_chunk(ids.cast(pl.Int64))
-    return ids

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium._text import counted, inside
 from podium.data import spelling
-from podium.data.convert import Ids, one_chunk
+from podium.data.convert import Ids
 from podium.data.ids import (
     Shared,
     distinct,
     distinct_ids,
     first_repeated,
+    in_type_of,
     joined_ids,
+    label_array,
     share,
     strings,
 )
@@ -28,6 +29,7 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import Groups, find
 from podium.types import Labels, Mask
 
+_ONE_SPELLING = "Use one spelling in all tables."
 MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
 
@@ -50,7 +52,7 @@ class Side(NamedTuple):
 
     def rows_of(self, texts: list[str]) -> str:
         """Return " (7 rows)" with the number of rows of some ids, if each row has its id."""
-        if not self.has_rows:
+        if not (self.has_rows and texts):
             return ""
         return f" ({counted(int(strings(self.ids).is_in(texts).sum()), 'rows')})"
 
@@ -116,23 +118,19 @@ class PartIds:
 
     def check(self, *, all_users: bool) -> int:
         """Check the ids of all users as `check_ids` does; return the number of items of the run."""
-        users, items = tuple(map(joined_ids, self.users)), self.items
-        sides = [
-            [
-                Side(*side, ids, has_rows=False)
-                for side, ids in zip(self._sides(), column, strict=True)
-            ]
-            for column in (users, items)
-        ]
-        shared = share(*users), share(*items)
-        return check_ids(*shared, *sides, n_more=self.n_both, all_users=all_users).n_right
+        users = joined_ids(self.users[0]), joined_ids(self.users[1])
+        sides = (_sides(*self.names, *ids, has_rows=False) for ids in (users, self.items))
+        shared = share(*users), share(*self.items)
+        return check_ids(*shared, *sides, n_more=self.n_both, all_users=all_users)
 
     def refuse_absent(self) -> None:
         """Raise if the run lacks users of the truth."""
         refuse_absent(self.names[1], joined_ids(self.users[0]), self.n_both)
 
-    def _sides(self) -> list[tuple[str, str]]:
-        return [*zip(("the truth", "the run"), self.names, strict=True)]
+
+def _sides(truth: str, run: str, left: Ids, right: Ids, *, has_rows: bool) -> tuple[Side, Side]:
+    """Return the ids of a truth and of a run, given their names."""
+    return Side("the truth", truth, left, has_rows), Side("the run", run, right, has_rows)
 
 
 def _joined(*columns: Ids) -> Ids:
@@ -147,8 +145,8 @@ def check_ids(
     *,
     n_more: int = 0,
     all_users: bool,
-) -> CommonIds:
-    """Check the ids of a truth and a run as `check_common` does, and return the common items.
+) -> int:
+    """Check the ids of a truth and a run as `check_common` does; return the number of its items.
 
     Raises
     ------
@@ -158,7 +156,7 @@ def check_ids(
     common = check_common(users, "user", *user_sides, n_more=n_more)
     if all_users:
         refuse_absent(user_sides[1].name, users.ids(common.left), common.both.size + n_more)
-    return check_common(items, "item", *item_sides)
+    return check_common(items, "item", *item_sides).n_right
 
 
 def refuse_absent(run: str, absent: Ids, n_both: int) -> None:
@@ -218,21 +216,30 @@ def check_common(
     -----
     PodiumWarning
         If few ids are in both, or ids of the two tables are the same but for Unicode form, blanks,
-        case, leading zeros or ".0".
+        case or the form of a number.
     """
     common = common_ids(shared)
-    respelled = _respelled(shared, common)
+    pairs = _respelled(shared, common)
+    n, rows = len(pairs), left.rows_of([text for text, _ in pairs])
     n_both = common.both.size + n_more
     if not n_both:
-        raise DataError(_no_common(shared, noun, left, right, respelled))
-    if respelled:
-        n = len(respelled.pairs)
-        first = respelled.pairs[0]
+        first = pairs[0] if pairs else map(_smallest, (left.ids, right.ids))
+        left_id, right_id = (side.label(i) for side, i in zip((left, right), first, strict=True))
+        raise DataError(
+            f"No {noun} is in both tables: {left.role} has {left_id}, {right.role} has {right_id}. "
+            + (
+                f"{counted(n, 'ids')} of {right.inside} differ{'s' * (n == 1)} only in "
+                f"{spelling.differences(pairs)}{rows}. {_ONE_SPELLING}"
+                if pairs
+                else f"Check that {left.inside} and {right.inside} use the same {noun} ids."
+            )
+        )
+    if pairs:
         warn(
-            f"{n} {noun} id{'s' if n > 1 else ''}{left.rows_of([a for a, _ in respelled.pairs])} "
-            f"of {left.inside} may be in {right.inside} in another spelling: they differ in "
-            f"{spelling.differences(respelled.pairs)}, such as {left.label(first[0])} and "
-            f"{right.label(first[1])}, and count as two {noun}s. {respelled.remedy(noun)}"
+            f"{n} {noun} id{'s' if n > 1 else ''}{rows} of {left.inside} may be in {right.inside} "
+            f"in another spelling: they differ in {spelling.differences(pairs)}, such as "
+            f"{left.label(pairs[0][0])} and {right.label(pairs[0][1])}, and count as two {noun}s. "
+            f"{_ONE_SPELLING}"
         )
     n_left, n_right = common.n_left + n_more, common.n_right + n_more
     if n_both < min_share * min(n_left, n_right):
@@ -243,51 +250,17 @@ def check_common(
     return common
 
 
-def _no_common(
-    shared: Shared, noun: str, left: Side, right: Side, respelled: _Respelled | None
-) -> str:
-    left_id, right_id = respelled.pairs[0] if respelled else map(_smallest, (left.ids, right.ids))
-    start = (
-        f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
-        f"{right.label(right_id)}."
-    )
-    if respelled is None:
-        return f"{start} Check that {left.inside} and {right.inside} use the same {noun} ids."
-    n = len(respelled.pairs)
-    return (
-        f"{start} {counted(n, 'ids')} of {right.inside} differ{'s' * (n == 1)} only in "
-        f"{spelling.differences(respelled.pairs)}"
-        f"{left.rows_of([a for a, _ in respelled.pairs])}. {respelled.remedy(noun)}"
-    )
-
-
 def _smallest(ids: Ids) -> Any:
     """Return the smallest id, which is the same for any order of rows."""
     return int(ids.min()) if isinstance(ids, np.ndarray) else ids.min()
 
 
-@dataclass(frozen=True)
-class _Respelled:
-    """Ids of the left table with their other spelling in the right one, and all ids of both."""
-
-    pairs: list[tuple[str, str]]
-    left: list[str]
-    right: list[str]
-
-    def remedy(self, noun: str) -> str:
-        return spelling.remedy(self.pairs, self.left, self.right, noun)
-
-
-def _respelled(shared: Shared, common: CommonIds) -> _Respelled | None:
-    """Return the left ids that the right table spells differently; None if there are none."""
+def _respelled(shared: Shared, common: CommonIds) -> list[tuple[str, str]]:
+    """Return the left ids that the right table spells differently, with the other spelling."""
     names = shared.names
     if names is None or not (common.left.size and common.right.size):
-        return None
-    left, right, both = (
-        names.gather(codes).to_list() for codes in (common.left, common.right, common.both)
-    )
-    pairs = spelling.twins(left, right)
-    return _Respelled(pairs, left + both, right + both) if pairs else None
+        return []
+    return spelling.twins(*(names.gather(c).to_list() for c in (common.left, common.right)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +300,7 @@ class Join:
         users = replace(users, left=users.left[:n_truth], right=users.right[:n_run])
         # The groups, their labels and their order must not depend on the type of the run's ids.
         # Therefore the groups are in the order of the truth's own ids.
-        labels = _truth_labels(truth, users, truths.labels)
+        labels = label_array(in_type_of(users.ids(truths.labels), truth.user))
         order = np.argsort(labels, kind="stable")
         run_group = find(runs.labels, truths.labels)[order]
         items = share(truth.item, run.item, ordered=False)
@@ -347,8 +320,8 @@ class Join:
             labels=self.labels[mask],
         )
 
-    def check(self, *, all_users: bool) -> CommonIds:
-        """Raise or warn if the tables have few ids in common, and return the common items.
+    def check(self, *, all_users: bool) -> int:
+        """Raise or warn if the tables have few ids in common; return the number of the run's items.
 
         Raises
         ------
@@ -357,10 +330,9 @@ class Join:
         ArgumentError
             If `all_users`, and the run lacks users.
         """
-        sides = (
-            self._sides(self.truth.user, self.run.user),
-            self._sides(self.truth.item, self.run.item),
-        )
+        truth, run = self.truth, self.run
+        columns = (truth.user, run.user), (truth.item, run.item)
+        sides = (_sides(truth.name, run.name, *ids, has_rows=True) for ids in columns)
         return check_ids(self._distinct_users(), self.items, *sides, all_users=all_users)
 
     def part_ids(self) -> PartIds:
@@ -377,20 +349,9 @@ class Join:
     def _distinct_users(self) -> Shared:
         return replace(self.users, left=self.truths.labels, right=self.runs.labels)
 
-    def _sides(self, left: Ids, right: Ids) -> tuple[Side, Side]:
-        return Side("the truth", self.truth.name, left), Side("the run", self.run.name, right)
-
     @property
     def keeps_rows(self) -> bool:
         """Whether the rows of the run, in their given order, are those of the users."""
         run_groups = self.run_group[~self.is_absent]
         is_increasing = bool(np.all(run_groups[1:] > run_groups[:-1]))
         return self.runs.order is None and is_increasing and run_groups.size == self.runs.n_groups
-
-
-def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
-    """Return the truth's users of the codes, as integers if they are integers in the truth."""
-    labels = users.labels(codes)
-    if not isinstance(truth.user, np.ndarray) or labels.dtype.kind in "iu":
-        return labels
-    return one_chunk(pl.Series(labels).cast(pl.Int64))

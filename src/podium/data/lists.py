@@ -28,7 +28,7 @@ from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.protocol import Conventions
-from podium.ranking import Ranking, count_between, kept_offsets
+from podium.ranking import Ranking, count_between, kept_offsets, merged
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Unjudged
 
 _UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
@@ -201,7 +201,7 @@ class Lists:
         join = Join.of(truth, run)
         n_items = 0
         if whole is None:
-            n_items = join.check(all_users=conventions.missing == "error").n_right
+            n_items = join.check(all_users=conventions.missing == "error")
         mark_judged = any(measure.metric.judgements for measure in measures)
         rows = Rows.of(join, conventions, whole, with_items=with_items, mark_judged=mark_judged)
         item, score = NOTHING, np.empty(0)
@@ -445,8 +445,10 @@ class Rows:
             _table(join.truth_group, join.truths, join.items.left, join.truth.relevance),
             bool(lowest < threshold_of(join.truth, conventions)),
             _UNJUDGED.index(unjudged),
-            _kernels.Joined(offsets, score, relevance, item, n_distinct, n_whole, is_judged),
-            _kernels.Ideal(ideal_offsets, ideal),
+            _kernels.Joined(
+                *(offsets, score, relevance, item, n_distinct, n_whole, is_judged),
+                *(ideal_offsets, ideal),
+            ),
             problem,
         )
         if problem[0]:
@@ -574,12 +576,9 @@ def _chosen(
     is_first: Mask, first: tuple[Offsets, PerRow], second: tuple[Offsets, PerRow]
 ) -> tuple[Offsets, PerRow]:
     """Return the offsets and values of `first` in some groups, and of `second` in the others."""
-    sizes = [np.diff(offsets) for offsets, _ in (first, second)]
-    group = [np.repeat(np.arange(is_first.size), size) for size in sizes]
-    keep = is_first[group[0]], ~is_first[group[1]]
-    groups = np.concatenate([g[k] for g, k in zip(group, keep, strict=True)])
-    values = np.concatenate([v[k] for (_, v), k in zip((first, second), keep, strict=True)])
-    return row_offsets(np.where(is_first, *sizes)), values[np.argsort(groups, kind="stable")]
+    keep = np.repeat(is_first, np.diff(first[0])), np.repeat(~is_first, np.diff(second[0]))
+    pairs = zip((first, second), keep, strict=True)
+    return merged(*((kept_offsets(k, offsets), values[k]) for (offsets, values), k in pairs))
 
 
 def _table(

@@ -19,7 +19,7 @@ from podium.data.convert import finite, no_null
 from podium.data.source import POLARS, Column, Source, as_column, is_missing
 from podium.errors import ArgumentError, DataError, arg
 
-Parts: TypeAlias = "tuple[NDArray[Any], str | None]"
+_Parts: TypeAlias = "tuple[NDArray[Any], str | None]"
 """Values, and the zone."""
 SEVERAL = "several zones"
 _NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
@@ -35,7 +35,7 @@ _IN_NANOSECONDS = (2**63 - 1) // 10**_NANO - 1  # seconds since 1970 that nanose
 _ARGUMENT = Source("")
 
 
-def of_texts(texts: pl.Series, name: str, source: Source) -> Parts:
+def _of_texts(texts: pl.Series, name: str, source: Source) -> _Parts:
     """Read numbers if all texts are numbers, or else ISO dates and times.
 
     Raises
@@ -62,7 +62,7 @@ def _numbers(series: pl.Series, name: str, source: Source) -> NDArray[Any]:
     return finite(series.cast(pl.Float64).rechunk().to_numpy(), name, None, source)
 
 
-def _moments(texts: pl.Series, stripped: pl.Series, name: str, source: Source) -> Parts:
+def _moments(texts: pl.Series, stripped: pl.Series, name: str, source: Source) -> _Parts:
     """Read dates and times in microseconds, or in nanoseconds if they have more digits."""
     fields = stripped.str.extract_groups(_ISO).struct.unnest()
     days = fields["date"].str.to_date("%Y-%m-%d", strict=False)
@@ -142,13 +142,13 @@ def _odd(texts: pl.Series, is_usual: pl.Series, name: str, source: Source) -> Da
     )
 
 
-def of_column(values: Any, name: str, source: Source) -> Parts:
+def _of_column(values: Any, name: str, source: Source) -> _Parts:
     """Read a column of times; see `podium.data.times.read_times`."""
     series = pl.Series(time_column(values, name, source))
     no_null(series, name, source)
     kind = series.dtype
     if isinstance(kind, pl.Categorical | pl.Enum | pl.Decimal | pl.String):
-        return of_texts(series.cast(pl.String), name, source)
+        return _of_texts(series.cast(pl.String), name, source)
     if isinstance(kind, pl.Date | pl.Datetime):
         unit = kind.time_unit if isinstance(kind, pl.Datetime) else "D"
         moments = series.to_physical().cast(pl.Int64).rechunk().to_numpy()
@@ -211,6 +211,13 @@ class Times:
         """Whether the times are dates and times, not numbers."""
         return self.values.dtype.kind == "M"
 
+    @property
+    def kind(self) -> str:
+        """What the times are, for messages; only times of one kind can be compared."""
+        if not self.is_moment:
+            return "numbers"
+        return "dates without a zone" if self.zone is None else "dates with a zone"
+
     def rows(self, index: Any) -> Times:
         """Return some of the rows."""
         return replace(self, values=self.values[index])
@@ -261,11 +268,8 @@ class Times:
             if in_utc is None:
                 raise ArgumentError(
                     f"{arg[name]} must be a time with an offset from UTC such as "
-                    f"'2011-10-01T00:00:00+01:00', because the timestamps have {self.zone} and "
-                    f"{at!r} has none."
-                    if self.zone == SEVERAL
-                    else f"{arg[name]} must be one time in the zone {self.zone} of the timestamps, "
-                    f"but {at!r} is none or two there. Add an offset from UTC such as '+01:00'."
+                    f"'2011-10-01T00:00:00+01:00', because the timestamps are in {self.zone}, "
+                    f"where {at!r} is not one time."
                 )
             moment = replace(moment, values=in_utc, zone=self.zone)
         return moment
@@ -300,7 +304,7 @@ def read_times(values: Any, name: str, source: Source) -> Times:
     """
     if isinstance(values, Times):
         return values
-    return Times(*of_column(values, name, source), owner=source.name)
+    return Times(*_of_column(values, name, source), owner=source.name)
 
 
 def keys_of(*columns: Times) -> tuple[NDArray[Any], ...]:
@@ -312,8 +316,13 @@ def keys_of(*columns: Times) -> tuple[NDArray[Any], ...]:
         If the columns are of different kinds, only one of two has a zone, or no type can represent
         the times of all columns.
     """
+    first = columns[0]
     for column in columns[1:]:
-        _refuse_other_kind(columns[0], column)
+        if column.kind != first.kind:
+            raise ArgumentError(
+                f"The times of {_owner(first)} are {first.kind}, and those of {_owner(column)} are "
+                f"{column.kind}. Convert one of the columns, so that they can be compared."
+            )
     kind = np.result_type(*(column.values.dtype for column in columns))
     return tuple(_as_type(column, kind) for column in columns)
 
@@ -339,21 +348,6 @@ def _back(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
         return values.astype(kind)
     ticks = np.ones(1, np.int64).view(kind).astype(values.dtype).view(np.int64)
     return (values.view(np.int64) // ticks).view(kind)
-
-
-def _refuse_other_kind(first: Times, second: Times) -> None:
-    if first.is_moment != second.is_moment:
-        dated, other = (first, second) if first.is_moment else (second, first)
-        raise ArgumentError(
-            f"The times of {_owner(dated)} are dates, and those of {_owner(other)} are numbers. "
-            "Convert one of the columns, so that they can be compared."
-        )
-    if (first.zone is None) != (second.zone is None):
-        zoned, other = (second, first) if first.zone is None else (first, second)
-        raise ArgumentError(
-            f"The times of {_owner(zoned)} have a zone, and those of {_owner(other)} have none. "
-            "Convert one of the columns, so that they can be compared."
-        )
 
 
 def _owner(times: Times) -> str:

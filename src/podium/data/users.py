@@ -93,11 +93,6 @@ def user_values(source: Any, column: str, labels: Labels) -> Labels:
     return values[shared.left_rows()]
 
 
-def has_user_column(source: Any, column: str) -> bool:
-    """Return whether a table of users has a column of this name."""
-    return column in open_table(source, "users table", (USER,)).names
-
-
 def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     """Return the position of each user among distinct labels, -1 for all other users.
 

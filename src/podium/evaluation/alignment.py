@@ -209,13 +209,10 @@ def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str,
     """Return evaluations with labels as text if any has text; "10" then precedes "9"."""
     if len({evaluation.labels.dtype.kind for evaluation in evaluations.values()}) == 1:
         return dict(evaluations)
-    as_text = {
-        name: replace(evaluation, labels=evaluation.labels.astype(np.str_))
-        for name, evaluation in evaluations.items()
-    }
+    texts = {name: e.labels.astype(np.str_) for name, e in evaluations.items()}
     return {
-        name: _rows(evaluation, np.argsort(evaluation.labels))
-        for name, evaluation in as_text.items()
+        name: _rows(replace(evaluation, labels=texts[name]), np.argsort(texts[name]))
+        for name, evaluation in evaluations.items()
     }
 
 

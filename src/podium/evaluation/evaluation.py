@@ -66,9 +66,9 @@ class KeptTables:
 
     def truth_of(self, labels: Labels) -> Truth:
         """Return a truth with all rows of these users."""
-        from podium.data.buckets import truth_of_users
+        from podium.data.buckets import rows_of_users
 
-        return self.truth if self.facts is None else truth_of_users(self.truth, labels)
+        return self.truth if self.facts is None else rows_of_users(self.truth, labels)
 
     def sampled(self, labels: Labels) -> Labels:
         """Return the users whose lists give a curve: all of them, or some of tables on disk."""
@@ -79,10 +79,11 @@ class KeptTables:
 
         `truth` is that of these users, from `truth_of`. Tables in memory have further users.
         """
-        from podium.data.buckets import run_of_users
+        from podium.data.buckets import rows_of_users
+        from podium.data.columns import RUN
         from podium.data.lists import Lists, Whole
 
-        run = self.run if self.facts is None else run_of_users(self.run, labels)
+        run = self.run if self.facts is None else rows_of_users(self.run, labels, RUN)
         facts = self.facts or Whole(float(truth.relevance.min()))
         return partial(Lists.of, truth, run, whole=facts)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
@@ -12,6 +11,7 @@ from podium._ties import TIES_OF_LISTS
 from podium.errors import ArgumentError, arg
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import warn_of_unread
+from podium.evaluation.stats.intervals import defined, mean
 from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.protocol import Protocol, ProtocolFields
@@ -96,9 +96,7 @@ def make_scorer(
         values = {str(named): measure(ranking)}
         evaluation = Evaluation(ranking.groups.labels, ranking.n_pos, values, protocol=stated)
         evaluation.refuse_undefined()
-        used = evaluation.filled(named)
-        defined = used[~np.isnan(used)]
-        return float(defined.mean()) if defined.size else float("nan")
+        return mean(defined(evaluation.filled(named))[0])
 
     score.__name__ = str(named)
     scorer: Any = make_sklearn_scorer(

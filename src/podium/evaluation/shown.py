@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,13 +104,19 @@ def shown_values(
     ids = share_all([column.item for column in columns_of_items])
     of_past = np.empty(0, np.int64) if catalogue is None else ids.columns[-1]
     table = None if items is None else data.read_items(items)
-    result: dict[str, dict[str, PerGroup]] = {}
+    result: dict[str, dict[str, PerGroup]] = {name: {} for name in runs}
     for (name, top), codes in zip(tops.items(), ids.columns, strict=False):
-        rows = None if table is None else table.positions(top, whole_runs[name])
+        places = None if table is None else table.positions(top, whole_runs[name])
         user = user_positions(top.groups.labels, labels)
-        of_run = top, codes, user, labels.size
-        lists = _Lists(*of_run, ids.labels, of_past, clusters, table, rows)
-        result[name] = {str(measure): lists.values(measure) for measure in measures}
+        for measure in measures:
+            groups, rows = _cut(top.groups, user, labels.size, measure.k or 1)
+            of_rows = codes[rows], None if places is None else places[rows]
+            features = partial(
+                _features, table, *of_rows, ids.labels, f"{measure}", inside(top.run)
+            )
+            shown = Shown(groups, codes[rows], ids.labels.size, of_past, clusters, features)
+            of_shown: Any = measure.metric.of_shown
+            result[name][str(measure)] = of_shown(shown, **measure.arguments())
     return result
 
 
@@ -135,70 +142,36 @@ def check_tables(measures: Sequence[Measure], catalogue: Any, items: Any) -> Non
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """The first items of the lists of one run for some users, cut at any k.
+def _cut(
+    groups: Groups, user: NDArray[np.int64], n_users: int, k: int
+) -> tuple[Groups, NDArray[np.int64]]:
+    """Return the lists of all users, cut to k, and the rows of their items.
 
-    Attributes
-    ----------
-    top : Listed
-    codes : int64, (n_rows,)
-        The code of each item of `top`.
-    user : int64, (n_lists,)
-        The position of the user of each list; -1 for all other users.
-    n_users : int
-    ids : (n_items,)
-        The id of each code: all items of the catalogue.
-    past : int64, (n_interactions,)
-        The code of the item of each past interaction.
-    clusters : (n_users,), or None
-    table : ItemTable, or None
-    positions : int64, (n_rows,), or None
-        The row of each item of `top` in this table, -1 if it has none.
+    `user` is the position of the user of each given list, -1 for all other users.
     """
+    starts, sizes = np.zeros((2, n_users), np.int64)
+    listed = user >= 0
+    starts[user[listed]] = groups.offsets[:-1][listed]
+    sizes[user[listed]] = groups.sizes[listed]
+    offsets, rows = rows_between(starts, np.minimum(sizes, k))
+    return Groups(np.arange(n_users), offsets), rows
 
-    top: Listed
-    codes: NDArray[np.int64]
-    user: NDArray[np.int64]
-    n_users: int
-    ids: Labels
-    past: NDArray[np.int64]
-    clusters: Labels | None
-    table: Any
-    positions: Any
 
-    def values(self, measure: Measure) -> PerGroup:
-        """Return the values of a measure, (n_users,)."""
-        of_shown: Any = measure.metric.of_shown
-        return of_shown(self._items_shown(measure), **measure.arguments())
+def _features(
+    table: Any, items: Any, places: Any, ids: Labels, measure: str, run: str, column: str
+) -> tuple[NDArray[np.int64], Features]:
+    """Return the row of each item shown in a table of items, and the table's features.
 
-    def _items_shown(self, measure: Measure) -> Shown:
-        starts, sizes = np.zeros((2, self.n_users), np.int64)
-        listed = self.user >= 0
-        starts[self.user[listed]] = self.top.groups.offsets[:-1][listed]
-        sizes[self.user[listed]] = self.top.groups.sizes[listed]
-        offsets, rows = rows_between(starts, np.minimum(sizes, measure.k or 1))
-        items = self.codes[rows]
-
-        def features(column: str) -> tuple[NDArray[np.int64], Features]:
-            categories = self.table.categories(column)
-            of_items = self.table.features() if categories is None else Categories(*categories)
-            positions = self.positions[rows]
-            is_known = (positions >= 0) & known_items(of_items)[positions]
-            self._warn_of_unknown(measure, items, is_known)
-            return positions, of_items
-
-        groups = Groups(np.arange(offsets.size - 1), offsets)
-        return Shown(groups, items, self.ids.size, self.past, self.clusters, features)
-
-    def _warn_of_unknown(
-        self, measure: Measure, items: NDArray[np.int64], is_known: NDArray[np.bool_]
-    ) -> None:
-        unknown = np.unique(items[~is_known])
-        if unknown.size:
-            warn(
-                f"{measure}: {self.table.name} lacks {unknown.size} of the "
-                f"{np.unique(items).size} items that {inside(self.top.run)} shows, or their "
-                "categories or features, first item "
-                f"{_check.label(self.ids[unknown[0]])}. Pairs with them are left out."
-            )
+    It warns of items without any. `items` are the codes of items shown, and `ids` the id of each
+    code.
+    """
+    categories = table.categories(column)
+    of_items: Features = table.features() if categories is None else Categories(*categories)
+    unknown = np.unique(items[(places < 0) | ~known_items(of_items)[places]])
+    if unknown.size:
+        warn(
+            f"{measure}: {table.name} lacks {unknown.size} of the {np.unique(items).size} items "
+            f"that {run} shows, or their categories or features, first item "
+            f"{_check.label(ids[unknown[0]])}. Pairs with them are left out."
+        )
+    return places, of_items

@@ -54,10 +54,8 @@ def check_users(protocol: Protocol, users: Any, *, reads_clusters: bool = False)
     reads_clusters : bool
         Whether the columns of clusters and weights are read, too.
     """
-    from podium.data.users import has_user_column
-
     for name in BUILT_IN:
-        if users is not None and name in protocol.by and has_user_column(users, name):
+        if users is not None and name in protocol.by and name in users.names:
             raise ArgumentError(
                 f"{arg.by(name)} is a column of users and a division by the number of positives. "
                 "Rename the column."

@@ -60,40 +60,23 @@ def hits_of_ties(offsets, relevance, tied, min_relevance, depth, out):
 
 
 @kernel
-def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
+def hit_precisions(offsets, relevance, tied, min_relevance, depth, out, hits):
     """Sum precision@i over the ranks i <= depth[g] of the positives, and count these positives.
 
-    The sum is the numerator of average precision. The caller divides it by one of several norms.
+    The sum is the numerator of average precision. The caller divides it by one of several norms. If
+    `tied` is not empty, all items of a tie have the last of their ranks, and a tie that ends below
+    depth[g] does not count.
     """
     for g in range(offsets.size - 1):
         lo = offsets[g]
         total = 0.0
-        n_hits = 0
+        n_hits = new_hits = 0
         for i in range(min(depth[g], offsets[g + 1] - lo)):
             if relevance[lo + i] >= min_relevance:
-                n_hits += 1
-                total += n_hits / (i + 1.0)
-        out[g] = total
-        hits[g] = n_hits
-
-
-@kernel
-def hit_precisions_of_ties(offsets, relevance, tied, min_relevance, depth, out, hits):
-    """Sum as in `hit_precisions`, with all items of a tie at the last of their ranks.
-
-    A tie that ends below depth[g] does not count.
-    """
-    for g in range(offsets.size - 1):
-        start, hi = offsets[g], offsets[g + 1]
-        end = min(offsets[g] + depth[g], hi)
-        total = 0.0
-        n_hits = new_hits = 0
-        for i in range(start, end):
-            if relevance[i] >= min_relevance:
                 new_hits += 1
-            if not tied[i]:  # the last row of this score
+            if new_hits and (tied.size == 0 or not tied[lo + i]):  # the last row of this score
                 n_hits += new_hits
-                total += new_hits * n_hits / (i + 1.0 - start)
+                total += new_hits * n_hits / (i + 1.0)
                 new_hits = 0
         out[g] = total
         hits[g] = n_hits

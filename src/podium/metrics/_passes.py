@@ -39,7 +39,8 @@ def hits(ranking: Ranking, depth: Counts) -> PerGroup:
         offsets, values, least = ranking.groups.offsets, ranking.relevance, ranking.min_relevance
         _kernels.hits_of_ties(offsets, values, ranking.tied, least, depth, out)
         return out
-    return weighted_hits(ranking, depth, np.ones(_longest(depth, ranking.groups.sizes)))
+    longest = int(np.minimum(depth, ranking.groups.sizes).max(initial=0))
+    return weighted_hits(ranking, depth, np.ones(longest))
 
 
 def weighted_hits(ranking: Ranking, depth: Counts, weights: PerRow) -> PerGroup:
@@ -71,11 +72,8 @@ def hit_precisions(ranking: Ranking, depth: Counts) -> tuple[PerGroup, PerGroup]
     """Return the sum of precisions at the positives of the first depth[g] ranks, and count them."""
     total, n_hits = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
     offsets, values, least = ranking.groups.offsets, ranking.relevance, ranking.min_relevance
-    if ranking.ties == "threshold":
-        tied = ranking.tied
-        _kernels.hit_precisions_of_ties(offsets, values, tied, least, depth, total, n_hits)
-    else:
-        _kernels.hit_precisions(offsets, values, least, depth, total, n_hits)
+    tied = ranking.tied if ranking.ties == "threshold" else np.empty(0, np.bool_)
+    _kernels.hit_precisions(offsets, values, tied, least, depth, total, n_hits)
     return total, n_hits
 
 
@@ -123,10 +121,6 @@ def longest_depth(ranking: Ranking, k: int | None) -> int:
     """Return the number of ranks that need a weight: at most k, over lists and best lists."""
     longest = int(max(ranking.groups.sizes.max(initial=0), ranking.n_relevant.max(initial=0)))
     return longest if k is None else min(k, longest)
-
-
-def _longest(depth: Counts, sizes: Counts) -> int:
-    return int(np.minimum(depth, sizes).max(initial=0))
 
 
 def _discounted(

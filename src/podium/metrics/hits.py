@@ -17,7 +17,7 @@ from podium.types import PerGroup, PerRow
 
 def _precision_divisors(ranking: Ranking, *, k: int, norm: str = "k") -> PerGroup:
     if norm == "min":
-        return _reachable(ranking, k, norm)
+        return _reachable(ranking, k=k, norm=norm)
     if norm == "list":
         return np.clip(ranking.groups.sizes, 1, k).astype(np.float64)
     return np.full(ranking.n_groups, float(k))
@@ -27,15 +27,11 @@ def _f1_divisors(ranking: Ranking, *, k: int) -> PerGroup:
     return (k + ranking.n_pos) / 2
 
 
-def _reachable(ranking: Ranking, k: int | None, norm: str) -> PerGroup:
+def _reachable(ranking: Ranking, *, k: int | None = None, norm: str = "n_pos") -> PerGroup:
     """Return n_pos, or min(k, n_pos) if norm="min"."""
     if norm == "min" and k is not None:
         return np.minimum(ranking.n_pos, k).astype(np.float64)
     return ranking.n_pos.astype(np.float64)
-
-
-def _recall_weights(ranking: Ranking, *, k: int | None = None, norm: str = "n_pos") -> PerGroup:
-    return _reachable(ranking, k, norm)
 
 
 def _precision_terms(places: Places, *, k: int, norm: str) -> PerRow:
@@ -152,7 +148,7 @@ def f1(ranking: Ranking, *, k: int) -> PerGroup:
     cutoff="optional",
     aliases=("r",),
     linear=True,
-    weights=_recall_weights,
+    weights=_reachable,
     rank_weights=_recall_terms,
     exceptions={"ideal_defined": {"norm": ("n_pos",)}},
 )
@@ -182,7 +178,7 @@ def recall(
     (array([0.5]), array([1.]))
     """
     _check.choice(norm, "norm", ("n_pos", "min"))
-    return _passes.hits(ranking, _passes.depths(ranking, k)) / _reachable(ranking, k, norm)
+    return _passes.hits(ranking, _passes.depths(ranking, k)) / _reachable(ranking, k=k, norm=norm)
 
 
 @register(
@@ -323,7 +319,7 @@ def ap(
     total, n_hits = _passes.hit_precisions(ranking, _passes.depths(ranking, k))
     if norm == "retrieved":
         return total / np.maximum(n_hits, 1)
-    return total / _reachable(ranking, k, norm)
+    return total / _reachable(ranking, k=k, norm=norm)
 
 
 @register("rbp", cutoff="optional", ideal_defined=False, linear=True, rank_weights=_rbp_terms)

@@ -102,7 +102,7 @@ def _judgements(ranking: Ranking, measure: str) -> tuple[Mask, Counts]:
     """Return whether each row is judged, and the number of judged items of each group."""
     if ranking.judged is None and ranking.n_judged is not None:
         raise ArgumentError(
-            f"{measure} reads which items are judged. Pass mark_judged=True to podium.data.ranking."
+            f"{measure} reads which items are judged. Pass it to podium.data.ranking as a measure."
         )
     flags = ranking.judged
     if flags is None:

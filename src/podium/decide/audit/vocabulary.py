@@ -48,17 +48,15 @@ def respell(tables: Tables) -> tuple[Tables, list[Finding]]:
             after = Pricing(tables)
             names = [name for name in before.base if run in ("", name)]
             effects = {name: (before.base[name], after.base[name]) for name in names}
-            own, others = (labels[mask].tolist() for mask in (has_id, is_known))
             one = finding(
                 f"{noun}-spelling",
-                (changed.size, len(own)),
+                (changed.size, int(has_id.sum())),
                 tuple(f"{noun} {text}" for text, _ in pairs[:3]),
                 before.effects(effects),
                 run=run,
                 table=f"Run {run}" if run else "TEST",
                 reference="TRAIN" if not run else "TEST" if noun == "user" else "TRAIN or TEST",
                 pair="{!r} against {!r}".format(*pairs[0]),
-                advice=spelling.remedy(pairs, own, others, noun),
             )
             findings.append(one)
     return tables, findings

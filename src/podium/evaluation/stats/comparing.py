@@ -135,6 +135,7 @@ def paired(
     estimate = clustered.estimate(all_differences, users, splits)
     t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
     standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
+    baseline = intervals.mean(baseline_values[is_defined])
     randomisation_p_value = np.nan
     if splits is None and n_permutations is not None:
         randomisation_p_value = sign_flip_p_value(differences, n_permutations, seed)
@@ -147,7 +148,7 @@ def paired(
         t_p_value=intervals.t_p_value(t_statistic, estimate.n_clusters),
         randomisation_p_value=randomisation_p_value,
         effect_size=intervals.t_statistic(estimate.mean, standard_deviation),
-        relative_difference=_relative(estimate.mean, baseline_values[is_defined]),
+        relative_difference=estimate.mean / baseline if baseline else np.nan,
         wins=int((differences > 0).sum()),
         losses=int((differences < 0).sum()),
         equal=int((differences == 0).sum()),
@@ -155,11 +156,6 @@ def paired(
         n_groups=differences.size,
         n_undefined=is_defined.size - differences.size,
     )
-
-
-def _relative(difference: float, baseline_values: PerGroup) -> float:
-    baseline = intervals.mean(baseline_values)
-    return difference / baseline if baseline else np.nan
 
 
 def _detectable(std_error: float, n: float) -> float:
