@@ -157,7 +157,7 @@ def evaluate(
     """
     request = _Request(measures, level, n_bootstrap, bounds, seed)
     fit = fit_of(ranks, estimator, "ranks")
-    fit.require(request.measures)
+    ranks.require(request.measures)
     with distinct_warnings():
         return request.evaluation(fit, request.means(fit))
 
@@ -235,7 +235,7 @@ def compare(
     fits: dict[str, Fit] = {}
     for name, ranks in zip(models, _matched(models, get(estimator)), strict=True):
         fits[name] = fit_of(ranks, estimator, name)
-        fits[name].require(request.measures, name)
+        ranks.require(request.measures, name)
     evaluations: dict[str, SampledEvaluation] = {}
     differences: dict[str, dict[str, Difference]] = {}
     first, second, *_ = fits.values()

@@ -224,10 +224,6 @@ class Fit(ABC):
             "history": None,
         }
 
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; warn of a named model with a bad sample."""
-        self.observed.require(measures, name)
-
     @abstractmethod
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
         """Return the range of a measure that the observations allow."""
