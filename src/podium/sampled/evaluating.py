@@ -465,13 +465,11 @@ def _with_labels(samples: Sequence[Any], name: str) -> list[Any]:
     """Return samples whose labels are strings if some are (7 becomes '7'), or none if some lack."""
     columns = [getattr(ranks, name) for ranks in samples]
     if any(column is None for column in columns):
-        alike = [None] * len(columns)
-    elif len({column.dtype.kind in "iu" for column in columns}) == 1:
-        alike = columns
-    else:
-        alike = [column.astype(np.str_) for column in columns]
-    pairs = zip(samples, columns, alike, strict=True)
-    return [ranks if old is new else ranks.labelled(name, new) for ranks, old, new in pairs]
+        return [ranks.labelled(name, None) for ranks in samples]
+    if len({column.dtype.kind in "iu" for column in columns}) == 1:
+        return list(samples)
+    pairs = zip(samples, columns, strict=True)
+    return [ranks.labelled(name, column.astype(np.str_)) for ranks, column in pairs]
 
 
 def _require_same(fact: Fact, expected: Fact, names: str) -> None:
