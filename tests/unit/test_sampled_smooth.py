@@ -33,7 +33,7 @@ from podium.sampled.estimators.smooth.fit import (
     log_moments,
     modes,
 )
-from podium.sampled.estimators.smooth.prior import Prior, with_history, without_history
+from podium.sampled.estimators.smooth.prior import Prior, prior_of
 from podium.sampled.likelihood import likelihood
 
 
@@ -70,7 +70,7 @@ def small_case() -> tuple[Prior, NDArray[np.float64], NDArray[np.float64]]:
     cells = Cells.of(60, 6)
     observed = likelihood(SampledRanks(np.arange(1, 8), 6, 60))
     counts = np.array([[30.0, 12, 9, 5, 4, 2, 3], [10.0, 9, 8, 7, 7, 6, 9]])
-    prior = with_history(cells, np.array([3.0, 20.0]), np.array([65.0, 56.0]))
+    prior = prior_of(cells, np.array([3.0, 20.0]), np.array([65.0, 56.0]))
     return prior, cells.outcomes(observed)[0], counts
 
 
@@ -336,12 +336,15 @@ def test_designs_that_are_equal_are_as_one(n_designs: int) -> None:
     """Users shared out among copies of a design tell what they tell together."""
     cells, counts = Cells.of(300, 9), np.array([[40.0, 20, 11, 9, 5, 5, 4, 3, 2, 1]])
     chances = cells.outcomes(likelihood(SampledRanks(np.arange(1, 11), 9, 300)))[0]
-    one, weights = modes(without_history(cells), Sample.of(chances, counts, np.zeros(10, np.int64)))
+    one, weights = modes(
+        prior_of(cells, np.ones(1), np.ones(1)), Sample.of(chances, counts, np.zeros(10, np.int64))
+    )
     shares = np.arange(1.0, n_designs + 1)
     split = np.concatenate([share / shares.sum() * counts for share in shares], axis=1)
     copies = np.repeat(np.arange(n_designs), 10)
     several, same = modes(
-        without_history(cells), Sample.of(np.tile(chances, n_designs), split, copies)
+        prior_of(cells, np.ones(1), np.ones(1)),
+        Sample.of(np.tile(chances, n_designs), split, copies),
     )
     assert same == pytest.approx(weights)
     for each, other in zip(one, several, strict=True):

@@ -146,10 +146,8 @@ def strata_counts(
     """
     is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
     counts: list[Ints] = []
-    for is_in in (
-        ~is_drawn | is_target if keeps_targets else ~(is_drawn | is_target),
-        is_drawn & ~is_target,
-    ):
+    is_listed = ~is_drawn | is_target if keeps_targets else ~(is_drawn | is_target)
+    for is_in in (is_listed, is_drawn & ~is_target):
         above, equal = counts_above(codes, scores, is_target, is_in)
         sizes = np.bincount(codes[is_in], minlength=int(codes.max()) + 1)
         counts += [above + equal * is_worst, sizes[codes[is_target]]]

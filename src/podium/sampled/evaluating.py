@@ -157,7 +157,7 @@ def evaluate(
     """
     request = _Request(measures, level, n_bootstrap, bounds, seed)
     fit = fit_of(ranks, estimator, "ranks")
-    fit.require(request.measures)
+    ranks.require(request.measures)
     with distinct_warnings():
         return request.evaluation(fit, request.means(fit))
 
@@ -235,7 +235,7 @@ def compare(
     fits: dict[str, Fit] = {}
     for name, ranks in zip(models, _matched(models, get(estimator)), strict=True):
         fits[name] = fit_of(ranks, estimator, name)
-        fits[name].require(request.measures, name)
+        ranks.require(request.measures, name)
     evaluations: dict[str, SampledEvaluation] = {}
     differences: dict[str, dict[str, Difference]] = {}
     first, second, *_ = fits.values()
@@ -465,13 +465,11 @@ def _with_labels(samples: Sequence[Any], name: str) -> list[Any]:
     """Return samples whose labels are strings if some are (7 becomes '7'), or none if some lack."""
     columns = [getattr(ranks, name) for ranks in samples]
     if any(column is None for column in columns):
-        alike = [None] * len(columns)
-    elif len({column.dtype.kind in "iu" for column in columns}) == 1:
-        alike = columns
-    else:
-        alike = [column.astype(np.str_) for column in columns]
-    pairs = zip(samples, columns, alike, strict=True)
-    return [ranks if old is new else ranks.labelled(name, new) for ranks, old, new in pairs]
+        return [ranks.labelled(name, None) for ranks in samples]
+    if len({column.dtype.kind in "iu" for column in columns}) == 1:
+        return list(samples)
+    pairs = zip(samples, columns, strict=True)
+    return [ranks.labelled(name, column.astype(np.str_)) for ranks, column in pairs]
 
 
 def _require_same(fact: Fact, expected: Fact, names: str) -> None:

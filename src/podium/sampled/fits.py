@@ -21,7 +21,7 @@ from podium import _check
 from podium.errors import PodiumWarning, warn
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import inside, t_interval
+from podium.evaluation.stats.intervals import inside, std_error, t_interval
 from podium.metrics import Measure
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats, Ints
@@ -116,7 +116,7 @@ def distinct_warnings() -> Generator[None]:
             shown_texts.add(shown.message.text)
 
 
-NOWHERE = Interval(np.nan, np.nan)
+_NOWHERE = Interval(np.nan, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class MeanOfUsers:
     mean: float
     std_error: float
     effects: Floats
-    interval: Interval = NOWHERE
+    interval: Interval = _NOWHERE
     other: float = 0.0
     prior_decides: bool = False
     bounds: Bounds | None = None
@@ -152,7 +152,7 @@ class MeanOfUsers:
     @classmethod
     def of(cls, mean: float, effects: Floats, other: float = 0.0, **rest: Any) -> MeanOfUsers:
         """Return a mean whose error is that of the effects and another standard error."""
-        error = float(np.hypot(standard_error(effects), other))
+        error = float(np.hypot(std_error(effects), other))
         return cls(mean, error, effects, other=other**2, **rest)
 
     def with_resamples(self, means: Floats, level: float, n_users: int) -> MeanOfUsers:
@@ -170,11 +170,6 @@ class MeanOfUsers:
             interval = Interval(low, min(high, self.largest))
         effects = means * means.size**0.5
         return replace(self, std_error=error, interval=interval, effects=effects, other=0.0)
-
-
-def standard_error(effects: Floats) -> float:
-    """Return the standard error of a mean of users' values; nan with one user."""
-    return stats.summarize(effects).std_error
 
 
 def limited(interval: Interval, bounds: tuple[float, float], value: float) -> Interval:
@@ -224,10 +219,6 @@ class Fit(ABC):
             "history": None,
         }
 
-    def require(self, measures: Sequence[Measure], name: str = "") -> None:
-        """Raise for measures that cannot be estimated; warn of a named model with a bad sample."""
-        self.observed.require(measures, name)
-
     @abstractmethod
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
         """Return the range of a measure that the observations allow."""
@@ -243,7 +234,7 @@ class Fit(ABC):
     def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
         """Return the standard error of a difference, and the number of users for its interval."""
         others = np.hypot(np.sqrt(a.other), np.sqrt(b.other))
-        return float(np.hypot(standard_error(b.effects - a.effects), others)), self.n_users
+        return float(np.hypot(std_error(b.effects - a.effects), others)), self.n_users
 
     def limits(self, bounds: Bounds | None, largest: float) -> tuple[float, float]:
         """Return where intervals of differences end: at their bounds, or the largest value."""
@@ -411,7 +402,7 @@ class EstimatorFit(Fit):
             error,
             effects,
             Interval(share * low, share * high),
-            max(error**2 - standard_error(effects) ** 2, 0.0),
+            max(error**2 - std_error(effects) ** 2, 0.0),
             prior_decides=fit.prior_decides(part.measure),
         )
 
@@ -432,7 +423,7 @@ class EstimatorFit(Fit):
         prior_decides = bool(deciding) and sum(deciding) >= _PRIOR_SHARE * mean
         result = MeanOfUsers.of(mean, effects, other, prior_decides=prior_decides, **ends)
         errors = sum(
-            float(np.hypot(standard_error(part.effects), np.sqrt(part.other))) for part in means
+            float(np.hypot(std_error(part.effects), np.sqrt(part.other))) for part in means
         )
         if not errors > 0:
             return result

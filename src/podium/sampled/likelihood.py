@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,21 +163,9 @@ def _at_all_ranks(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floa
     """Interpolate the growth of the mass from the nodes to all ranks."""
     if grid.has_all_ranks:
         return growth / grid.n_items
-    log_factor = _edge_factor(likelihood, n_steps)
-    logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
-    is_nonzero = grid.cells_above(logs, float(logs.max()) - _NEGLIGIBLE_LOG)
-    logs = grid.interpolate(logs - log_factor(grid.ranks))
-    logs += log_factor(np.arange(1.0, grid.n_items + 1))
-    return np.where(is_nonzero, np.exp(np.minimum(logs, _NEGLIGIBLE_LOG)), 0.0) / grid.n_items
-
-
-def _edge_factor(likelihood: Likelihood, n_steps: int) -> Callable[[Floats], Floats]:
-    """Return the log, by rank, of a factor with the zeros of the mass at the first and last rank.
-
-    No polynomial can follow these zeros in logs. The order of a zero is the number of steps times
-    the number of sampled items that are above the target in every outcome (first rank), or below it
-    (last rank).
-    """
+    # No polynomial can follow in logs the zeros of the mass at the first and the last rank, which a
+    # factor has. The order of a zero is the number of steps times the number of sampled items that
+    # are above the target in every outcome (first rank), or below it (last rank).
     parts, n_items = likelihood.parts, likelihood.n_items
     above = n_steps * min(int(observed.min()) for _, observed in parts)
     below = n_steps * min(d.n_negatives - int(observed.max()) for d, observed in parts)
@@ -187,4 +174,8 @@ def _edge_factor(likelihood: Likelihood, n_steps: int) -> Callable[[Floats], Flo
         log_above = np.log(np.maximum(ranks - 1.0, 0.5) / n_items)
         return above * log_above + below * np.log(np.maximum(n_items - ranks, 0.5) / n_items)
 
-    return log_factor
+    logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
+    is_nonzero = grid.cells_above(logs, float(logs.max()) - _NEGLIGIBLE_LOG)
+    logs = grid.interpolate(logs - log_factor(grid.ranks))
+    logs += log_factor(np.arange(1.0, grid.n_items + 1))
+    return np.where(is_nonzero, np.exp(np.minimum(logs, _NEGLIGIBLE_LOG)), 0.0) / grid.n_items

@@ -24,16 +24,18 @@ from podium.types import Mask, PerRow
 _LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
 
 
-def labels(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[Any]:
-    """Return a copy of labels, integers or strings: (n,).
+def labels(values: ArrayLike | None, name: str, n_rows: int) -> Any:
+    """Return a copy of labels, integers or strings: (n,); None without labels.
 
     Raises
     ------
     ArgumentError
         If there is another object, such as None, or nan, or if there are not n_rows labels.
     """
+    if values is None:
+        return None
     column = _check.one_dimensional(_check.array(values, name).copy(), name)
-    if n_rows not in (None, column.size):
+    if column.size != n_rows:
         raise ArgumentError(
             f"{arg[name]} must have one label for each of the {n_rows} rows, got {column.size}."
         )
@@ -87,9 +89,12 @@ def span(size: int | Ints) -> str:
     return str(low) if low == high else f"{low} .. {high}"
 
 
-def one_size(sizes: Ints) -> int | Ints:
-    """Return the size that all samples have, or the sizes if they differ."""
-    return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+def rows_by(a: Ints, b: Ints) -> list[tuple[tuple[int, int], Ints]]:
+    """Return the distinct pairs of two columns in increasing order, each with its rows."""
+    span = int(np.max(b)) + 1
+    keys, number = np.unique(a * span + b, return_inverse=True)
+    rows = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+    return [(divmod(key, span), of_key) for key, of_key in zip(keys.tolist(), rows, strict=True)]
 
 
 def columns_at(table: object, names: Sequence[str], rows: Any) -> dict[str, Any]:
@@ -103,54 +108,46 @@ Fact: TypeAlias = tuple[str, NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
-    """Targets with one term: a function of the number of items above them, times a factor.
-
-    Attributes
-    ----------
-    measure : Measure
-        The measure of one target that is the term.
-    rows : int64, (n,)
-        The rows of the targets in the observations.
-    sizes : float64, (n,)
-        The factor of each target's term. The value of a user is the sum over the user's targets.
-    """
-
-    measure: Measure
-    rows: Ints
-    sizes: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Part:
     """Targets whose ranks have one distribution, and their part of a measure.
 
+    The term of a target is a function of the number of items above it, times a factor. The value of
+    a user is the sum over the user's targets.
+
     Attributes
     ----------
+    observed : Observation
     measure : Measure
-        The mean of their terms, divided by the mean of their factors.
-    ranks : SampledRanks or ScannedRanks
-        The observations of the targets, as if each were the only one of its user.
-    shapes : sequence of Shape
-        The targets by their own terms.
+        The mean of the targets' terms, divided by the mean of their factors.
+    rows : int64, (n,)
+        The rows of the targets in the observations.
+    sizes : float64, (n,)
+        The factor of each target's term. Their sum over n_users is the part's.
     key : hashable
         A key that is equal for parts with the same targets and weights up to a factor.
+    members : sequence of Part
+        The targets by their own terms, if these differ by more than a factor.
     """
 
+    observed: Observation
     measure: Measure
-    ranks: Any
-    shapes: Sequence[Shape]
-    key: Hashable
+    rows: Ints
+    sizes: Floats
+    key: Hashable = None
+    members: Sequence[Part] = ()
 
-    @cached_property
-    def rows(self) -> Ints:
-        """The rows of the targets in the observations: int64, (n,)."""
-        return np.concatenate([shape.rows for shape in self.shapes])
+    @property
+    def shapes(self) -> Sequence[Part]:
+        """The parts whose terms differ by a factor only."""
+        return self.members or (self,)
 
-    @cached_property
-    def sizes(self) -> Floats:
-        """The factor of each target's term: float64, (n,). Their sum over n_users is the part's."""
-        return np.concatenate([shape.sizes for shape in self.shapes])
+    @property
+    def ranks(self) -> Any:
+        """The observations of the targets, as if each were the only one of its user.
+
+        They are the same for parts with one key, whose weights differ by a factor.
+        """
+        return self.observed.ranks_of(self)
 
 
 class Observation:
@@ -165,8 +162,6 @@ class Observation:
         The number of scored items above each target.
     n_scored : int or int64, (n,)
         The number of scored items of each target.
-    targets : SampledRanks or ScannedRanks
-        The observations of targets, as if each were the only one of its user.
     is_shared : bool
         Whether whole rankings are observed, so that a measure is a sum over a user's targets.
     """
@@ -178,7 +173,6 @@ class Observation:
     row_weights: Any
     above: Any
     n_scored: Any
-    targets: Any
     is_shared: ClassVar[bool] = False
 
     @property
@@ -197,9 +191,14 @@ class Observation:
         raise NotImplementedError
 
     @property
+    def targets(self) -> Any:
+        """The observations of targets, as if each were the only one of its user."""
+        return self
+
+    @property
     def n_users(self) -> int:
         """The number of users; without users, that of targets."""
-        return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
+        return self._owner_and_sizes[1].size
 
     @property
     def most_items(self) -> int:
@@ -211,10 +210,10 @@ class Observation:
         """The number of items of the smallest catalogue."""
         return int(np.min(self.n_items))
 
-    @cached_property
+    @property
     def owner(self) -> Ints:
         """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
-        return np.arange(self.n_rows) if self.user is None else self._owner_and_sizes[0]
+        return self._owner_and_sizes[0]
 
     @cached_property
     def weights(self) -> Floats:
@@ -224,14 +223,14 @@ class Observation:
         """
         if self.row_weights is not None:
             return self.row_weights / self.row_weights.sum()
-        if self.user is None:
-            return np.full(self.n_rows, 1.0 / self.n_rows)
         owner, sizes = self._owner_and_sizes
         return 1.0 / (sizes.size * sizes[owner])
 
     @cached_property
     def _owner_and_sizes(self) -> tuple[Ints, Ints]:
         """Return the number of each row's user, and each user's number of rows."""
+        if self.user is None:
+            return np.arange(self.n_rows), np.ones(self.n_rows, np.int64)
         labels: NDArray[Any] = np.asarray(self.user)
         unique = np.unique(labels, return_inverse=True, return_counts=True)
         return unique[1].astype(np.int64), unique[2].astype(np.int64)
@@ -242,13 +241,13 @@ class Observation:
 
     def parts(self, measure: Measure) -> list[Part]:
         """Return the parts that a measure is the sum of."""
-        rows = np.arange(self.n_rows)
-        shape = Shape(measure, rows, self.weights * self.n_users)
-        return [Part(measure, self, [shape], "all")]
+        return [Part(self, measure, np.arange(self.n_rows), self.weights * self.n_users)]
 
-    def at(self, shape: Shape | Part) -> Any:
-        """Return the observations of the targets of a shape."""
+    def at(self, part: Part) -> Any:
+        """Return the observations of the targets of a part."""
         return self
+
+    ranks_of = at
 
     def about_mean(self, sums: Floats) -> Floats:
         """Return values of users with the same mean, whose variance gives its error: (n_users,).
@@ -390,14 +389,16 @@ class SampledRanks(Observation):
             n_negatives=_sizes(n_negatives, "n_negatives", observed.size),
             n_items=_sizes(n_items, "n_items", observed.size),
             replacement=_check.flag(replacement, "replacement"),
-            user=None if user is None else labels(user, "user", observed.size),
-            item=None if item is None else labels(item, "item", observed.size),
+            user=labels(user, "user", observed.size),
+            item=labels(item, "item", observed.size),
+            history=None if history is None else integers(history, "history", observed.size, low=0),
+            row_weights=weights(row_weights, observed.size),
         )
-        own = None if history is None else integers(history, "history", observed.size, low=0)
-        vars(self).update(history=own, row_weights=weights(row_weights, observed.size))
         refuse_large(self.most_items)
         self._refuse_impossible()
-        self._leave_out_weights_of_zero()
+        if self.row_weights is not None and not self.row_weights.all():
+            names = [field.name for field in fields(self)]
+            vars(self).update(columns_at(self, names, self.row_weights > 0))
 
     def __repr__(self) -> str:
         return (
@@ -411,11 +412,6 @@ class SampledRanks(Observation):
     def n_scored(self) -> int | Ints:
         """The number of sampled items of each target."""
         return self.n_negatives
-
-    @property
-    def targets(self) -> SampledRanks:
-        """The ranks themselves."""
-        return self
 
     @property
     def is_exact(self) -> bool:
@@ -452,18 +448,8 @@ class SampledRanks(Observation):
     @cached_property
     def design_rows(self) -> tuple[tuple[Design, Ints], ...]:
         """Each design with the rows that have it, in increasing order."""
-        span = self.most_items + 1
-        keys = np.broadcast_to(
-            np.asarray(self.n_negatives) * span + np.asarray(self.n_items), self.n_rows
-        )
-        distinct_keys, group_of_row = np.unique(keys, return_inverse=True)
-        row_groups = np.split(
-            np.argsort(group_of_row, kind="stable"), np.cumsum(np.bincount(group_of_row))[:-1]
-        )
-        return tuple(
-            (Design(key // span, key % span, self.replacement), rows)
-            for key, rows in zip(distinct_keys.tolist(), row_groups, strict=True)
-        )
+        columns = (np.broadcast_to(n, self.n_rows) for n in (self.n_negatives, self.n_items))
+        return tuple((Design(*pair, self.replacement), rows) for pair, rows in rows_by(*columns))
 
     def facts(self) -> list[Fact]:
         """Return the catalogue and the weight of each user."""
@@ -491,18 +477,13 @@ class SampledRanks(Observation):
                 "items in the catalogue, without the target.",
             )
 
-    def _leave_out_weights_of_zero(self) -> None:
-        if self.row_weights is None or self.row_weights.all():
-            return
-        names = ("ranks", "n_negatives", "n_items", "user", "history", "row_weights", "item")
-        vars(self).update(columns_at(self, names, self.row_weights > 0))
-
 
 def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
     """Return the size of all rows, or one per row if they differ; at least 1."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
-    return one_size(integers(values, name, n_rows, low=1))
+    sizes = integers(values, name, n_rows, low=1)
+    return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
 
 
 LEAST_DEPTH = 1.5
@@ -591,10 +572,10 @@ class ScannedRanks(Observation):
         counts = {n: c if np.ndim(c) else np.broadcast_to(c, n_rows) for n, c in counts.items()}
         vars(self).update(
             {name: integers(values, name, n_rows, low=0) for name, values in counts.items()},
-            user=np.arange(n_rows) if user is None else labels(user, "user", n_rows),
+            user=labels(np.arange(n_rows) if user is None else user, "user", n_rows),
             k=_check.cutoff(k),
             row_weights=weights(row_weights, n_rows),
-            item=None if item is None else labels(item, "item", n_rows),
+            item=labels(item, "item", n_rows),
         )
         self.refuse(self.above_listed > self.n_listed, "above_listed must be at most n_listed.")
         self.refuse(self.above_drawn > self.n_drawn, "above_drawn must be at most n_drawn.")
@@ -605,11 +586,6 @@ class ScannedRanks(Observation):
             f"ScannedRanks({self.above_listed.size} targets of {self.n_users} users, k={self.k}, "
             f"{self.n_scored.mean():.4g} items scored per target, {self.is_open.mean():.1%} open)"
         )
-
-    @property
-    def targets(self) -> ScannedRanks:
-        """The counts themselves."""
-        return self
 
     @property
     def is_exact(self) -> bool:
@@ -665,10 +641,6 @@ class ScannedRanks(Observation):
                     "with a k of at least the cutoff."
                 )
         super().require(measures, name)
-        self.warn_of_random_list(name)
-
-    def warn_of_random_list(self, name: str = "") -> None:
-        """Warn if listed items are hardly better than random ones."""
         is_used = self.is_fitted & (self.n_listed > 0)
         if self.above_drawn[is_used].sum() < _FEW_ABOVE:
             return

@@ -22,7 +22,7 @@ from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks, integers
 from podium.sampled.ranks import labels as read_labels
 from podium.sampled.shared import SharedRanks
-from podium.types import Labels, Ties
+from podium.types import Labels, Mask, Ties
 
 _DRAW = 2  # purpose number in a seed; random ties of the catalogue use 1
 _SCORED = 2**22  # drawn items that are scored at a time
@@ -266,8 +266,17 @@ def sample_ranks(
     own_counts = plan.n_own_items(history)
     # Targets of a user with one stream and the same possible candidates have the same sample.
     streams = np.zeros_like(plan.targets) if is_shared else plan.targets
-    options: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}
-    above = rank_targets(scores, plan, streams, size, **options)
+    source = plan.read(scores)
+    plan.require_candidates(size)
+    replacement = _check.flag(replacement, "replacement")
+    is_above = _tie_rule(plan, _check.choice(ties, "ties", _TIES), seed)
+    above = np.empty(plan.targets.size, np.int64)
+    for part, scores_of in scored_parts(source, plan.rows, size):
+        numbers: Ints = np.arange(part.start, part.stop, dtype=np.int64)
+        items = plan.draw(numbers, size, seed, replacement=replacement, streams=streams)
+        score = scores_of(np.repeat(plan.rows[part], size), items.ravel()).reshape(items.shape)
+        target_score = scores_of(plan.rows[part], plan.targets[part])[:, None]
+        above[part] = is_above(part, items, score, target_score).sum(axis=1)
     n_others = np.bincount(plan.rows)[plan.rows] - 1 if is_shared else 0
     ranks = SampledRanks(
         above + 1,
@@ -281,32 +290,13 @@ def sample_ranks(
     return SharedRanks(ranks) if is_shared else ranks
 
 
-def rank_targets(
-    scores: Scores,
-    plan: DrawPlan,
-    streams: Ints,
-    size: int,
-    *,
-    replacement: bool,
-    ties: Ties,
-    seed: int,
-) -> Ints:
-    """Draw candidates; return the number above each target.
+def _tie_rule(plan: DrawPlan, rule: Ties, seed: int) -> Callable[..., Mask]:
+    """Return a function of a part of the targets that marks the items above each target.
 
-    Parameters
-    ----------
-    scores, replacement, ties, seed
-        The parameters of `sample_ranks`.
-    plan : DrawPlan
-    streams : int64, (n_targets,)
-        The number of each target's random stream, see `DrawPlan.draw`.
-    size : int
-        The number of candidates of each target.
+    Its other parameters are the items, their scores and those of the targets: (n, size), (n, size)
+    and (n, 1).
     """
-    source = plan.read(scores)
-    plan.require_candidates(size)
-    replacement = _check.flag(replacement, "replacement")
-    rule, bits = _check.choice(ties, "ties", _TIES), random_bits(seed)
+    bits = random_bits(seed)
 
     def places(keys: NDArray[np.uint64], items: Ints) -> Floats:
         """Return random places, which depend only on the user and the item, as in the catalogue."""
@@ -314,22 +304,18 @@ def rank_targets(
         drawn_keys(bits, keys, offsets, items.ravel().view(np.uint64), random)
         return random.reshape(items.shape)
 
-    above = np.empty(plan.targets.size, np.int64)
-    for part, scores_of in scored_parts(source, plan.rows, size):
-        numbers: Ints = np.arange(part.start, part.stop, dtype=np.int64)
-        items = plan.draw(numbers, size, seed, replacement=replacement, streams=streams)
-        rows, targets = plan.rows[part], plan.targets[part, None]
-        score = scores_of(np.repeat(rows, size), items.ravel()).reshape(items.shape)
-        target_score = scores_of(rows, targets.ravel())[:, None]
-        is_above = score >= target_score if rule == "worst" else score > target_score
+    def is_above(part: slice, items: Ints, score: Any, target_score: Any) -> Mask:
+        targets, keys = plan.targets[part, None], plan.keys[plan.rows[part]]
+        if rule == "worst":
+            return score >= target_score
+        above = score > target_score
         if rule == "id":
-            is_above |= (score == target_score) & (items > targets)
+            above |= (score == target_score) & (items > targets)
         elif rule == "random":
-            keys = plan.keys[rows]
-            is_first = places(keys, items) > places(keys, targets)
-            is_above |= (score == target_score) & is_first
-        above[part] = is_above.sum(axis=1)
-    return above
+            above |= (score == target_score) & (places(keys, items) > places(keys, targets))
+        return above
+
+    return is_above
 
 
 ScoresOf: TypeAlias = Callable[[Ints, Ints], NDArray[Any]]
@@ -440,15 +426,3 @@ def counts_above(
     user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
     end_of_equal = np.searchsorted(candidates, targets, side="right")
     return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
-
-
-def repeats(owner: NDArray[Any], items: NDArray[Any], *more: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return the pairs of rows that repeat an item of one owner: int64, (n,) each.
-
-    Rows with the same item are sorted by more columns, and then by their number. Each is paired
-    with the next one.
-    """
-    order = np.lexsort((*more, items, owner))
-    earlier, later = order[:-1], order[1:]
-    is_same = (owner[earlier] == owner[later]) & (items[earlier] == items[later])
-    return earlier[is_same], later[is_same]

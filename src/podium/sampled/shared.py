@@ -20,15 +20,15 @@ import numpy as np
 from podium import metrics
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, Terms
-from podium.sampled.design import Ints
+from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.ranks import (
     Observation,
     Part,
     SampledRanks,
     ScannedRanks,
-    Shape,
     columns_at,
+    rows_by,
     span,
 )
 
@@ -80,9 +80,10 @@ class SharedRanks(Observation):
                 "row_weights is only for separate samples. Users whose targets share a sample have "
                 "the same weight. Leave it out."
             )
-        columns = {"user": ranks.user, "item": ranks.item, "replacement": ranks.replacement}
+        names = ("user", "item", "replacement", "above", "n_scored")
         n_items = np.broadcast_to(np.asarray(ranks.n_items), ranks.n_rows)
-        vars(self).update(ranks=ranks, n_items=n_items, **columns)
+        vars(self).update({name: getattr(ranks, name) for name in names}, ranks=ranks)
+        vars(self).update(n_items=n_items)
         first_rows = np.unique(self.owner, return_index=True)[1][self.owner]
         for name, size in self.sizes.items():
             column = np.broadcast_to(np.asarray(size), self.n_rows)
@@ -93,8 +94,6 @@ class SharedRanks(Observation):
             f"{arg.n_items} must be at least {arg.n_negatives} plus the numbers of listed items "
             "and of the user's targets, and includes all of them.",
         )
-        history = {} if self.has_strata else {"history": None}
-        vars(self).update(_targets=replace(ranks, n_items=self.n_candidates, **history))
 
     def __repr__(self) -> str:
         texts = ", ".join(f"{name}={span(n)}" for name, n in reversed(self.sizes.items()))
@@ -103,19 +102,15 @@ class SharedRanks(Observation):
             f"replacement={self.replacement})"
         )
 
-    @property
-    def above(self) -> Ints:
-        """The number of sampled items above each target: int64, (n,)."""
-        return self.ranks.above
-
     def labelled(self, name: str, labels: Any) -> SharedRanks:
         """Return the same observations with other labels; see `Observation.labelled`."""
         return SharedRanks(self.ranks.labelled(name, labels))
 
-    @property
-    def targets(self) -> SampledRanks | ScannedRanks:
+    @cached_property
+    def targets(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each target among the user's sampled items alone, as for a user with one target."""
-        return vars(self)["_targets"]
+        more = {"k": self.most_items} if self.has_strata else {"history": None}
+        return replace(self.ranks, n_items=self.n_candidates, **more)
 
     @property
     def has_strata(self) -> bool:
@@ -149,11 +144,6 @@ class SharedRanks(Observation):
         return position
 
     @property
-    def n_scored(self) -> int | Ints:
-        """The number of drawn and listed items of each target."""
-        return self.ranks.n_scored
-
-    @property
     def sizes(self) -> dict[str, Any]:
         """The sizes of samples; with strata, those of lists too."""
         if isinstance(self.ranks, ScannedRanks):
@@ -163,9 +153,7 @@ class SharedRanks(Observation):
     @property
     def is_exact(self) -> bool:
         """Whether all items of all users were ranked, so that the ranks are exact."""
-        is_whole = np.all(np.asarray(self.n_scored) == self.n_candidates - 1)
-        repeats = self.replacement and int(np.max(self.n_scored)) > 1
-        return bool(is_whole) and not repeats
+        return self.targets.is_exact
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
         """Raise for measures that are no sums over the targets of a user."""
@@ -187,41 +175,41 @@ class SharedRanks(Observation):
         Positions with few targets are one part. Parts are computed once.
         """
         if measure not in self._parts:
-            merged: list[list[Shape]] = []
+            groups: list[list[Part]] = []
             for shape in self._shapes(measure):
-                if merged and _is_small(merged[-1]):
-                    merged[-1].append(shape)
+                if groups and _is_small(groups[-1]):
+                    groups[-1].append(shape)
                 else:
-                    merged.append([shape])
-            if len(merged) > 1 and _is_small(merged[-1]):
-                merged[-2].extend(merged.pop())
-            self._parts[measure] = [self._part(measure, shapes) for shapes in merged]
+                    groups.append([shape])
+            if len(groups) > 1 and _is_small(groups[-1]):
+                groups[-2].extend(groups.pop())
+            self._parts[measure] = [self._merged(measure, group) for group in groups]
         return self._parts[measure]
 
-    def at(self, shape: Shape | Part) -> Any:
+    def at(self, part: Part) -> Any:
         """Return the observations of some targets, with their factors as weights."""
-        owner = self.owner[shape.rows]
-        if isinstance(self.targets, ScannedRanks):
-            more = {"k": shape.measure.k or 1, "user": owner}
+        owner = self.owner[part.rows]
+        if self.has_strata:
+            more = {"k": part.measure.k or 1, "user": owner}
         else:
             more = {"user": None if np.unique(owner).size == owner.size else owner}
-        names = [field.name for field in fields(self.targets)]
-        columns = columns_at(self.targets, names, shape.rows)
-        return replace(self.targets, **{**columns, "row_weights": shape.sizes, **more})
+        columns = columns_at(self.targets, [f.name for f in fields(self.targets)], part.rows)
+        return replace(self.targets, **{**columns, "row_weights": part.sizes, **more})
 
-    def _shapes(self, measure: Measure) -> Iterator[Shape]:
+    def ranks_of(self, part: Part) -> Any:
+        """Return the observations of a part, which are made once; see `Part.ranks`."""
+        if part.key not in self._ranks:
+            self._ranks[part.key] = self.at(part)
+        return self._ranks[part.key]
+
+    def _shapes(self, measure: Measure) -> Iterator[Part]:
         """Yield the targets with terms that differ by a factor only, in the order of positions.
 
         The factor is the largest value of a term.
         """
-        span, n_items = int(self.n_pos.max()) + 1, int(self.n_candidates.max())
-        keys, number = np.unique(self.position * span + self.n_pos, return_inverse=True)
-        ends = np.cumsum(np.bincount(number))[:-1]
-        rows_of_places = np.split(np.argsort(number, kind="stable"), ends)
+        n_items = int(self.n_candidates.max())
         members: dict[tuple[int, bytes], list[tuple[tuple[int, int], Ints, float]]] = {}
-        for place, rows in zip(
-            (divmod(k, span) for k in keys.tolist()), rows_of_places, strict=True
-        ):
+        for place, rows in rows_by(self.position, self.n_pos):
             position, n_pos = place
             where = {"position": position, "n_pos": n_pos}
             weights = metrics.rank_weights(measure, n_items + n_pos - 1, **where)
@@ -232,22 +220,28 @@ class SharedRanks(Observation):
         for of_form in members.values():
             place, _, largest = of_form[0]
             sizes = [np.full(rows.size, size) for _, rows, size in of_form]
-            rows = np.concatenate([rows for _, rows, _ in of_form])
-            yield Shape(Terms.of(measure, (*place, 1.0 / largest)), rows, np.concatenate(sizes))
+            term = Terms.of(measure, (*place, 1.0 / largest))
+            yield self._part(term, [rows for _, rows, _ in of_form], sizes)
 
-    def _part(self, measure: Measure, shapes: list[Shape]) -> Part:
-        total = float(np.concatenate([shape.sizes for shape in shapes]).sum())
+    def _merged(self, measure: Measure, shapes: Sequence[Part]) -> Part:
+        """Return one part for shapes, whose measure is their mean term."""
+        if len(shapes) == 1:
+            return shapes[0]
+        rows, sizes = [shape.rows for shape in shapes], [shape.sizes for shape in shapes]
+        total = float(np.concatenate(sizes).sum())
         places = [
-            (*cast("Terms", shape.measure).places[0][:2], float(shape.sizes.sum()) / total / size)
-            for shape, size in ((shape, float(shape.sizes[0])) for shape in shapes)
+            (*cast("Terms", shape.measure).places[0][:2], float(of.sum()) / total / float(of[0]))
+            for shape, of in zip(shapes, sizes, strict=True)
         ]
-        part = Part(Terms.of(measure, *places), None, shapes, None)
-        relative = (part.sizes / part.sizes.max()).round(_DIGITS)
-        k = measure.k if self.has_strata else None
-        key = part.rows.tobytes(), relative.tobytes(), k
-        if key not in self._ranks:
-            self._ranks[key] = self.at(part)
-        return replace(part, ranks=self._ranks[key], key=key)
+        return self._part(Terms.of(measure, *places), rows, sizes, shapes)
+
+    def _part(
+        self, measure: Measure, rows: list[Ints], sizes: list[Floats], members: Sequence[Part] = ()
+    ) -> Part:
+        all_rows, all_sizes = np.concatenate(rows), np.concatenate(sizes)
+        relative = (all_sizes / all_sizes.max()).round(_DIGITS)
+        key = all_rows.tobytes(), relative.tobytes(), measure.k if self.has_strata else None
+        return Part(self, measure, all_rows, all_sizes, key, members)
 
     @cached_property
     def _parts(self) -> dict[Measure, list[Part]]:
@@ -262,5 +256,5 @@ _LEAST_TARGETS = 100  # of a part; positions with fewer are estimated with their
 _DIGITS = 12  # of two terms that differ by a factor only
 
 
-def _is_small(shapes: list[Shape]) -> bool:
+def _is_small(shapes: list[Part]) -> bool:
     return sum(shape.rows.size for shape in shapes) < _LEAST_TARGETS

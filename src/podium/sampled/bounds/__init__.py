@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ from podium._one_thread import one_blas_thread
 from podium.errors import arg, warn
 from podium.metrics import Measure
 from podium.sampled.bounds.ball import ball_of_ranks, distance_of_shares
-from podium.sampled.bounds.search import StartRanks, Worth, extremes
+from podium.sampled.bounds.search import Worth, extremes
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RankDistribution,
@@ -127,7 +127,9 @@ def _range(
         high = -_least_mean(ranks, lambda n_items: -worth(n_items), level)
         return Bounds(low, high), True
     with one_blas_thread:
-        low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))
+        low, high, miss = extremes(
+            ball_of_ranks(ranks, level), worth, partial(_start_ranks, measure)
+        )
     return Bounds(low, high), not miss > 0
 
 
@@ -206,10 +208,7 @@ def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
 def _worth(measure: Measure, smallest: int) -> Worth:
     """Return a function from a number of items, at least `smallest`, to the value of each rank."""
     require_defined([measure], smallest)
-
-    def top_of(n_items: int) -> Floats:
-        return rank_weights(measure, n_items)
-
+    top_of = partial(rank_weights, measure)
     if measure.k is not None and measure.k <= _MOST_KNOWN:
         top_of = lru_cache(maxsize=_MOST_KNOWN)(top_of)
 
@@ -220,14 +219,10 @@ def _worth(measure: Measure, smallest: int) -> Worth:
     return worth
 
 
-def _start_ranks(measure: Measure) -> StartRanks:
-    """Return a function from a design to ranks for its samples, the top and a measure's cutoff."""
-
-    def start_ranks(design: Design) -> Ints:
-        depth = rank_weights(measure, design.n_items).size
-        top, around_cutoff = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
-        near = np.concatenate([top, around_cutoff])
-        spaced = spaced_ranks(design.n_items, min(design.n_negatives, _DENSEST), _DENSE)
-        return np.union1d(spaced, near[(near >= 1) & (near <= design.n_items)])
-
-    return start_ranks
+def _start_ranks(measure: Measure, design: Design) -> Ints:
+    """Return ranks of a design at the start: for its samples, the top and a measure's cutoff."""
+    depth = rank_weights(measure, design.n_items).size
+    top, around_cutoff = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
+    near = np.concatenate([top, around_cutoff])
+    spaced = spaced_ranks(design.n_items, min(design.n_negatives, _DENSEST), _DENSE)
+    return np.union1d(spaced, near[(near >= 1) & (near <= design.n_items)])

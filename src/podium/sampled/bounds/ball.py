@@ -62,13 +62,28 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     With catalogues of several sizes, the functions are selected as if all had the largest size,
     because a probability approximately depends on the rank's share of the catalogue. The bounds
     hold for any choice of functions.
+    By a singular value decomposition, the functions are those whose means depend most on the
+    distribution of the rank. For uniform ranks and a fixed sample size they are polynomials.
+    Functions with almost no correlation with the rank would add noise without information.
     """
     pooled = ranks if len(ranks.designs) == 1 else replace(ranks, n_items=ranks.most_items)
     fitted = em(likelihood(pooled), _EM_STEPS)
     designs = tuple((d, float(counts.sum()) / ranks.n_users) for d, counts in pooled.designs)
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
     n_users = max(int(ranks.n_effective + _ROUNDING), 1)
-    common = _of_shares(observed, designs, fitted, n_users, confidence)
+    size = max(design.n_negatives for design, _ in designs)
+    nodes = spaced_ranks(fitted.size, size, _NODES)
+    middles = (nodes[1:] + nodes[:-1]) // 2  # borders between the ranks of the nodes
+    edges = np.concatenate([[0], middles, [fitted.size]])
+    prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[edges])
+    added_share = _ADDED_USERS / (n_users + _ADDED_USERS)
+    prior = (1.0 - added_share) * prior + added_share / nodes.size
+    chances = np.concatenate([share * d.chances(nodes) for d, share in designs], axis=1)
+    values = _functions(chances, prior, n_users)
+    ends = np.cumsum([design.n_outcomes for design, _ in designs])
+    pairs = zip(designs, np.split(values, ends[:-1]), strict=True)
+    parts = tuple(Part(design, share, of_design) for (design, share), of_design in pairs)
+    common = Ball(parts, observed @ values, _radius(values.shape[1], n_users, confidence))
     if pooled is ranks:
         return common
     scaled = _rescaled(common, observed)
@@ -99,51 +114,6 @@ def _rescaled(ball: Ball, observed: Floats) -> Ball:
     scale = directions / np.sqrt(np.maximum(variances, 1.0))
     parts = tuple(old_part._replace(values=old_part.values @ scale) for old_part in ball.parts)
     return replace(ball, parts=parts, means=ball.means @ scale)
-
-
-def _of_shares(
-    observed: Floats,
-    designs: tuple[tuple[Design, float], ...],
-    fitted: Floats,
-    n_users: int,
-    confidence: float,
-) -> Ball:
-    """Select functions of the outcome, and return them with the uncertainty of their means.
-
-    Parameters
-    ----------
-    observed : float64, (n_outcomes,)
-        The shares of users with each outcome, for all designs in sequence.
-    designs : tuple of (Design, float)
-        Each design with the share of users who have it.
-    fitted : float64, (n_items,)
-        A distribution of ranks that fits, to select the functions.
-    n_users : int
-    confidence : float
-
-    Returns
-    -------
-    Ball
-
-    Notes
-    -----
-    By a singular value decomposition, the functions are those whose means depend most on the
-    distribution of the rank. For uniform ranks and a fixed sample size they are polynomials.
-    Functions with almost no correlation with the rank would add noise without information.
-    """
-    size = max(design.n_negatives for design, _ in designs)
-    nodes = spaced_ranks(fitted.size, size, _NODES)
-    middles = (nodes[1:] + nodes[:-1]) // 2  # borders between the ranks of the nodes
-    edges = np.concatenate([[0], middles, [fitted.size]])
-    prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[edges])
-    added_share = _ADDED_USERS / (n_users + _ADDED_USERS)
-    prior = (1.0 - added_share) * prior + added_share / nodes.size
-    chances = np.concatenate([share * d.chances(nodes) for d, share in designs], axis=1)
-    values = _functions(chances, prior, n_users)
-    ends = np.cumsum([design.n_outcomes for design, _ in designs])
-    pairs = zip(designs, np.split(values, ends[:-1]), strict=True)
-    parts = tuple(Part(design, share, of_design) for (design, share), of_design in pairs)
-    return Ball(parts, observed @ values, _radius(values.shape[1], n_users, confidence))
 
 
 def _radius(n_functions: int, n_users: int, confidence: float) -> float:

@@ -6,7 +6,7 @@ ranks than users with few, so that each size may have its own distribution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -200,25 +200,23 @@ def _least_worth(ball: Ball, worth: Worth) -> float:
 class _Groups:
     """The users by design; designs with the same sample size are adjacent.
 
-    `sources` are the means of the functions of these, by tables or interpolated.
+    `sums` are functions of prices and of the outcomes' costs, which yield the costs by rank.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = sorted(parts, key=_size)
         self.members = [tuple(group) for _, group in groupby(self.parts, key=_size)]
-        self.sources = list(map(_source, self.members))
+        self.sums = list(map(_sums, self.members))
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
         """Yield each part, the cost of its outcomes at every rank, and the error of the cost.
 
         The cost is the sum of prices times the means of the functions.
         """
-        for parts, source in zip(self.members, self.sources, strict=True):
+        for parts, sums in zip(self.members, self.sums, strict=True):
             values = parts[0].values @ prices
             error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
-            is_curves = isinstance(source, Curves)
-            sums = source.sums(values) if is_curves else (table @ prices for table in source)
-            for part, cost in zip(parts, sums, strict=True):
+            for part, cost in zip(parts, sums(prices, values), strict=True):
                 is_finite = bool(np.isfinite(cost).all())
                 yield part, cost if is_finite else expected(part.design, values), error
 
@@ -234,14 +232,16 @@ class _Groups:
         return _Groups([_merged_part(members) for members in groups.values()])
 
 
-def _source(parts: tuple[Part, ...]) -> Curves | tuple[Floats, ...]:
-    """Return tables of the functions' means, or curves if these are large or sums need none."""
+def _sums(parts: tuple[Part, ...]) -> Callable[[Floats, Floats], Iterable[Floats]]:
+    """Return sums by tables of the functions' means, or by curves if sums need no large tables."""
     designs = [part.design for part in parts]
     cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
     if cells > _CELLS or any(map(needs_no_table, designs)):
-        return Curves(designs)
+        curves = Curves(designs)
+        return lambda _, values: curves.sums(values)
     blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
-    return tuple(map(np.concatenate, blocks))
+    tables = list(map(np.concatenate, blocks))
+    return lambda prices, _: (table @ prices for table in tables)
 
 
 _size = attrgetter("design.n_negatives")
@@ -310,17 +310,12 @@ class _Search:
         for i, (part, cost, _) in enumerate(self.groups.costs(prices)):
             net_worth = worth(part.design.n_items) - cost
             bound += part.share * float(net_worth.min())
-            dips = _minima_below(net_worth, float(net_worth[self.ranks[i] - 1].min()))
-            new_ranks = np.setdiff1d(dips, self.ranks[i])
+            dips = peaks(-net_worth)
+            is_below = net_worth[dips] < float(net_worth[self.ranks[i] - 1].min()) - 1e-12
+            new_ranks = np.setdiff1d(dips[is_below] + 1, self.ranks[i])
             self.ranks[i] = np.concatenate([self.ranks[i], new_ranks])
             self.points[i] = np.concatenate([self.points[i], self._points(part, new_ranks)])
         return bound
-
-
-def _minima_below(net_worth: Floats, limit: float) -> Ints:
-    """Return the ranks of local minima below a value."""
-    places = peaks(-net_worth)
-    return places[net_worth[places] < limit - 1e-12] + 1
 
 
 class Curves:

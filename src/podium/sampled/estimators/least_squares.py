@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar
@@ -61,28 +60,21 @@ def moments(design: Design) -> Moments:
         _CACHE.move_to_end(design)
         return _CACHE[design]
     gram, total = np.zeros((design.n_outcomes, design.n_outcomes)), np.zeros(design.n_outcomes)
-    for weights, block in _on_nodes(design):
-        weighted = block * weights[:, None]
+    # A product of two probabilities is a smooth function of the rank, so that its sum over all
+    # ranks follows from its values at a few nodes.
+    margin = 0 if design.replacement else design.n_negatives
+    nodes = grid(design.n_items, design.n_negatives, _FACTORS, margin)
+    step = max(1, _CELLS // design.n_outcomes)
+    for start in range(0, nodes.ranks.size, step):
+        part = slice(start, start + step)
+        block = design.probabilities(nodes.ranks[part])
+        weighted = block * (nodes.weights[part] / design.n_items)[:, None]
         gram += weighted.T @ block
         total += weighted.sum(axis=0)
     sums = _CACHE[design] = Moments(gram, total)
     while len(_CACHE) > 1 and sum(cached.gram.nbytes for cached in _CACHE.values()) > _MOST_BYTES:
         _CACHE.popitem(last=False)
     return sums
-
-
-def _on_nodes(design: Design) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the weights and the probabilities of the nodes that represent all ranks.
-
-    A product of two probabilities is a smooth function of the rank, so that its sum over all ranks
-    follows from its values at a few nodes.
-    """
-    margin = 0 if design.replacement else design.n_negatives
-    nodes = grid(design.n_items, design.n_negatives, _FACTORS, margin)
-    step = max(1, _CELLS // design.n_outcomes)
-    for start in range(0, nodes.ranks.size, step):
-        part = slice(start, start + step)
-        yield nodes.weights[part] / design.n_items, design.probabilities(nodes.ranks[part])
 
 
 def project(design: Design, values: Floats) -> Floats:

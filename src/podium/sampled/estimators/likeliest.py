@@ -76,7 +76,7 @@ class MLE(Estimator):
 
 @register
 @dataclass(frozen=True)
-class WMLE(Estimator):
+class WMLE(MLE):
     """Maximum likelihood in which users with small sampled ranks have larger weights.
 
     A user with sampled rank r has the weight 1 / log2(r / 10 + 1), which is ndcg's discount with
@@ -108,9 +108,6 @@ class WMLE(Estimator):
 
     name: ClassVar[str] = "wmle"
     consistent: ClassVar[bool] = False
-    constraints: ClassVar[_check.Constraints] = {"n_steps": _check.cutoff}
-
-    n_steps: int = 100
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps with weighted shares; see `Estimator.fit`.

@@ -129,6 +129,12 @@ def plan(
     # Cells have the resolution of the largest usual sample.
     largest = max((size for size in SIZES if size < n_items), default=1)
     cells = layout(Design(largest, n_items, replacement))
+    weights = cells.weights(parsed)
+    if weights.min() == weights.max():
+        raise ArgumentError(
+            f"{parsed} is {weights[0]:g} for every ranking of {n_items} items: there is nothing to "
+            "estimate. Lower its cutoff."
+        )
     bias_is = None  # how biases of a pilot's draws are combined
     if pilot is None:
         expected = expected_without_pilot(parsed, cells)

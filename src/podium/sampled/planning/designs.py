@@ -70,7 +70,8 @@ def search(
 ) -> tuple[PlannedDesign, ...]:
     """Search sizes of samples; return the evaluated ones from the cheapest, all items last."""
     report, designs = or_silent(progress), dict[int, PlannedDesign]()
-    sizes = usual_sizes(planned.n_items)
+    half = (planned.n_items - 1) // 2
+    sizes = tuple(size for size in SIZES if size <= half) or ((half,) if half else ())
 
     def evaluated(kind: Kind, size: int, outlooks: Mapping[str, Outlook]) -> PlannedDesign:
         worst = max(outlooks.values(), key=lambda outlook: outlook.error)
@@ -96,12 +97,6 @@ def search(
     search_sizes(sizes, error_of, goal, reachable=all_items.reaches)
     report(len(designs), len(designs), "")
     return (*(designs[size] for size in sorted(designs)), all_items)
-
-
-def usual_sizes(n_items: int) -> tuple[int, ...]:
-    """Return the usual sizes of up to half of the catalogue, or half of a small one."""
-    half = (n_items - 1) // 2
-    return tuple(size for size in SIZES if size <= half) or ((half,) if half else ())
 
 
 def search_sizes(sizes: Sequence[int], error_of: ErrorOf, goal: float, *, reachable: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -71,7 +72,6 @@ def expected_without_pilot(measure: Measure, cells: Cells) -> Expected:
 
     The density of a shape is a power of rank + share * n_items. The value determines the power.
     """
-    _refuse_constant(measure, cells)
     weights, value = cells.weights(measure), halfway(measure, cells)
     masses = {name: _shape(cells, share, weights, value)[None] for name, share in SHAPES.items()}
     return Expected(cells, masses, value)
@@ -104,18 +104,8 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
 
 def expected_from_pilot(pilot: SampledRanks, measure: Measure, cells: Cells, seed: int) -> Expected:
     """Return draws from the posterior of a smooth fit to a pilot's ranks."""
-    _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)
     return Expected(cells, {PILOT: _draws(fit, cells, seed)}, fit.expect(measure))
-
-
-def _refuse_constant(measure: Measure, cells: Cells) -> None:
-    weights = cells.weights(measure)
-    if weights.min() == weights.max():
-        raise ArgumentError(
-            f"{measure} is {weights[0]:g} for every ranking of {cells.n_items} items: there is "
-            "nothing to estimate. Lower its cutoff."
-        )
 
 
 def _draws(fit: SmoothFit, cells: Cells, seed: int) -> Floats:
@@ -189,17 +179,15 @@ class PlannedEstimate:
         cells = self.expected.cells
         chances = np.asfortranarray(cells.table(design))
         weights = cells.weights(self.measure)
-        outlooks: dict[str, Outlook] = {}
-        for name, masses in self.expected.masses.items():
-            outcome_chances = masses @ chances
-            exact_values = masses @ weights
-            if isinstance(self.method, LinearEstimator):
-                values = self.method.values(design, self.measure)
-                squares = self._squares_of_means(values, outcome_chances, exact_values)
-            else:
-                squares = self._squares_of_influences(design, outcome_chances, exact_values)
-            outlooks[name] = Outlook(*np.sqrt(squares).tolist())
-        return outlooks
+        if isinstance(self.method, LinearEstimator):
+            values = self.method.values(design, self.measure)
+            squares = partial(self._squares_of_means, values)
+        else:
+            squares = partial(self._squares_of_influences, design)
+        return {
+            name: Outlook(*np.sqrt(squares(masses @ chances, masses @ weights)).tolist())
+            for name, masses in self.expected.masses.items()
+        }
 
     def outlooks_of_all_items(self) -> dict[str, Outlook]:
         """Return the outlook of ranking all items, whose error comes from the users alone."""

@@ -25,7 +25,6 @@ from podium.sampled.reading.columns import (
     SCORE,
     STRATUM,
     read_columns,
-    user_of,
 )
 from podium.sampled.reading.scores import ScoredRows, Tie, refuse_history
 from podium.sampled.reading.seen import Seen, read_seen
@@ -237,7 +236,8 @@ class SampleReader:
     def _from_ranks(self, table: Any) -> SampledRanks | SharedRanks:
         roles, columns = (OPTIONAL_USER, RANK, N_NEGATIVES, HISTORY), self._columns("ranks")
         read = read_columns(table, "ranks", roles, columns)
-        name, user, n_items = read.table.name, user_of(read), self.n_items
+        name, n_items = read.table.name, self.n_items
+        user = read.ids("user") if "user" in read else None
         if (self.n_negatives is None) == ("n_negatives" not in read):
             raise ArgumentError(
                 f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, "

@@ -8,7 +8,6 @@ from typing import Any
 
 from podium.data import columns as usual
 from podium.data.columns import Role
-from podium.data.convert import Ids
 from podium.data.tables import RoleColumns, open_table
 
 OPTIONAL_USER = replace(usual.USER, required=False)
@@ -26,8 +25,3 @@ def read_columns(
     """Read the columns that a table has; `columns` are names that are not the usual ones."""
     table = open_table(source, noun, roles, columns)
     return RoleColumns.of(table, roles)
-
-
-def user_of(read: RoleColumns) -> Ids | None:
-    """Return the user of each row, if there is such a column."""
-    return read.ids("user") if "user" in read else None

@@ -18,7 +18,6 @@ from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
-from podium.data.tables import RoleColumns
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.candidates import DRAWN, LISTED, strata_counts
@@ -26,7 +25,7 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import Counts, SampledRanks, columns_at
 from podium.sampled.reading.columns import HISTORY, SCORE, STRATUM, TARGET, read_columns
 from podium.sampled.reading.seen import DROP, catalogue_size
-from podium.sampled.sampling import counts_above, repeats
+from podium.sampled.sampling import counts_above
 from podium.types import Mask
 
 if TYPE_CHECKING:
@@ -86,21 +85,18 @@ class ScoredRows:
         """Read a table of scores, with or without strata."""
         roles = (USER, ITEM, SCORE, TARGET, STRATUM if in_strata else HISTORY)
         read = read_columns(source, "candidates' scores", roles, columns)
-        name, pairs, has_history = (
-            read.table.name,
-            (read.ids("user"), read.ids("item")),
-            "history" in read,
-        )
+        name, pairs, history = read.table.name, (read.ids("user"), read.ids("item")), None
         if reader.seen_items is not None:
-            refuse_history(columns, name, is_read=has_history)
-            has_history = False
+            refuse_history(columns, name, is_read="history" in read)
         user, item = map(label_array, pairs)
         users, codes = np.unique(user, return_inverse=True)
         listed = _is_listed(label_array(read.ids("stratum")), name) if in_strata else None
         is_target = read.numbers("target", pairs[0]) > 0
         score = to_scores(read.table, read.names["score"], read.read["score"], pairs[0])[0]
         columns_of_rows = (users, codes, item, codes_of(pairs[1])[0], score, is_target, listed)
-        history = _history(read, pairs[0], is_target) if has_history else None
+        if "history" in read and reader.seen_items is None:  # rows of candidates need not have it
+            column = (read.read["history"], read.names["history"], read.table)
+            history = to_numbers(*column, pairs[0], is_target)[is_target]
         rows = cls(name, *columns_of_rows, history, catalogue_size(reader.n_items))
         rows._refuse_repeats(replacement=reader.replacement and not in_strata)
         if in_strata:
@@ -195,7 +191,7 @@ class ScoredRows:
     def warn_of_popular_draws(self) -> None:
         """Warn if an item was drawn far more often than in a uniform sample."""
         expected = float(self.n_candidates.sum()) / max(int(np.min(self.n_items)) - 1, 1)
-        _warn_of_popular_draws(self.item[~self.is_target], expected, _POPULAR, self.name)
+        self._warn_of_popular(~self.is_target, expected, _POPULAR)
 
     def warn_of_bad_strata(self, counts: Counts) -> None:
         """Warn of items that were not drawn uniformly, and of a proxy that knew the targets.
@@ -206,8 +202,7 @@ class ScoredRows:
         n_rest = self.n_items - 1 - counts.n_listed
         _, first_rows = np.unique(self.owner, return_index=True)  # they share their draws
         chances = (counts.n_drawn / np.maximum(n_rest, 1))[first_rows]
-        drawn = self.item[~is_listed & ~self.is_target]
-        _warn_of_popular_draws(drawn, float(chances.sum()), _ALL_ALIKE, self.name)
+        self._warn_of_popular(~is_listed & ~self.is_target, float(chances.sum()), _ALL_ALIKE)
         share_above = counts.above_drawn / np.maximum(counts.n_drawn, 1)
         in_top = counts.above_listed + share_above * n_rest < counts.n_listed
         in_list = is_listed[self.is_target]
@@ -219,6 +214,19 @@ class ScoredRows:
                 "trained on the targets, its lists do not help to evaluate a model that was not. "
                 "If you do not know which targets it lists, give all targets the stratum 'drawn'."
             )
+
+    def _warn_of_popular(self, is_drawn: Mask, expected: float, advice: str) -> None:
+        names, counts = np.unique(self.item[is_drawn], return_counts=True)
+        limit = expected + _MOST_ERRORS * np.sqrt(expected) + _MOST_ERRORS
+        is_common_list = counts.size > 1 and counts.min() == counts.max()  # the same for all users
+        if is_common_list or int(counts.max(initial=0)) <= limit:
+            return
+        most, n_above = int(np.argmax(counts)), int((counts > limit).sum())
+        warn(
+            f"{self.name}: item {_check.label(names[most])} was drawn for {counts[most]} users, "
+            f"but a uniform sample has it for about {expected:.0f}. {n_above} of {names.size} "
+            f"drawn items have too many draws. {advice}"
+        )
 
     def _n_rows(self, selected: Mask) -> Ints:
         return np.bincount(self.codes[selected], minlength=self.users.size).astype(np.int64)
@@ -244,10 +252,13 @@ class ScoredRows:
 
     def _refuse_repeats(self, *, replacement: bool) -> None:
         """Raise if a user has an item twice, unless it was drawn twice and has one score."""
-        earlier, later = repeats(self.codes, self.item_codes, self.is_target)
+        order = np.lexsort((self.is_target, self.item_codes, self.codes))
+        earlier, later = order[:-1], order[1:]
+        is_wrong = self.codes[earlier] == self.codes[later]
+        is_wrong &= self.item_codes[earlier] == self.item_codes[later]
         if replacement:
-            is_wrong = self.is_target[later] | (self.score[earlier] != self.score[later])
-            earlier, later = earlier[is_wrong], later[is_wrong]
+            is_wrong &= self.is_target[later] | (self.score[earlier] != self.score[later])
+        earlier, later = earlier[is_wrong], later[is_wrong]
         if not earlier.size:
             return
         user = _check.label(self.users[self.codes[earlier[0]]])
@@ -271,12 +282,6 @@ class ScoredRows:
         else:
             fault = f"several scores for item {item}. Keep one."
         raise DataError(f"{self.name}: user {user} has {fault}")
-
-
-def _history(read: RoleColumns, user: Ids, is_target: Mask) -> Floats:
-    """Return the history of targets, which other rows need not have."""
-    column = read.read["history"]
-    return to_numbers(column, read.names["history"], read.table, user, is_target)[is_target]
 
 
 def refuse_history(columns: Mapping[str, str], name: str, *, is_read: bool) -> None:
@@ -312,17 +317,3 @@ def _is_listed(strata: NDArray[Any], source: str) -> Mask:
             "random items are 'drawn'."
         )
     return is_listed
-
-
-def _warn_of_popular_draws(drawn: NDArray[Any], expected: float, advice: str, source: str) -> None:
-    names, counts = np.unique(drawn, return_counts=True)
-    limit = expected + _MOST_ERRORS * np.sqrt(expected) + _MOST_ERRORS
-    is_common_list = counts.size > 1 and counts.min() == counts.max()  # the same for all users
-    if is_common_list or int(counts.max(initial=0)) <= limit:
-        return
-    most, n_above = int(np.argmax(counts)), int((counts > limit).sum())
-    warn(
-        f"{source}: item {_check.label(names[most])} was drawn for {counts[most]} users, but a "
-        f"uniform sample has it for about {expected:.0f}. {n_above} of {names.size} drawn "
-        f"items have too many draws. {advice}"
-    )

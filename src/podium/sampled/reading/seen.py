@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids
-from podium.data.ids import Shared, pair_codes, share
+from podium.data.ids import pair_codes, share
 from podium.data.join import Side, check_common, common_ids
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
@@ -70,7 +70,7 @@ class Seen:
         PodiumWarning
             If the table has less than half of the users.
         """
-        shared = _shared(self.user, user)
+        shared = share(self.user, user)
         sides = (Side(_SEEN_TABLE, self.name, self.user), Side("the sample", source, user))
         overlap = check_common(shared, "user", *sides, min_share=0.0)
         if overlap.both.size < _MIN_SHARE * overlap.n_right:
@@ -82,7 +82,7 @@ class Seen:
 
     def _n_seen(self, user: Ids) -> Ints:
         """Return the number of items that each row's user has seen."""
-        shared = _shared(self.user, user)
+        shared = share(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
         position = find(users, shared.right)
         return np.where(position < 0, 0, counts[position])
@@ -91,7 +91,7 @@ class Seen:
         """Return whether each pair is a seen pair."""
         user_codes, item_codes = (
             np.unique(np.concatenate([shared.left, shared.right]), return_inverse=True)
-            for shared in (_shared(self.user, user), _shared(self.item, item))
+            for shared in (share(self.user, user), share(self.item, item))
         )
         keys = user_codes[1] * item_codes[0].size + item_codes[1]
         n_seen = len(self.user)
@@ -151,7 +151,7 @@ class Seen:
         of any user.
         """
         user, item = pairs
-        shared = _shared(self.item, item)
+        shared = share(self.item, item)
         overlap = common_ids(shared)
         n_others = overlap.n_left - self._n_seen(user)
         expected = float(n_others.sum()) / catalogue_size(n_items)
@@ -212,7 +212,3 @@ def read_seen(source: Any, *, columns: dict[str, str] | None = None) -> Seen:
     rows = np.unique(pair_codes(user, item), return_index=True)[1]
     name = read.table.name.replace("The seen items", "the seen items")
     return Seen(name, user[rows], item[rows])
-
-
-def _shared(seen: Ids, ids: Ids) -> Shared:
-    return share(seen, ids)

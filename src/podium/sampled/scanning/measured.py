@@ -48,7 +48,7 @@ from podium.sampled.distribution import rank_weights, values_of
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.naive import Naive
 from podium.sampled.fits import Fit, IntervalOf, MeanOfUsers, covering
-from podium.sampled.ranks import LEAST_DEPTH, Observation, Part, ScannedRanks, Shape
+from podium.sampled.ranks import LEAST_DEPTH, Observation, Part, ScannedRanks
 
 NAIVE = Naive.name
 
@@ -78,15 +78,21 @@ class OpenTargets:
         """Fit the distribution to the drawn items of all targets by maximum posterior density."""
         from scipy.optimize import minimize
 
-        rows = Outcomes.of(ranks)
-        optimum = minimize(rows.cost, _MEANS, jac=True, method="L-BFGS-B")
+        columns, counts = _outcomes(ranks), ranks.counts[ranks.is_fitted]
+        outcomes, case = np.unique(columns[:, ranks.is_fitted], axis=1, return_inverse=True)
+        n_targets = np.bincount(case.ravel(), counts, outcomes.shape[1]).astype(np.float64)
+
+        def cost(coefficients: Floats) -> tuple[float, Floats]:
+            """Return the negative log posterior density and its gradient by the coefficients."""
+            densities, derivatives = _densities(outcomes, coefficients)
+            deviation = coefficients - _MEANS
+            cost = -(densities @ n_targets) + (_PRECISIONS * deviation**2).sum() / 2
+            return float(cost), _PRECISIONS * deviation - n_targets @ derivatives
+
+        optimum = minimize(cost, _MEANS, jac=True, method="L-BFGS-B")
         steps = _STEP * np.eye(4)
-        hessian = np.array(
-            [
-                (rows.cost(optimum.x + step)[1] - rows.cost(optimum.x - step)[1]) / (2 * _STEP)
-                for step in steps
-            ]
-        )
+        slopes = [cost(optimum.x + step)[1] - cost(optimum.x - step)[1] for step in steps]
+        hessian = np.array(slopes) / (2 * _STEP)
         covariance = np.linalg.pinv((hessian + hessian.T) / 2, hermitian=True)
         return cls(optimum.x, covariance.astype(np.float64))
 
@@ -106,19 +112,15 @@ class OpenTargets:
         columns = (ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.n_rest)
         open_columns = np.stack([column[is_open] for column in columns])
         cases, case_of = np.unique(open_columns, axis=1, return_inverse=True)
-        values[is_open] = _expected(tuple(cases), weights, self.coefficients + shift)[case_of]
+        values[is_open] = _expected(cases, weights, self.coefficients + shift)[case_of]
         return values
 
     def gradient(self, ranks: ScannedRanks, weights: Floats) -> Floats:
         """Return the derivative of the users' mean value by the coefficients: float64, (4,)."""
-        ends = [
-            [
-                ranks.means_of_users(self.values(ranks, weights, shift)).mean()
-                for shift in (step, -step)
-            ]
-            for step in _STEP * np.eye(4)
-        ]
-        return np.subtract(*np.transpose(ends)) / (2 * _STEP)
+        steps = _STEP * np.concatenate([np.eye(4), -np.eye(4)])
+        of_targets = (self.values(ranks, weights, step) for step in steps)
+        means = np.array([ranks.means_of_users(values).mean() for values in of_targets])
+        return (means[:4] - means[4:]) / (2 * _STEP)
 
     def influences(self, ranks: ScannedRanks, gradient: Floats) -> Floats:
         """Return the effect of each target of the fit on a value through the coefficients.
@@ -134,8 +136,7 @@ class OpenTargets:
         gradient : float64, (4,)
             The derivative of the value by the coefficients.
         """
-        every = Outcomes(ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.counts)
-        derivatives = every.densities(self.coefficients)[1] * ranks.counts[:, None]
+        derivatives = _densities(_outcomes(ranks), self.coefficients)[1] * ranks.counts[:, None]
         return ranks.is_fitted * (derivatives @ self.covariance @ gradient)
 
     def shapes(self, above_listed: Ints) -> tuple[Floats, Floats]:
@@ -143,51 +144,30 @@ class OpenTargets:
         return _shapes(np.log1p(above_listed), self.coefficients)
 
 
-@dataclass(frozen=True, eq=False)
-class Outcomes:
-    """The distinct outcomes of draws, and the number of targets with each."""
+def _outcomes(ranks: ScannedRanks) -> Ints:
+    """Return the numbers of listed and of drawn items above, and of all drawn ones, as rows."""
+    return np.stack([ranks.above_listed, ranks.above_drawn, ranks.n_drawn])
 
-    above_listed: Ints
-    above_drawn: Ints
-    n_drawn: Ints
-    n_targets: Floats
 
-    @classmethod
-    def of(cls, ranks: ScannedRanks) -> Outcomes:
-        """Count the outcomes of the targets that the fit uses."""
-        is_used = ranks.is_fitted
-        columns = np.stack([ranks.above_listed, ranks.above_drawn, ranks.n_drawn])
-        (above_listed, above_drawn, n_drawn), case = np.unique(
-            columns[:, is_used], axis=1, return_inverse=True
-        )
-        n_targets = np.bincount(case.ravel(), ranks.counts[is_used], above_listed.size)
-        return cls(above_listed, above_drawn, n_drawn, n_targets.astype(np.float64))
+def _densities(outcomes: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
+    """Return the log density of each outcome without a constant, and its derivatives.
 
-    def cost(self, coefficients: Floats) -> tuple[float, Floats]:
-        """Return the negative log posterior density and its gradient by the coefficients."""
-        densities, derivatives = self.densities(coefficients)
-        deviation = coefficients - _MEANS
-        cost = -(densities @ self.n_targets) + (_PRECISIONS * deviation**2).sum() / 2
-        return float(cost), _PRECISIONS * deviation - self.n_targets @ derivatives
+    float64, (n,) and (n, 4): the derivatives are by the coefficients.
+    """
+    from scipy.special import digamma, gammaln
 
-    def densities(self, coefficients: Floats) -> tuple[Floats, Floats]:
-        """Return the log density of each outcome without a constant, and its derivatives.
-
-        float64, (n,) and (n, 4): the derivatives are by the coefficients.
-        """
-        from scipy.special import digamma, gammaln
-
-        x = np.log1p(self.above_listed)
-        alpha, beta = _shapes(x, coefficients)
-        b, n, total = self.above_drawn, self.n_drawn, alpha + beta
-        log_density = gammaln(total) - gammaln(total + n)
-        log_density += gammaln(alpha + b) - gammaln(alpha)
-        log_density += gammaln(beta + n - b) - gammaln(beta)
-        common = digamma(total) - digamma(total + n)
-        by_alpha = alpha * (common + digamma(alpha + b) - digamma(alpha))
-        by_beta = beta * (common + digamma(beta + n - b) - digamma(beta))
-        by_s, by_w = by_alpha + by_beta, -by_beta
-        return log_density, np.stack([by_s, by_s * x, by_w, by_w * x], axis=1)
+    listed, b, n = tuple[Ints, ...](outcomes)
+    x = np.log1p(listed)
+    alpha, beta = _shapes(x, coefficients)
+    total = alpha + beta
+    log_density = gammaln(total) - gammaln(total + n)
+    log_density += gammaln(alpha + b) - gammaln(alpha)
+    log_density += gammaln(beta + n - b) - gammaln(beta)
+    common = digamma(total) - digamma(total + n)
+    by_alpha = alpha * (common + digamma(alpha + b) - digamma(alpha))
+    by_beta = beta * (common + digamma(beta + n - b) - digamma(beta))
+    by_s, by_w = by_alpha + by_beta, -by_beta
+    return log_density, np.stack([by_s, by_s * x, by_w, by_w * x], axis=1)
 
 
 def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:
@@ -198,14 +178,14 @@ def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:
     return np.exp(np.clip(log_alpha, -_LIMIT, _LIMIT)), np.exp(np.clip(log_beta, -_LIMIT, _LIMIT))
 
 
-def _expected(cases: tuple[Ints, ...], weights: Floats, coefficients: Floats) -> Floats:
+def _expected(cases: Ints, weights: Floats, coefficients: Floats) -> Floats:
     """Return sum_j weights[c + b + j] P(j of the unscored items are above the target).
 
-    The rows of `cases` are c, b, and the numbers of drawn and of unscored items: int64, (n,) each.
+    The rows of `cases` are c, b, and the numbers of drawn and of unscored items: int64, (4, n).
     """
     from scipy.special import betaln
 
-    listed, drawn, n_drawn, n_rest = cases
+    listed, drawn, n_drawn, n_rest = tuple[Ints, ...](cases)
     alpha, beta = _shapes(np.log1p(listed), coefficients)
     a, b = alpha + drawn, beta + n_drawn - drawn
     probability = np.exp(betaln(a, b + n_rest) - betaln(a, b))
@@ -477,11 +457,10 @@ class ScanFit(Fit):
         """Return the confidence of the bounds of one model; those of two scans hold together."""
         return level if self.observed.is_shared else (1.0 + level) / 2
 
-    def _term(self, shape: Shape) -> tuple[ScannedRanks, Floats, float]:
+    def _term(self, shape: Part) -> tuple[ScannedRanks, Floats, float]:
         """Return the counts of a shape's targets, the values by rank, and their mean's factor."""
-        ranks = self.observed.at(shape)
         weights = rank_weights(shape.measure, self.targets.most_items)
-        return ranks, weights, float(shape.sizes.sum()) / self.n_users
+        return self.observed.at(shape), weights, float(shape.sizes.sum()) / self.n_users
 
     def _fit(self, part: Part) -> OpenTargets:
         if part.key not in self._fits:

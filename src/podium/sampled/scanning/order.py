@@ -184,12 +184,6 @@ def draw_rest(
     int64, (n_targets, n)
         The items, followed by -1 if fewer are left.
     """
-    hidden = _unavailable(plan, order, targets, n_listed)
-    return plan.draw(targets, n, seed, replacement=False, hidden=hidden)
-
-
-def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints) -> Rows:
-    """Return the hidden and the listed items of each target, increasing: `targets` are the rows."""
     hidden, numbers = plan.hidden.of(plan.rows[targets]), np.arange(targets.size)
     deepest = int(n_listed.max(initial=0))
     is_listed = np.arange(deepest) < n_listed[:, None]
@@ -197,4 +191,5 @@ def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Int
     listed_keys = np.repeat(numbers, n_listed) * plan.catalogue_size + listed
     pairs = np.sort(np.concatenate([hidden.keys(plan.catalogue_size), listed_keys]))
     offsets = row_offsets(hidden.sizes + n_listed)
-    return Rows(offsets, pairs % plan.catalogue_size, np.empty(pairs.size))
+    unavailable = Rows(offsets, pairs % plan.catalogue_size, np.empty(pairs.size))
+    return plan.draw(targets, n, seed, replacement=False, hidden=unavailable)

@@ -92,14 +92,12 @@ class Cells:
             others = np.setdiff1d(np.arange(design.n_outcomes), outcomes)
             first_columns = np.unique(_outcome_bins(design)[others], return_index=True)[1]
             merged = chances[:, others]
-            if others.size:
-                merged = np.add.reduceat(merged, first_columns, axis=1)
-            unseen_chances.append(merged)
-        blocks = (seen_chances, unseen_chances)
-        sizes = [block.shape[1] for of_kind in blocks for block in of_kind]
+            unseen_chances.append(
+                np.add.reduceat(merged, first_columns, axis=1) if others.size else merged
+            )
+        sizes = [block.shape[1] for block in (*seen_chances, *unseen_chances)]
         columns = np.repeat(np.tile(np.arange(len(seen_chances)), 2), sizes)
-        seen, unseen = (np.concatenate(of_kind, axis=1) for of_kind in blocks)
-        return seen, unseen, columns
+        return np.hstack(seen_chances), np.hstack(unseen_chances), columns
 
     def table(self, design: Design) -> Floats:
         """Return the mean chance of each outcome in each cell: (n_cells, n_outcomes).

@@ -109,7 +109,7 @@ def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
     of the first ranks, so that the density falls more steeply there than below.
     """
-    prior = prior_of(state.cells, state.row_index, state.shares, ANY)
+    prior = prior_of(state.cells, state.row_index.sizes, state.shares, ANY)
     free = prior, *modes(prior, state.sample)
     slope = top_exponent(state.cells, state.shares @ free[1][int(np.argmax(free[2]))].mass)
     if slope < _STEEP:

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells, RowIndex
-from podium.sampled.estimators.smooth.prior import USUAL, Prior, prior_of
+from podium.sampled.estimators.smooth.prior import Prior, prior_of
 from podium.sampled.sums import normalised
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
@@ -246,7 +246,7 @@ class State:
     def fit(cls, cells: Cells, row_index: RowIndex, sample: Sample) -> State:
         """Fit the family of users with these groups."""
         shares = sample.counts.sum(axis=1) / sample.counts.sum()
-        prior = prior_of(cells, row_index, shares, USUAL)
+        prior = prior_of(cells, row_index.sizes, shares)
         fitted_modes, weights = modes(prior, sample)
         return cls(cells, prior, sample, shares, tuple(fitted_modes), weights, row_index)
 
@@ -280,8 +280,10 @@ def _log_density(mode: Mode, state: State) -> tuple[Floats, Floats]:
 def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]:
     """Return the mean and the variance of the log of a measure over families and modes."""
     shares = np.concatenate([state.weights for state in states]) / len(states)
-    moments = [_moments(mode, state, weights) for state in states for mode in state.modes]
-    means, variances = np.array(moments).T
+    modes = [(state, mode) for state in states for mode in state.modes]
+    means = np.array([float(state.shares @ (mode.mass @ weights)) for state, mode in modes])
+    slopes = [(_slope(mode, state, weights), mode.precision) for state, mode in modes]
+    variances = np.array([float(slope @ np.linalg.solve(p, slope)) for slope, p in slopes])
     logs: Floats = np.log(np.maximum(means, TINY))
     mean = float(shares @ logs)
     parts: Floats = variances / np.maximum(means, TINY) ** 2 + (logs - mean) ** 2
@@ -317,13 +319,6 @@ def _influences(state: State, weights: Floats) -> Floats:
             - mass_changes.sum(axis=1, keepdims=True)
         )
     return influence[state.row_index.groups, state.row_index.columns]
-
-
-def _moments(mode: Mode, state: State, weights: Floats) -> tuple[float, float]:
-    """Return a measure's mean under a mode, and its variance to first order."""
-    slope = _slope(mode, state, weights)
-    mean = float(state.shares @ (mode.mass @ weights))
-    return mean, float(slope @ np.linalg.solve(mode.precision, slope))
 
 
 def _slope(mode: Mode, state: State, weights: Floats) -> Floats:

@@ -19,7 +19,7 @@ from scipy.interpolate import BSpline
 from scipy.linalg import block_diag
 
 from podium.sampled.design import Floats
-from podium.sampled.estimators.smooth.cells import Cells, RowIndex
+from podium.sampled.estimators.smooth.cells import Cells
 
 _SPACING = 0.5  # between knots
 _UNIT = 0.36  # the knot spacing to whose second differences the roughness refers
@@ -80,14 +80,10 @@ class Prior:
     fixed: Floats
 
 
-def without_history(cells: Cells, spread: Spread = USUAL) -> Prior:
-    """Return the family with one density for all users."""
-    design, rough, slope = _spline(cells)
-    return Prior(design[None], np.log(cells.sizes), rough, _fixed(slope, spread))
-
-
-def with_history(cells: Cells, history: Floats, shares: Floats, spread: Spread = USUAL) -> Prior:
+def prior_of(cells: Cells, history: Floats, shares: Floats, spread: Spread = USUAL) -> Prior:
     """Return the family in which the density changes with a user's number of own items.
+
+    With one group of users, all have the same density, whatever the number.
 
     Parameters
     ----------
@@ -111,6 +107,8 @@ def with_history(cells: Cells, history: Floats, shares: Floats, spread: Spread =
     density by a separate spline.
     """
     design, rough, slope = _spline(cells)
+    if history.size == 1:
+        return Prior(design[None], np.log(cells.sizes), rough, _fixed(slope, spread))
     n_spline = design.shape[1]
     centred_log_history = np.log(history) - shares @ np.log(history) / shares.sum()
     dip = np.log(-np.expm1(-cells.middles / history[:, None]))
@@ -129,13 +127,6 @@ def with_history(cells: Cells, history: Floats, shares: Floats, spread: Spread =
         block_diag(rough, _HISTORY_ROUGHNESS * rough, np.zeros((1, 1))),
         fixed,
     )
-
-
-def prior_of(cells: Cells, row_index: RowIndex, shares: Floats, spread: Spread) -> Prior:
-    """Return the family with one density for all users, or with those that depend on history."""
-    if not row_index.has_groups:
-        return without_history(cells, spread)
-    return with_history(cells, row_index.sizes, shares, spread)
 
 
 def with_peak(prior: Prior, slope: float) -> Prior:
