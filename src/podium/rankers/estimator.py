@@ -64,15 +64,13 @@ class FitData:
     parameters : dict
         The parameters of the ranker by name.
     rows : Rows
-        The training rows: features, relevance and groups.
-    weights : float64, (n_rows,), or None
+        The training rows.
     valid : Rows or None
         The rows of the eval_set.
     """
 
     parameters: dict[str, Any]
     rows: inputs.Rows
-    weights: PerRow | None
     valid: inputs.Rows | None
 
 
@@ -175,14 +173,12 @@ class Ranker(BaseEstimator, abc.ABC):
         parameters = _check.parameters(self)
         parse_relevance(self._measure())
         self._library()
-        (y, qid, sample_weight), missing = labels, self._takes_missing
         features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, reader=reader, missing=missing)
+        rows = inputs.rows_of(features, *labels, reader=reader, missing=self._takes_missing)
         # Grades are labels of which no threshold makes positives.
         self.graded_ = self.min_relevance_in_use() == 1.0 and are_grades(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
         valid = None if eval_set is None else self._eval_rows(eval_set)
-        return FitData(parameters, rows, weights, valid)
+        return FitData(parameters, rows, valid)
 
     def _library(self) -> Any:  # most rankers need no optional library
         """Import the library that the ranker needs, or raise an error with the install command."""

@@ -50,7 +50,7 @@ def with_suited_keep(settings: Settings, loss: Loss, *, validated: bool) -> Sett
     return settings
 
 
-def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
+def labels_of(loss: Loss, rows: Rows) -> tuple[Labels, RowIndex | None]:
     """Return the labels that the loss is prepared from, and their rows' positions in the features.
 
     Groups with contiguous rows are put in the order of their labels, so that sums have the same
@@ -58,7 +58,8 @@ def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, R
     stay as they are and the positions are None: reading scattered rows takes several times as
     long.
     """
-    groups, order, relevance = rows.groups, rows.groups.order, rows.relevance
+    groups, relevance, weights = rows.groups, rows.relevance, rows.weights
+    order = groups.order
     if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
         order = None
     else:

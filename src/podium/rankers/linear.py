@@ -161,7 +161,7 @@ class LinearRanker(LinearScores):
     def _learn(self, data: FitData, progress: Progress) -> None:
         checked, loss, solver = data.parameters, self._loss(), self.solver_in_use()
         settings = fitting.settings_of(checked)
-        labels, places = fitting.labels_of(loss, data.rows, data.weights)
+        labels, places = fitting.labels_of(loss, data.rows)
         target = fitting.target_of(loss, labels, settings.seed)
         intercept = checked["fit_intercept"] and not loss.shift_invariant
         features, l2 = data.rows.features, checked["l2"]

@@ -84,7 +84,7 @@ class Baseline(Ranker):
 
     def _learn(self, data: FitData, progress: Progress) -> None:
         measure, low = parse_relevance(self._measure()), self.min_relevance_in_use()
-        self._learn_task(Task(data.rows, data.weights, data.valid, measure, low), progress)
+        self._learn_task(Task(data.rows, data.rows.weights, data.valid, measure, low), progress)
 
     @abc.abstractmethod
     def _learn_task(self, task: Task, progress: Progress) -> None:

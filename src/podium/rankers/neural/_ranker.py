@@ -141,7 +141,7 @@ class NeuralRanker(Ranker):
 
     def _learn(self, data: FitData, progress: Progress) -> None:
         settings, loss = fitting.settings_of(data.parameters), self._loss()
-        labels, order = fitting.labels_of(loss, data.rows, data.weights)
+        labels, order = fitting.labels_of(loss, data.rows)
         places = np.arange(data.rows.groups.n_rows) if order is None else order
         problem = self._problem(data, loss, labels, places)
         validate = None if data.valid is None else self._validate(data.valid, problem)
