@@ -23,8 +23,8 @@ from podium.metrics import Measure, parse
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
-from podium.rankers.objective import Parameters, times
-from podium.rankers.validation import MeasureOnRows, are_grades, undefined_text, validator
+from podium.rankers.objective import Labels, Parameters, times
+from podium.rankers.validation import MeasureOnRows, are_grades, validator
 from podium.types import PerRow, Progress
 
 
@@ -218,10 +218,11 @@ class Ranker(BaseEstimator, abc.ABC):
         measure, low = parse(self._measure()), self.min_relevance_in_use()
         relevance = _check.relevance(_check.column(y, "y"), qid, name="y")
         _check.equal_length(X=scores, y=relevance, qid=groups.index)
-        weights = inputs.row_weights(sample_weight, groups)
-        mean = MeasureOnRows(measure, relevance, groups, weights, min_relevance=low)(scores)
+        rows = Labels(relevance, groups, inputs.row_weights(sample_weight, groups))
+        mean_of = MeasureOnRows(measure, rows, min_relevance=low)
+        mean = mean_of(scores)
         if mean != mean:  # nan
-            warn(undefined_text(measure, relevance, groups, low, weights))
+            warn(mean_of.why_undefined())
         return measure.metric.sign * mean
 
     def loss_in_use(self) -> Loss | str | None:
@@ -317,8 +318,7 @@ class Ranker(BaseEstimator, abc.ABC):
     def _validator(self, rows: inputs.Rows) -> Callable[[PerRow], float]:
         """Return a function from scores of an eval_set to its measure; higher is better."""
         low, where = self.min_relevance_in_use(), f" of {arg.eval_set}"
-        measure = self._measure()
-        return validator(measure, rows.relevance, rows.groups, min_relevance=low, where=where)
+        return validator(self._measure(), rows, min_relevance=low, where=where)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # `inputs` checks for non-finite values; its error names the row, the group and the column.

@@ -25,7 +25,7 @@ from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
-from podium.rankers.boosting.objectives import ScoreSpace, without_data
+from podium.rankers.boosting.objectives import ScoreSpace
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.fitting import by_content, untrainable
 from podium.rankers.linear import LinearRanker
@@ -80,7 +80,7 @@ class Training(abc.ABC):
 
     def __init__(self, plan: Plan) -> None:
         objective = plan["objective"]
-        self.fobj = None if isinstance(objective, str) else without_data(objective)
+        self.fobj = None if isinstance(objective, str) else objective
 
     @abc.abstractmethod
     def step(self) -> bool:
