@@ -109,9 +109,7 @@ def _rises_from_zero(objective: LinearObjective) -> bool:
 
 def _logistic(objective: LinearObjective) -> Parameters:
     """Return the parameters of logistic regression on the same rows with the same penalty."""
-    labels = objective.labels
-    if labels is None:
-        raise ArgumentError(f"{arg.start('logistic')} needs an objective with labels.")
+    labels: Any = objective.labels
     loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)

@@ -238,7 +238,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
-        allowed = self._candidates(allow, deny)
+        allowed = _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
         options = width, self._excludes(exclude_seen), allowed, device
         parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
         workers = Threads(1) if executor is None else or_threads(executor)
@@ -404,9 +404,6 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         if self.serves_unknown and self.user_labels_ is not None:
             return _ids.places(_ids.id_array(users, "users"), self.user_labels_, self.n_users_)
         return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
-
-    def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
-        return _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
 
     def _with_labels(self, columns: Ints) -> Items:
         labels: Labels | None = self.item_labels_

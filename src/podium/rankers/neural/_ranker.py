@@ -208,12 +208,7 @@ class NeuralRanker(Ranker):
 
     def _validate(self, rows: Rows, problem: _training.Problem) -> Validate:
         measure = self._validator(rows)
-
-        def validate(parameters: Parameters) -> float:
-            network, standard = problem.network, problem.standard
-            return measure(_training.scores_of(network, standard, parameters, rows.features))
-
-        return validate
+        return lambda parameters: measure(problem.scores(parameters, rows.features))
 
     def _keep(self, solution: Solution, problem: _training.Problem) -> None:
         history = solution.history
