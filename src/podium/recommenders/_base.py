@@ -239,7 +239,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
         allowed = _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
-        options = width, self._excludes(exclude_seen), allowed, device
+        options = self._excludes(exclude_seen), allowed, width, device
         parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
         workers = Threads(1) if executor is None else or_threads(executor)
         lists = workers.map(_best_of_users, parts, self, *options)
@@ -446,23 +446,18 @@ class MatrixRecommender(Recommender):
 
 
 def _best_of_users(
-    rows: Ints,
-    model: Recommender,
-    k: int,
-    exclude_seen: bool,
-    candidates: Ints | None,
-    device: str | None,
+    rows: Ints, model: Recommender, excludes: bool, candidates: Ints | None, *options: Any
 ) -> tuple[Ints, Floats]:
-    """Return the columns of the best items of some users, and their scores."""
-    seen = model.pairs_of(rows) if exclude_seen else None
-    return best_items(model.as_scores(rows, candidates), k, seen, candidates, device)
+    """Return the columns of the best items of some users, and their scores; see `best_items`."""
+    seen = model.pairs_of(rows) if excludes else None
+    return best_items(model.as_scores(rows, candidates), seen, candidates, *options)
 
 
 def best_items(
     scores_of: ScoreFunction | tuple[Floats, Floats],
-    k: int,
     seen: Any,
     candidates: Ints | None,
+    k: int,
     device: str | None = None,
 ) -> tuple[Ints, Floats]:
     """Return the columns of the best items, without those in `seen`, and their scores.

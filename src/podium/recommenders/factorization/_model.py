@@ -381,7 +381,7 @@ class Factorization(FactorRecommender):
         settings, executor = self._settings(), or_threads(executor)
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
-        if growth.has_new_items:
+        if growth.new_items.size:
             n_blocks = read_settings(self, DataSize.of(touched)).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
@@ -416,7 +416,7 @@ class Factorization(FactorRecommender):
         width = self._width(k)
         candidates = _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
         factors = self._as_scores(self._fold(pairs, executor), candidates)
-        columns, scores = best_items(factors, width, seen, candidates)
+        columns, scores = best_items(factors, seen, candidates, width)
         return self._with_labels(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:
