@@ -13,14 +13,9 @@ import typer
 
 from podium import _check
 from podium.cli import _messages
-from podium.cli._cluster import Cluster
 from podium.cli._messages import Sets, progress
-from podium.cli._options import (
-    WRITTEN,
-    ColumnNames,
-    check_target,
-    is_folder_target,
-)
+from podium.cli._options import WRITTEN, ColumnNames, check_target, is_folder_target
+from podium.cli._tables import Cluster
 from podium.cli.rank import RUNS, opened
 from podium.errors import ArgumentError, DataError
 

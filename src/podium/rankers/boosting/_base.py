@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -252,7 +252,6 @@ class BoostedRanker(Ranker):
     _takes_sparse: ClassVar[bool]
     _takes_missing: ClassVar[bool] = True
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
-    _booster: Any = field(default=None, init=False)  # rebuilt from trees_; copies hold the bytes
 
     loss: Loss | str | None = None
     _: KW_ONLY
@@ -364,7 +363,7 @@ class BoostedRanker(Ranker):
         features = self._features_to_score(X)
         self._enter_threads()
         start = start_scores(self.start_, features)
-        return self._predict(self._loaded_booster(), features, start)
+        return self._predict(self._booster, features, start)
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -477,7 +476,7 @@ class BoostedRanker(Ranker):
         self.history_ = course.histories
         self.objective_ = course.objective[course.best] if course.objective else np.nan
         self.trees_ = training.to_bytes(course.best + 1)
-        self._booster = self._from_bytes(self.trees_)
+        vars(self).pop("_booster", None)
 
     def check_restored(self) -> None:
         """Raise an ArgumentError unless the attributes read from a file form a valid model."""
@@ -485,7 +484,7 @@ class BoostedRanker(Ranker):
         start = ((self.n_features_in_ + 1,), np.float64)
         check_arrays(self.__dict__, {"start_": start, "trees_": trees})
         try:
-            n_features = self._n_features(self._loaded_booster())
+            n_features = self._n_features(self._booster)
         except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as error:
             raise ArgumentError(f"trees_ is not readable: {error}") from None
         if n_features != self.n_features_in_:
@@ -497,10 +496,9 @@ class BoostedRanker(Ranker):
         else:
             _OPENMP.enter()
 
-    def _loaded_booster(self) -> Any:
-        if self._booster is None:
-            self._booster = self._from_bytes(self.trees_)
-        return self._booster
+    @cached_property
+    def _booster(self) -> Any:  # copies and files hold only the bytes
+        return self._from_bytes(self.trees_)
 
     def __getstate__(self) -> dict[str, Any]:
         state = cast("dict[str, Any]", super().__getstate__())
