@@ -189,6 +189,14 @@ def refuse_zero(solution: Solution, objective: LinearObjective) -> None:
     )
 
 
+def keep(ranker: Any, solution: Solution) -> None:
+    """Set the attributes of a ranker that describe the course of its fit."""
+    history = solution.history
+    ranker.history_, ranker.best_iteration_ = history.arrays(), history.kept_at
+    ranker.objective_, ranker.stop_reason_ = solution.objective, solution.stop_reason
+    ranker.n_iter_ = len(history.objectives)
+
+
 def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
     """Return the text of a warning about the solution, or ""."""
     step = arg.learning_rate if solver in {"subgradient", "stochastic"} else arg.l2

@@ -158,8 +158,7 @@ class Saved:
 
     def _learned_pairs(self) -> Pairs:
         """Return the pairs that the model has learned from."""
-        seen = self._seen_pairs()
-        return seen.select(seen.weights > 0)
+        return self._seen_pairs().learned()
 
 
 def read_model(path: str | os.PathLike[str], get_class: Callable[[str], type[Any]]) -> Any:

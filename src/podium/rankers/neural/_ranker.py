@@ -211,13 +211,10 @@ class NeuralRanker(Ranker):
         return lambda parameters: measure(problem.scores(parameters, rows.features))
 
     def _keep(self, solution: Solution, problem: _training.Problem) -> None:
-        history = solution.history
+        fitting.keep(self, solution)
         self.parameters_: Parameters = solution.parameters
         self.layer_sizes_ = np.array(problem.network.sizes, np.int64)
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
-        self.objective_, self.best_iteration_ = solution.objective, history.kept_at
-        self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
-        self.history_ = history.arrays()
 
     def _network(self) -> _training.Network:
         return _training.Network(tuple(self.layer_sizes_.tolist()))
