@@ -19,6 +19,7 @@ from tests.oracles.loss_oracles import orderings
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.metrics import parse
+from podium.rankers.objective import Labels
 from podium.rankers.validation import validator
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract
@@ -43,7 +44,8 @@ X, Y, QID = problem()
 
 def mean_of(measure: str, scores: Any, data: tuple[Any, Any, Any] = (X, Y, QID)) -> float:
     """Return the mean over groups, as rankers measure it."""
-    return validator(measure, data[1], Groups.from_qid(data[2]), min_relevance=1.0)(scores)
+    rows = Labels(data[1], Groups.from_qid(data[2]))
+    return validator(measure, rows, min_relevance=1.0)(scores)
 
 
 def pap(scores: Any, data: tuple[Any, Any, Any] = (X, Y, QID), k: int = 3) -> float:

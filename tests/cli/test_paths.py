@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from podium.cli import app
-from podium.cli._options import Written
+from podium.cli._options import WRITTEN
 
 Run = Callable[..., Any]
 
@@ -44,11 +44,7 @@ def test_each_path_is_marked_as_written_or_is_read() -> None:
         assert command.callback is not None
         parameters = inspect.signature(command.callback).parameters.values()
         paths = {p.name for p in parameters if "Path" in str(p.annotation).split(",")[0]}
-        marks = {
-            p.name
-            for p in parameters
-            if any(isinstance(each, Written) for each in getattr(p.annotation, "__metadata__", ()))
-        }
+        marks = {p.name for p in parameters if WRITTEN in getattr(p.annotation, "__metadata__", ())}
         name = command.callback.__name__
         assert paths - marks - {"protocol"} == READ[name], (
             f"mark what {name} writes as WRITTEN, or add it above"

@@ -7,7 +7,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -29,13 +29,8 @@ OWN_OPTIONS = {"random_state": "--seed", "eval_metric": "--eval-metric", "gain":
 TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
 
 
-@dataclass(frozen=True)
-class Written:
-    """A mark in the annotation of an option whose file is written; all other paths are read."""
-
-
-WRITTEN = Written()
-
+WRITTEN = object()
+"""A mark in the annotation of an option whose file is written; all other paths are read."""
 
 _USUAL = {
     **{name: field.default for name, field in FIELDS.items() if field.stage == "tables"},
@@ -277,7 +272,7 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
         _messages.SPELLING.set(spelling(options))
         check_paths(options, values)
         option_groups: dict[str, object] = {
-            name: cls(**{field.name: values.pop(field.name) for field in _fields(cls)})
+            name: cls(**{field.name: values.pop(field.name) for field in fields(cls)})
             for name, cls in groups.items()
         }
         return function(**values, **option_groups)
@@ -291,10 +286,6 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
     command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
     command.__annotations__ = {option.name: option.annotation for option in options}
     return command
-
-
-def _fields(cls: Any) -> tuple[Field[Any], ...]:
-    return fields(cls)
 
 
 def _options(cls: Any) -> list[inspect.Parameter]:
@@ -315,7 +306,7 @@ def _options(cls: Any) -> list[inspect.Parameter]:
             texts,
             cls.panel,
         )
-        for field in _fields(cls)
+        for field in fields(cls)
     ]
 
 

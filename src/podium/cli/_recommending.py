@@ -89,7 +89,9 @@ def fit(model: Any, job: Job) -> None:
         if model is None:
             model = _chosen(job, positives, others)
         events = _counted(positives, model, job.gain)
-        _note_new_start(searched or checkpoint, resume=resume)
+        continued = searched or checkpoint
+        if continued is not None and continued.exists() and not resume:
+            _messages.say(f"starting anew; --resume would have continued from {continued}.")
         if is_tuned:
             _tune(model, events, job, searched, grid=grid, executor=executor, **others)
             resume = resume and _is_later(checkpoint, searched)
@@ -150,8 +152,7 @@ def _grid(model: Any, job: Job) -> list[dict[str, Any]]:
 def _search_options(job: Job) -> dict[str, Any]:
     """Return the arguments of `podium.tuning.search` that every search has."""
     options = job.validation.parts() | job.tuning.limits()
-    return {
-        **options,
+    return options | {
         "measure": job.validation.eval_metric,
         "refit": False,
         "seed": job.tuning.seed,
@@ -236,11 +237,6 @@ def _checkpoint(out: Path, *, resume: bool) -> Path | None:
             "--out."
         )
     return None
-
-
-def _note_new_start(file: Path | None, *, resume: bool) -> None:
-    if file is not None and file.exists() and not resume:
-        _messages.say(f"starting anew; --resume would have continued from {file}.")
 
 
 def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""Options of commands that measure tables: the limit of memory, and files of the results."""
+"""Options of large work: a Ray cluster, the limit of memory, and files of the results."""
 
 from __future__ import annotations
 
@@ -10,20 +10,47 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from podium import _check
 from podium.cli import _messages, _reports
-from podium.cli._cluster import Cluster
-from podium.cli._options import (
-    FORMATS,
-    WRITTEN,
-    Format,
-    check_target,
-    is_folder_target,
-)
+from podium.cli._messages import Sets
+from podium.cli._options import FORMATS, WRITTEN, Format, check_target, is_folder_target
 from podium.cli._reports import ReportFile
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.data.storage import Storage
+    from podium.executors import Executor
     from podium.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Options of the cluster.
+
+    Parameters
+    ----------
+    ray : ADDRESS|local
+        Address of the Ray cluster to work on, or local to start Ray on this machine.
+    workers : N
+        Number of workers with --ray. Default: the number of processors of the cluster.
+    """
+
+    panel: ClassVar[str] = "Execution"
+
+    ray: Annotated[str | None, Sets("executor"), Sets("address")] = None
+    workers: Annotated[int | None, Sets("n_workers")] = None
+
+    @contextmanager
+    def executor(self) -> Generator[Executor | None]:
+        """Yield the executor of the cluster; None without --ray."""
+        _check.cutoff(self.workers, name="--workers", required=False)
+        if self.ray is None:
+            if self.workers is not None:
+                raise ArgumentError("--workers needs --ray. Without Ray, all processors are used.")
+            yield None
+            return
+        from podium.executors import Ray
+
+        with Ray(self.ray, n_workers=self.workers) as cluster:
+            yield cluster
 
 
 @dataclass(frozen=True)

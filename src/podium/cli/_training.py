@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium import _check
-from podium.cli._cluster import Work
 from podium.cli._messages import Sets
 from podium.cli._options import ColumnNames, EventFile, texts_by_name
 from podium.cli._searching import Tuning
+from podium.cli._tables import Cluster
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -182,6 +182,20 @@ class Interactions(EventFile):
         if self.gain is None:
             return "value" if min_relevance is None else "one"
         return _check.choice(self.gain, "--gain", ("value", "one"))
+
+
+@dataclass(frozen=True)
+class Work(Cluster):
+    """Options of the cluster, and of resuming an interrupted fit.
+
+    Parameters
+    ----------
+    resume
+        Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from
+        MODEL.search. The model is the same as without the interruption.
+    """
+
+    resume: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,9 @@ import typer
 
 from podium import _check
 from podium.cli import _messages
-from podium.cli._cluster import Cluster
 from podium.cli._messages import Sets, progress
-from podium.cli._options import (
-    WRITTEN,
-    ColumnNames,
-    check_target,
-    is_folder_target,
-)
+from podium.cli._options import WRITTEN, ColumnNames, check_target, is_folder_target
+from podium.cli._tables import Cluster
 from podium.cli.rank import RUNS, opened
 from podium.errors import ArgumentError, DataError
 
@@ -251,22 +246,16 @@ def _job(models: list[Path], users: list[Any], options: dict[str, Any]) -> dict[
 
     import podium
 
-    def checksum(content: bytes) -> str:
-        return hashlib.sha256(content).hexdigest()
-
     ids = {"--users": users, "--allow": [options["allow"]], "--deny": [options["deny"]]}
+    texts = {name: repr([None if i is None else i.tolist() for i in ids[name]]) for name in ids}
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents["MODEL"] = b"".join(path.read_bytes() for path in models)
     return {
         "podium": podium.__version__,
-        "MODEL": checksum(b"".join(path.read_bytes() for path in models)),
         "-k": options["k"],
         "--include-seen": not options["exclude_seen"],
         "--device": options["device"],
-        **{
-            name: checksum(
-                "".join(f"{None if part is None else part.tolist()}" for part in parts).encode()
-            )
-            for name, parts in ids.items()
-        },
+        **{name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
     }
 
 

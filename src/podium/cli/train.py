@@ -10,11 +10,10 @@ import typer
 
 from podium import _check
 from podium.cli import _rankers, _recommending
-from podium.cli._cluster import Work
 from podium.cli._models import is_recommender
 from podium.cli._options import WRITTEN, check_target
 from podium.cli._searching import Tuning
-from podium.cli._training import AUTO, FeatureColumns, Interactions, Job, Model, Validation
+from podium.cli._training import AUTO, FeatureColumns, Interactions, Job, Model, Validation, Work
 
 
 def train(

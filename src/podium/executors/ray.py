@@ -235,8 +235,7 @@ def _start_workers(n_workers: int) -> list[Any]:
     workers = [actor.remote() for _ in range(n_workers)]
     calls = [worker.ready.remote(podium.__version__) for worker in workers]
     try:
-        ray.wait(calls, num_returns=n_workers, timeout=START_TIMEOUT)
-        nodes = [_started_node(call) for call in calls]
+        nodes = _answers(calls)
     except BaseException:
         _kill(workers)
         raise
@@ -253,12 +252,16 @@ def _start_workers(n_workers: int) -> list[Any]:
     return [workers[i] for _, i in sorted(started)]
 
 
-def _started_node(call: Any) -> str | Exception:
-    """Return the node of a worker that has started, or else the error of its start."""
-    try:
-        return ray.get(call, timeout=0)
-    except (exceptions.GetTimeoutError, exceptions.RayError) as error:
-        return error
+def _answers(calls: list[Any]) -> list[str | Exception]:
+    """Return the result of each call, or the error if it failed or did not end in time."""
+    ray.wait(calls, num_returns=len(calls), timeout=START_TIMEOUT)
+    answers: list[str | Exception] = []
+    for call in calls:
+        try:
+            answers.append(ray.get(call, timeout=0))
+        except (exceptions.GetTimeoutError, exceptions.RayError) as error:
+            answers.append(error)
+    return answers
 
 
 def _kill(workers: list[Any]) -> None:
@@ -362,13 +365,9 @@ def refuse_other_versions() -> None:
         remote_version.options(num_cpus=0, scheduling_strategy=strategy).remote()
         for strategy in strategies
     ]
-    ray.wait(calls, num_returns=len(calls), timeout=START_TIMEOUT)
-    for node, call in zip(nodes, calls, strict=True):
-        try:
-            node_version = ray.get(call, timeout=0)
-        except (exceptions.GetTimeoutError, exceptions.RayError):
-            continue  # the node was lost or is slow
-        if node_version != podium.__version__:
+    for node, node_version in zip(nodes, _answers(calls), strict=True):
+        # A node that does not answer was lost or is slow.
+        if isinstance(node_version, str) and node_version != podium.__version__:
             raise ArgumentError(
                 f"address: the node {node['NodeManagerAddress']} has podium {node_version}, but "
                 f"this process has {podium.__version__}. Install the same version on all nodes."

@@ -23,9 +23,8 @@ from podium.losses.base import (
     spec,
     split,
 )
-from podium.losses.gains import RoBiRank
+from podium.losses.gains import LambdaRank, RoBiRank
 from podium.losses.grouped import GroupLogistic, PApLogistic
-from podium.losses.lambdarank import LambdaRank
 from podium.losses.listnet import ListNet, RankCosine
 from podium.losses.listwise import ListMLE
 from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct

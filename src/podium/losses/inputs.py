@@ -109,27 +109,22 @@ def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
     return per_group
 
 
-def shares(weights: PerGroup, defined: Any) -> PerGroup:
+def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
     """Return the factors of the groups' values that turn their plain mean into the weighted mean.
 
-    The mean of ``shares * values`` over the defined groups is
-    ``sum(weights * values) / sum(weights)``. The factors of undefined groups are 0.
+    The weights of rows are constant within groups. The mean of ``shares * values`` over the defined
+    groups is ``sum(weights * values) / sum(weights)``. The factors of undefined groups are 0.
     """
-    defined_weights = np.where(defined, weights, 0.0)
+    defined_weights = np.where(defined, group_weights(weights, groups, loss_name), 0.0)
     largest = float(defined_weights.max(initial=0.0))
     if largest > 0.0:
         defined_weights = defined_weights / largest  # so that no sum of weights overflows
     total = float(defined_weights.sum())
     if total == 0.0:
-        if bool(np.any(defined)):
+        if defined.any():
             raise ArgumentError(
                 "weights are zero for all groups on which the loss is defined. "
                 "Give at least one of them a weight > 0."
             )
         return defined_weights
     return defined_weights * (int(np.count_nonzero(defined)) / total)
-
-
-def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
-    """Return the `shares` of row weights that are constant within groups."""
-    return shares(group_weights(weights, groups, loss_name), defined)

@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Lists, Out, count_of, register
 from podium.losses.listwise import ListwiseLoss, Places, heads, several_grades
 from podium.types import PerGroup, PerRow
 
@@ -180,7 +180,7 @@ class CosineTarget(Lists):
 
 @register
 @dataclass(frozen=True)
-class RankCosine(ListwiseLoss):
+class RankCosine(GroupLoss):
     """Half of one minus the cosine of the angle between ground-truth scores and scores.
 
     The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken. It is
@@ -228,8 +228,7 @@ class RankCosine(ListwiseLoss):
     name: ClassVar[str] = "rankcosine"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    convex: ClassVar[bool] = False
-    shift_invariant: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> CosineTarget:

@@ -272,8 +272,5 @@ def top_sigmoids(scores, tops, temperature, out):
             grad[rows[neg[j]]] += slopes[j] * step
             if curvature.size:
                 curvature[rows[neg[j]]] += slopes[j] * bend
-        share_ties(scores, rows, lo, mid, top_keys[b - 1], grad)
-        share_ties(scores, rows, mid, hi, neg_keys[k - 1], grad)
-        if curvature.size:
-            share_ties(scores, rows, lo, mid, top_keys[b - 1], curvature)
-            share_ties(scores, rows, mid, hi, neg_keys[k - 1], curvature)
+        share_ties(scores, rows, lo, mid, top_keys[b - 1], (grad, curvature))
+        share_ties(scores, rows, mid, hi, neg_keys[k - 1], (grad, curvature))

@@ -103,18 +103,19 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
 
 
 @kernel
-def share_ties(scores, rows, lo, hi, edge, out):
-    """Replace the output of all rows in lo..hi with score `edge` by their mean."""
-    total = 0.0
-    count = 0
-    for p in range(lo, hi):
-        if scores[rows[p]] == edge:
-            total += out[rows[p]]
-            count += 1
-    if count > 1:
-        for p in range(lo, hi):
+def share_ties(scores, rows, lo, hi, edge, outs):
+    """Replace the outputs of all rows in lo..hi with score `edge` by their mean, unless empty."""
+    for out in outs:
+        total = 0.0
+        count = 0
+        for p in range(lo, hi if out.size else lo):
             if scores[rows[p]] == edge:
-                out[rows[p]] = total / count
+                total += out[rows[p]]
+                count += 1
+        if count > 1:
+            for p in range(lo, hi):
+                if scores[rows[p]] == edge:
+                    out[rows[p]] = total / count
 
 
 @kernel
@@ -209,8 +210,6 @@ def pair_hinges(scores, tops, sign, rest, out):
         for j in range(k - 1, -1, -1):
             errors += ends[j + 1]
             grad[rows[neg[j]]] = errors * step
-        share_ties(scores, rows, lo, mid, edge_pos, grad)
-        share_ties(scores, rows, mid, hi, edge_neg, grad)
         if rest:
             for i in range(b):
                 is_selected[top[i] - lo] = False
@@ -222,8 +221,8 @@ def pair_hinges(scores, tops, sign, rest, out):
                     curvature[rows[p]] = 2.0 * k * step
             for j in range(k):
                 curvature[rows[neg[j]]] = 2.0 * (b + n_rest) * step
-            share_ties(scores, rows, lo, mid, edge_pos, curvature)
-            share_ties(scores, rows, mid, hi, edge_neg, curvature)
+        share_ties(scores, rows, lo, mid, edge_pos, (grad, curvature))
+        share_ties(scores, rows, mid, hi, edge_neg, (grad, curvature))
 
 
 @kernel
@@ -264,14 +263,12 @@ def mean_hinges(scores, tops, out):
         # Line 4: the mean depends equally on all positives.
         for p in range(lo, mid):
             grad[rows[p]] = -r * step / n_pos
-        edge = neg_keys[k - 1]
-        share_ties(scores, rows, mid, hi, edge, grad)
         if curvature.size:
             for p in range(lo, mid):
                 curvature[rows[p]] = 2.0 * k * step / n_pos
             for j in range(k):
                 curvature[rows[neg[j]]] = 2.0 * step
-            share_ties(scores, rows, mid, hi, edge, curvature)
+        share_ties(scores, rows, mid, hi, neg_keys[k - 1], (grad, curvature))
 
 
 @kernel
@@ -377,11 +374,9 @@ def ordering_hinges(scores, tops, all_negatives, out):
         for j in range(n_columns - 1, -1, -1):
             above += ends[j + 1]
             grad[rows[neg[j]]] = above * step
-        edge = scores[rows[neg[k - 1]]]
-        share_ties(scores, rows, mid, hi, edge, grad)
         if curvature.size:
             for p in range(lo, mid):
                 curvature[rows[p]] = 2.0 * n_columns * step
             for j in range(n_columns):
                 curvature[rows[neg[j]]] = 2.0 * n_pos * step
-            share_ties(scores, rows, mid, hi, edge, curvature)
+        share_ties(scores, rows, mid, hi, scores[rows[neg[k - 1]]], (grad, curvature))

@@ -23,8 +23,8 @@ from podium.metrics import Measure, parse
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
-from podium.rankers.objective import Parameters, times
-from podium.rankers.validation import MeasureOnRows, are_grades, undefined_text, validator
+from podium.rankers.objective import Labels, Parameters, times
+from podium.rankers.validation import MeasureOnRows, are_grades, validator
 from podium.types import PerRow, Progress
 
 
@@ -64,15 +64,13 @@ class FitData:
     parameters : dict
         The parameters of the ranker by name.
     rows : Rows
-        The training rows: features, relevance and groups.
-    weights : float64, (n_rows,), or None
+        The training rows.
     valid : Rows or None
         The rows of the eval_set.
     """
 
     parameters: dict[str, Any]
     rows: inputs.Rows
-    weights: PerRow | None
     valid: inputs.Rows | None
 
 
@@ -175,14 +173,12 @@ class Ranker(BaseEstimator, abc.ABC):
         parameters = _check.parameters(self)
         parse_relevance(self._measure())
         self._library()
-        (y, qid, sample_weight), missing = labels, self._takes_missing
         features = self._features(X, reset=True)
-        rows = inputs.rows_of(features, y, qid, reader=reader, missing=missing)
+        rows = inputs.rows_of(features, *labels, reader=reader, missing=self._takes_missing)
         # Grades are labels of which no threshold makes positives.
         self.graded_ = self.min_relevance_in_use() == 1.0 and are_grades(rows.relevance)
-        weights = inputs.row_weights(sample_weight, rows.groups)
         valid = None if eval_set is None else self._eval_rows(eval_set)
-        return FitData(parameters, rows, weights, valid)
+        return FitData(parameters, rows, valid)
 
     def _library(self) -> Any:  # most rankers need no optional library
         """Import the library that the ranker needs, or raise an error with the install command."""
@@ -222,10 +218,11 @@ class Ranker(BaseEstimator, abc.ABC):
         measure, low = parse(self._measure()), self.min_relevance_in_use()
         relevance = _check.relevance(_check.column(y, "y"), qid, name="y")
         _check.equal_length(X=scores, y=relevance, qid=groups.index)
-        weights = inputs.row_weights(sample_weight, groups)
-        mean = MeasureOnRows(measure, relevance, groups, weights, min_relevance=low)(scores)
+        rows = Labels(relevance, groups, inputs.row_weights(sample_weight, groups))
+        mean_of = MeasureOnRows(measure, rows, min_relevance=low)
+        mean = mean_of(scores)
         if mean != mean:  # nan
-            warn(undefined_text(measure, relevance, groups, low, weights))
+            warn(mean_of.why_undefined())
         return measure.metric.sign * mean
 
     def loss_in_use(self) -> Loss | str | None:
@@ -321,8 +318,7 @@ class Ranker(BaseEstimator, abc.ABC):
     def _validator(self, rows: inputs.Rows) -> Callable[[PerRow], float]:
         """Return a function from scores of an eval_set to its measure; higher is better."""
         low, where = self.min_relevance_in_use(), f" of {arg.eval_set}"
-        measure = self._measure()
-        return validator(measure, rows.relevance, rows.groups, min_relevance=low, where=where)
+        return validator(self._measure(), rows, min_relevance=low, where=where)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # `inputs` checks for non-finite values; its error names the row, the group and the column.

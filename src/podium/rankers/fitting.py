@@ -50,7 +50,7 @@ def with_suited_keep(settings: Settings, loss: Loss, *, validated: bool) -> Sett
     return settings
 
 
-def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
+def labels_of(loss: Loss, rows: Rows) -> tuple[Labels, RowIndex | None]:
     """Return the labels that the loss is prepared from, and their rows' positions in the features.
 
     Groups with contiguous rows are put in the order of their labels, so that sums have the same
@@ -58,7 +58,8 @@ def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, R
     stay as they are and the positions are None: reading scattered rows takes several times as
     long.
     """
-    groups, order, relevance = rows.groups, rows.groups.order, rows.relevance
+    groups, relevance, weights = rows.groups, rows.relevance, rows.weights
+    order = groups.order
     if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
         order = None
     else:
@@ -108,9 +109,7 @@ def _rises_from_zero(objective: LinearObjective) -> bool:
 
 def _logistic(objective: LinearObjective) -> Parameters:
     """Return the parameters of logistic regression on the same rows with the same penalty."""
-    labels = objective.labels
-    if labels is None:
-        raise ArgumentError(f"{arg.start('logistic')} needs an objective with labels.")
+    labels: Any = objective.labels
     loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)
@@ -188,6 +187,14 @@ def refuse_zero(solution: Solution, objective: LinearObjective) -> None:
         "with which the fit starts from logistic regression and keeps the best iterate, scale the "
         "features, or use the loss 'pap-logistic'."
     )
+
+
+def keep(ranker: Any, solution: Solution) -> None:
+    """Set the attributes of a ranker that describe the course of its fit."""
+    history = solution.history
+    ranker.history_, ranker.best_iteration_ = history.arrays(), history.kept_at
+    ranker.objective_, ranker.stop_reason_ = solution.objective, solution.stop_reason
+    ranker.n_iter_ = len(history.objectives)
 
 
 def warning_text(solution: Solution, settings: Settings, solver: str) -> str:

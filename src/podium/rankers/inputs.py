@@ -17,18 +17,19 @@ from podium.types import PerRow
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Features, relevance and groups of the same rows, in the caller's order."""
+    """Features, relevance, groups and weights of the same rows, in the caller's order."""
 
     features: Any
     relevance: PerRow
     groups: Groups
-    qid: Any
+    weights: PerRow | None
 
 
 def rows_of(
     features: Any,
     y: Any,
     qid: Any,
+    sample_weight: Any = None,
     *,
     reader: str,
     missing: bool = False,
@@ -48,7 +49,7 @@ def rows_of(
     name = f"{where}y"
     relevance = _check.relevance(column_or_1d(_check.on_host(y), warn=True), labels, name=name)
     _same_length(n_rows, relevance.size, f"{where}X", name)
-    return Rows(features, relevance, groups, labels)
+    return Rows(features, relevance, groups, row_weights(sample_weight, groups))
 
 
 def features_of(estimator: Any, X: Any, **options: Any) -> Any:

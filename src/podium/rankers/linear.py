@@ -17,7 +17,7 @@ from podium.rankers import fitting
 from podium.rankers.estimator import FitData, LinearScores
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import LinearObjective, times
-from podium.rankers.solvers import SOLVERS, Solution
+from podium.rankers.solvers import SOLVERS
 from podium.rankers.solvers._common import KEEP, Validate
 from podium.types import Progress
 
@@ -161,7 +161,7 @@ class LinearRanker(LinearScores):
     def _learn(self, data: FitData, progress: Progress) -> None:
         checked, loss, solver = data.parameters, self._loss(), self.solver_in_use()
         settings = fitting.settings_of(checked)
-        labels, places = fitting.labels_of(loss, data.rows, data.weights)
+        labels, places = fitting.labels_of(loss, data.rows)
         target = fitting.target_of(loss, labels, settings.seed)
         intercept = checked["fit_intercept"] and not loss.shift_invariant
         features, l2 = data.rows.features, checked["l2"]
@@ -176,7 +176,9 @@ class LinearRanker(LinearScores):
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, progress)
         fitting.refuse_zero(solution, objective)
-        self._keep(solution, objective)
+        coef, self.intercept_ = objective.split(solution.parameters)
+        self.coef_: NDArray[np.float64] = coef.copy()
+        fitting.keep(self, solution)
         text = fitting.warning_text(solution, settings, solver)
         if text:
             is_limit = solution.stop_reason == "max_iter"
@@ -198,13 +200,3 @@ class LinearRanker(LinearScores):
     def _validate(self, rows: Rows, objective: LinearObjective) -> Validate:
         measure = self._validator(rows)
         return lambda parameters: measure(times(rows.features, objective.split(parameters)[0]))
-
-    def _keep(self, solution: Solution, objective: LinearObjective) -> None:
-        coef, self.intercept_ = objective.split(solution.parameters)
-        self.coef_: NDArray[np.float64] = coef.copy()
-        history = solution.history
-        self.history_ = history.arrays()
-        self.best_iteration_ = history.kept_at
-        self.objective_ = solution.objective
-        self.n_iter_ = len(history.objectives)
-        self.stop_reason_ = solution.stop_reason

@@ -142,9 +142,9 @@ class LogisticRanker(LinearScores):
     def _learn(self, data: FitData, progress: Progress) -> None:
         low = data.parameters["min_relevance"]
         positive = data.rows.relevance >= low
-        require_both_classes(positive, data.weights, low)
+        require_both_classes(positive, data.rows.weights, low)
         options = {name: data.parameters[name] for name in self.constraints}
-        learned = fitted(data.rows.features, positive, data.weights, **options)
+        learned = fitted(data.rows.features, positive, data.rows.weights, **options)
         self.coef_, self.intercept_, self.n_iter_ = learned
         self.history_: dict[str, PerRow] = {}
         if data.valid is not None:

@@ -70,11 +70,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "Take the ranker out of its pipeline or search first."
         )
     check_is_fitted(model)
-    attributes = cast("dict[str, Any]", model.__dict__)
+    attributes = cast("dict[str, Any]", vars(model))
     learned = {key: value for key, value in attributes.items() if key.endswith("_")}
+    history = learned.pop("history_", {})
     arrays = {key: value for key, value in learned.items() if _is_numeric(value)}
-    arrays |= {_HISTORY + key: value for key, value in attributes.get("history_", {}).items()}
-    write_arrays(path, _KIND, FORMAT, arrays, _describe(model))
+    fitted = {key: value for key, value in learned.items() if key not in arrays}
+    if "feature_names_in_" in fitted:
+        fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
+    header = {
+        "class": name,
+        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "fitted": {key: None if value != value else value for key, value in fitted.items()},  # nan
+    }
+    arrays |= {_HISTORY + key: value for key, value in history.items()}
+    write_arrays(path, _KIND, FORMAT, arrays, header)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -98,24 +107,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise DataError(
             f"{path} is not a valid model ({error}). Train it again with this version."
         ) from None
-
-
-def _describe(model: Any) -> dict[str, Any]:
-    """Return everything but the arrays, in a form that JSON can hold."""
-    attributes = cast("dict[str, Any]", model.__dict__)
-    fitted = {
-        key: value
-        for key, value in attributes.items()
-        if key.endswith("_") and not _is_numeric(value) and key != "history_"
-    }
-    if "feature_names_in_" in fitted:
-        fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
-    fitted = {key: None if value != value else value for key, value in fitted.items()}  # nan
-    return {
-        "class": type(model).__name__,
-        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
-        "fitted": fitted,
-    }
 
 
 def _plain(value: Any) -> Any:
@@ -155,10 +146,8 @@ def _check_features(fitted: Mapping[str, Any]) -> None:
     if "feature_names_in_" not in fitted:
         return
     names = fitted["feature_names_in_"]
-    if not isinstance(names, list):
-        raise ArgumentError("feature_names_in_ is not a list")
-    name_list = cast("list[Any]", names)
-    if len(name_list) != n_features or not all(isinstance(name, str) for name in name_list):
+    listed = cast("list[Any]", names) if isinstance(names, list) else []
+    if len(listed) != n_features or not all(isinstance(name, str) for name in listed):
         raise ArgumentError(f"feature_names_in_ is not a list of {n_features} names")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from podium.errors import ArgumentError, arg
-from podium.groups import Groups
 from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
-from podium.rankers.objective import defined_mean
+from podium.rankers.inputs import Rows
+from podium.rankers.objective import Labels, defined_mean
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
@@ -23,33 +23,24 @@ class MeasureOnRows:
     Parameters
     ----------
     measure : Measure
-    relevance : float64, (n_rows,)
-    groups : Groups
-    weights : float64, (n_rows,), optional
-        The weights of rows; a group's weight is the mean weight of its rows.
+    rows : Rows or Labels
+        The relevance, groups and weights of rows; a group's weight is the mean weight of its rows.
     min_relevance : float
         The smallest relevance of a positive.
     """
 
-    def __init__(
-        self,
-        measure: Measure,
-        relevance: PerRow,
-        groups: Groups,
-        weights: PerRow | None = None,
-        *,
-        min_relevance: float = 1.0,
-    ) -> None:
-        self._measure, self._groups = measure, groups
-        self._relevance = groups.gather(relevance)
+    def __init__(self, measure: Measure, rows: Rows | Labels, *, min_relevance: float) -> None:
+        self.measure, self._rows, self._min_relevance = measure, rows, min_relevance
+        groups = rows.groups
+        self._relevance = groups.gather(rows.relevance)
         labels = None if groups.n_groups == 1 else groups.index
         self._ranked = Ranking.from_scores(
-            np.zeros(relevance.size), relevance, labels, min_relevance=threshold(min_relevance)
+            np.zeros(groups.n_rows), rows.relevance, labels, min_relevance=threshold(min_relevance)
         )
         # The ranking has no empty groups.
         self._share: PerGroup | None = None
-        if weights is not None:
-            totals = np.bincount(groups.index, weights, groups.n_groups)
+        if rows.weights is not None:
+            totals = np.bincount(groups.index, rows.weights, groups.n_groups)
             self._share = (totals / np.maximum(groups.sizes, 1))[groups.sizes > 0]
 
     def __call__(self, scores: PerRow) -> float:
@@ -57,20 +48,41 @@ class MeasureOnRows:
         prepared = self._ranked
         ranking = Ranking.from_grouped(
             prepared.groups,
-            self._groups.gather(scores),
+            self._rows.groups.gather(scores),
             self._relevance.copy(),
             ideal=(prepared.ideal_offsets, prepared.ideal),
             n_items=prepared.n_items,
             min_relevance=prepared.min_relevance,
             low_grades=prepared.low_grades,
         )
-        values = self._measure(ranking)
+        values = self.measure(ranking)
         if self._share is None:
             return defined_mean(values)
         used = ~np.isnan(values) & (self._share > 0)
         if not used.any():
             return np.nan
         return float(np.average(values[used], weights=self._share[used]))
+
+    def why_undefined(self, where: str = "") -> str:
+        """Return a message on why the measure is undefined on all groups; `where` says of what."""
+        measure, groups, weights = self.measure, self._rows.groups, self._rows.weights
+        gains_below = measure.graded and threshold(self._min_relevance) is None
+        low = np.nextafter(0.0, 1.0) if gains_below else self._min_relevance
+        n_pos = np.bincount(groups.index, self._rows.relevance >= low, groups.n_groups)
+        text = (
+            f"{measure} is defined on none of the {groups.n_groups} groups{where}: "
+            f"{np.count_nonzero(n_pos == 0)} have no row of relevance "
+            f"{'> 0' if gains_below else f'>= {low:g}'}, and "
+            f"{np.count_nonzero(n_pos == groups.sizes)} no other row (at most "
+            f"{(groups.sizes - n_pos).max(initial=0):g})"
+        )
+        if weights is not None:
+            weight = np.bincount(groups.index, weights, groups.n_groups)
+            text += f"; {np.count_nonzero(weight == 0)} have weight 0"
+        return (
+            f"{text}. Choose another {arg.eval_metric}, such as 'ndcg@10', or check y, qid and "
+            f"{arg.min_relevance}."
+        )
 
 
 def threshold(min_relevance: float) -> float | None:
@@ -89,43 +101,8 @@ def are_grades(relevance: PerRow) -> bool:
     return bool(np.max(relevance, initial=0.0) <= _LARGEST) and np.unique(relevance).size > 2
 
 
-def undefined_text(
-    measure: Measure,
-    relevance: PerRow,
-    groups: Groups,
-    min_relevance: float,
-    weights: PerRow | None,
-    *,
-    where: str = "",
-) -> str:
-    """Return a message on why a measure is undefined on all groups."""
-    gains_below = measure.graded and threshold(min_relevance) is None
-    low = np.nextafter(0.0, 1.0) if gains_below else min_relevance
-    n_pos = np.bincount(groups.index, relevance >= low, groups.n_groups)
-    text = (
-        f"{measure} is defined on none of the {groups.n_groups} groups{where}: "
-        f"{np.count_nonzero(n_pos == 0)} have no row of relevance "
-        f"{'> 0' if gains_below else f'>= {min_relevance:g}'}, and "
-        f"{np.count_nonzero(n_pos == groups.sizes)} no other row (at most "
-        f"{(groups.sizes - n_pos).max(initial=0):g})"
-    )
-    if weights is not None:
-        weight = np.bincount(groups.index, weights, groups.n_groups)
-        text += f"; {np.count_nonzero(weight == 0)} have weight 0"
-    return (
-        f"{text}. Choose another {arg.eval_metric}, such as 'ndcg@10', or check y, qid and "
-        f"{arg.min_relevance}."
-    )
-
-
 def validator(
-    measure: str | Measure,
-    relevance: PerRow,
-    groups: Groups,
-    weights: PerRow | None = None,
-    *,
-    min_relevance: float,
-    where: str = "",
+    measure: str | Measure, rows: Rows | Labels, *, min_relevance: float, where: str = ""
 ) -> Callable[[PerRow], float]:
     """Return a function from scores to the mean of a measure, signed so that higher is better.
 
@@ -134,15 +111,12 @@ def validator(
     ArgumentError
         If that function is called and the measure is defined on no group; `where` says of what.
     """
-    parsed = parse_relevance(measure)
-    sign = parsed.metric.sign
-    mean_of = MeasureOnRows(parsed, relevance, groups, weights, min_relevance=min_relevance)
+    mean_of = MeasureOnRows(parse_relevance(measure), rows, min_relevance=min_relevance)
 
     def validate(scores: PerRow) -> float:
         mean = mean_of(scores)
         if mean != mean:  # nan
-            text = undefined_text(parsed, relevance, groups, min_relevance, weights, where=where)
-            raise ArgumentError(text)
-        return sign * mean
+            raise ArgumentError(mean_of.why_undefined(where))
+        return mean_of.measure.metric.sign * mean
 
     return validate

@@ -17,8 +17,7 @@ from podium.registry import Models
 if TYPE_CHECKING:
     from podium.recommenders._base import MatrixRecommender, Recommender
     from podium.recommenders._factors import FactorRecommender, Popularity
-    from podium.recommenders._own import OwnHistory
-    from podium.recommenders._recent import Recent
+    from podium.recommenders._recent import OwnHistory, Recent
     from podium.recommenders._similar import EASE, ItemKNN
     from podium.recommenders.blend import Blend
     from podium.recommenders.factorization._model import Factorization
@@ -58,7 +57,7 @@ get, parse = REGISTRY.make, REGISTRY.parse
 register_at("factorization", "podium.recommenders.factorization._model", "Factorization")
 register_at("popularity", "podium.recommenders._factors", "Popularity")
 register_at("recent", "podium.recommenders._recent", "Recent")
-register_at("own-history", "podium.recommenders._own", "OwnHistory")
+register_at("own-history", "podium.recommenders._recent", "OwnHistory")
 register_at("blend", "podium.recommenders.blend", "Blend")
 register_at("ease", "podium.recommenders._similar", "EASE")
 register_at("item-knn", "podium.recommenders._similar", "ItemKNN")

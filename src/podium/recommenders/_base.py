@@ -238,8 +238,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
-        allowed = self._candidates(allow, deny)
-        options = width, self._excludes(exclude_seen), allowed, device
+        allowed = _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
+        options = self._excludes(exclude_seen), allowed, width, device
         parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
         workers = Threads(1) if executor is None else or_threads(executor)
         lists = workers.map(_best_of_users, parts, self, *options)
@@ -405,9 +405,6 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             return _ids.places(_ids.id_array(users, "users"), self.user_labels_, self.n_users_)
         return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
-    def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
-        return _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
-
     def _with_labels(self, columns: Ints) -> Items:
         labels: Labels | None = self.item_labels_
         if labels is None:
@@ -449,23 +446,18 @@ class MatrixRecommender(Recommender):
 
 
 def _best_of_users(
-    rows: Ints,
-    model: Recommender,
-    k: int,
-    exclude_seen: bool,
-    candidates: Ints | None,
-    device: str | None,
+    rows: Ints, model: Recommender, excludes: bool, candidates: Ints | None, *options: Any
 ) -> tuple[Ints, Floats]:
-    """Return the columns of the best items of some users, and their scores."""
-    seen = model.pairs_of(rows) if exclude_seen else None
-    return best_items(model.as_scores(rows, candidates), k, seen, candidates, device)
+    """Return the columns of the best items of some users, and their scores; see `best_items`."""
+    seen = model.pairs_of(rows) if excludes else None
+    return best_items(model.as_scores(rows, candidates), seen, candidates, *options)
 
 
 def best_items(
     scores_of: ScoreFunction | tuple[Floats, Floats],
-    k: int,
     seen: Any,
     candidates: Ints | None,
+    k: int,
     device: str | None = None,
 ) -> tuple[Ints, Floats]:
     """Return the columns of the best items, without those in `seen`, and their scores.

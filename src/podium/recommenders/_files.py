@@ -79,13 +79,13 @@ class Saved:
         learned = vars(self)
         arrays = self._arrays() | {name: learned[name] for name in _SEEN}
         arrays |= {name: learned[name] for name in _LABELS if learned[name] is not None}
-        params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
-        header = {
-            "class": type(self).__name__,
-            "params": params,
-            "fitted": self._fitted_values(),
+        params: dict[str, Any] = cast("Any", self).get_params()
+        plain_params = {
+            name: str(value) if isinstance(value, Measure) else plain(value)
+            for name, value in params.items()
         }
-        write_arrays(path, _KIND, FORMAT, arrays, header)
+        header = {"class": type(self).__name__, "params": plain_params}
+        write_arrays(path, _KIND, FORMAT, arrays, header | {"fitted": self._fitted_values()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -158,8 +158,7 @@ class Saved:
 
     def _learned_pairs(self) -> Pairs:
         """Return the pairs that the model has learned from."""
-        seen = self._seen_pairs()
-        return seen.select(seen.weights > 0)
+        return self._seen_pairs().learned()
 
 
 def read_model(path: str | os.PathLike[str], get_class: Callable[[str], type[Any]]) -> Any:
@@ -211,8 +210,3 @@ def _check_labels(arrays: Arrays, name: str, length: int) -> None:
         )
     if (labels[1:] <= labels[:-1]).any():
         raise ArgumentError(f"{name} is not in ascending order")
-
-
-def _as_json(value: Any) -> Any:
-    """Return a parameter as a value that JSON can hold."""
-    return str(value) if isinstance(value, Measure) else plain(value)

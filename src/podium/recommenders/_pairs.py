@@ -102,12 +102,9 @@ class Pairs:
         is_learned = self.weights > 0
         return self if is_learned.all() else self.select(is_learned)
 
-    def matrix(self, n_items: int | None = None) -> sparse.csr_array[Any]:
+    def matrix(self) -> sparse.csr_array[Any]:
         """Return the pairs as a matrix that shares their memory."""
-        width = self.n_items if n_items is None else n_items
-        return sparse.csr_array(
-            (self.weights, self.items, self.offsets), shape=(self.n_users, width)
-        )
+        return sparse.csr_array((self.weights, self.items, self.offsets), shape=self.shape)
 
 
 def read(

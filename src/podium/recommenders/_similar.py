@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +29,7 @@ _THREADED = 2**13  # items up to which BLAS may use its threads
 _USER_POWERS = [0.0, 0.5]
 
 
-class _ItemItem(MatrixRecommender, abc.ABC):
+class _ItemItem(MatrixRecommender):
     """A recommender with ``scores = user_items_ @ weights_``."""
 
     weights_: Any  # declared here, because a dataclass would make it a parameter
@@ -40,13 +39,6 @@ class _ItemItem(MatrixRecommender, abc.ABC):
         "half_life": or_auto,
         "user_power": partial(_check.number, low=0.0, high=1.0),
     }
-
-    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        self._fit_items(_balanced(pairs, _check.parameters(self)["user_power"]))
-
-    @abc.abstractmethod
-    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
-        """Learn `weights_` from pairs with the weights that count."""
 
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
@@ -126,8 +118,9 @@ class EASE(_ItemItem):
         n_items = float(user_items.shape[1])
         return 5e-11 * n_items**3, (4.0 + 8.0 + 4.0) * n_items**2
 
-    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
+    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         checked = _check.parameters(self)
+        pairs = _balanced(pairs, checked["user_power"])
         is_double = checked["precision"] == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += checked["l2"]
@@ -223,8 +216,9 @@ class ItemKNN(_ItemItem):
         rows: Any = self.user_items_[users].astype(np.float64)
         return (rows @ self.weights_).toarray().astype(np.float32)
 
-    def _fit_items(self, pairs: sparse.csr_array[Any]) -> None:
-        k = _check.parameters(self)["k"]
+    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+        checked = _check.parameters(self)
+        pairs = _balanced(pairs, checked["user_power"])
         weights: Any = pairs.astype(np.float64)
         items = weights.T.tocsr()
         squares: Any = np.bincount(weights.indices, weights.data**2, minlength=pairs.shape[1])
@@ -234,7 +228,7 @@ class ItemKNN(_ItemItem):
             cosines = _squared_cosines(items[start:stop] @ weights, squares, start)
             if not is_exact:
                 cosines.data = np.sqrt(cosines.data).astype(np.float32).astype(np.float64) ** 2
-            neighbours.append(_nearest(cosines, start, k))
+            neighbours.append(_nearest(cosines, start, checked["k"]))
         self.weights_ = sparse.csr_array(sparse.vstack(neighbours, format="csr"))
 
 

@@ -66,8 +66,12 @@ class TorchLoss:
             missing for rows and the loss uses groups, or the loss refuses the values.
         """
         grades = numbers(relevance, "relevance")
-        if grades.ndim == 1 and qid is None and mask is None:
-            self._require_one_group()
+        is_one_list = grades.ndim == 1 and qid is None and mask is None
+        if is_one_list and self.loss.reads_groups and not self.one_group:
+            raise ArgumentError(
+                f"qid is missing, but {self.loss.name} needs groups. Pass qid, or padded lists "
+                "with two axes. If all rows are one list, pass one_group=True to as_torch."
+            )
         if keys is not None and (rng is not None or not self.loss.draws):
             raise ArgumentError("keys are for a loss that draws, without rng. Leave them out.")
         layout = Layout.of(grades, qid, mask)
@@ -79,7 +83,7 @@ class TorchLoss:
         target = self.loss.prepare(
             layout.real(grades, "relevance"), layout.groups, rng=rng, **options
         )
-        return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
+        return PreparedLoss(self.loss, target, layout)
 
     def __call__(self, scores: Any, relevance: Any, qid: Any = None, **options: Any) -> Any:
         """Return the mean value of one batch, a tensor without axes.
@@ -93,13 +97,6 @@ class TorchLoss:
         """Return the value of each group, shape (n_groups,); see `PreparedLoss.per_group`."""
         return self.prepare(relevance, qid, **options).per_group(scores)
 
-    def _require_one_group(self) -> None:
-        if self.loss.reads_groups and not self.one_group:
-            raise ArgumentError(
-                f"qid is missing, but {self.loss.name} needs groups. Pass qid, or padded lists "
-                "with two axes. If all rows are one list, pass one_group=True to as_torch."
-            )
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedLoss:
@@ -111,20 +108,13 @@ class PreparedLoss:
         The loss.
     target : Any
         The result of ``loss.prepare``.
-    groups : Groups
-        The groups of the real rows. Each padded list is a group, which is empty if the list
-        consists of padding only.
-    shape : tuple of int
-        The shape of relevance and scores.
-    rows : int64, (n_real,), or None
-        The positions of the real rows in the flat scores; None if all rows are real.
+    layout : Layout
+        The real rows and their groups.
     """
 
     loss: Loss
     target: Any
-    groups: Groups
-    shape: tuple[int, ...]
-    rows: RowIndex | None
+    layout: Layout
 
     def __call__(self, scores: Any) -> Any:
         """Return the mean of the values of the groups on which the loss is defined.
@@ -160,31 +150,7 @@ class PreparedLoss:
             is_tensor = isinstance(scores, torch.Tensor)
             kind = str(scores.dtype) if is_tensor else type(scores).__name__
             raise ArgumentError(f"scores must be a floating-point tensor, got {kind}.")
-        if tuple(scores.shape) != self.shape:
-            raise ArgumentError(
-                f"scores and relevance must have the same shape, got {tuple(scores.shape)} and "
-                f"{self.shape}."
-            )
         return scores
-
-
-def _evaluated(
-    prepared: PreparedLoss, scores: Any
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the value of each group, and the derivative of a row's group value by its score."""
-    flat = numbers(scores, "scores").reshape(-1)
-    real = flat if prepared.rows is None else flat[prepared.rows]
-    values, by_row = prepared.loss.value_and_grad(real, prepared.target)
-    return values, by_row * max(1, int(np.count_nonzero(~np.isnan(values))))
-
-
-def _padded(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the numbers of real rows in the shape of the scores, with 0 in padding."""
-    if prepared.rows is None:
-        return by_row.reshape(prepared.shape)
-    placed = np.zeros(int(np.prod(prepared.shape)))
-    placed[prepared.rows] = by_row
-    return placed.reshape(prepared.shape)
 
 
 @functools.cache
@@ -207,7 +173,10 @@ def group_values() -> Any:
     class GroupValues(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, scores: Any, prepared: PreparedLoss) -> tuple[Any, Any]:
-            values, by_row = _evaluated(prepared, scores)
+            real = prepared.layout.real(numbers(scores, "scores"), "scores")
+            values, by_row = prepared.loss.value_and_grad(real, prepared.target)
+            # The derivative of a mean becomes that of a row's group value.
+            by_row = by_row * max(1, int(np.count_nonzero(~np.isnan(values))))
             ctx.save_for_backward(scores)
             ctx.prepared, ctx.values, ctx.by_row = prepared, values, by_row
             dtype = torch.promote_types(scores.dtype, torch.float32)
@@ -221,7 +190,8 @@ def group_values() -> Any:
             defined = ~np.isnan(ctx.values)
             share = numbers(by_mean, "gradient") / max(1, int(np.count_nonzero(defined)))
             by_group = np.where(defined, share + numbers(by_value, "gradient"), 0.0)
-            placed = _padded(prepared, ctx.by_row * by_group[prepared.groups.index])
+            layout = prepared.layout
+            placed = layout.padded(ctx.by_row * by_group[layout.groups.index])
             grad = torch.tensor(placed, dtype=scores.dtype, device=scores.device)
             return FirstDerivativeOnly.apply(grad, scores), None
 
@@ -230,7 +200,18 @@ def group_values() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The real rows of a batch, and their groups."""
+    """The real rows of a batch, and their groups.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape of relevance and scores.
+    groups : Groups
+        The groups of the real rows. Each padded list is a group, which is empty if the list
+        consists of padding only.
+    rows : int64, (n_real,), or None
+        The positions of the real rows in the flat scores; None if all rows are real.
+    """
 
     shape: tuple[int, ...]
     groups: Groups
@@ -267,6 +248,14 @@ class Layout:
         flat = values.reshape(-1, *values.shape[n_axes:])
         real_values = flat if self.rows is None else flat[self.rows]
         return np.ascontiguousarray(real_values, dtype=np.float64)
+
+    def padded(self, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the numbers of real rows in the shape of the scores, with 0 in padding."""
+        if self.rows is None:
+            return by_row.reshape(self.shape)
+        placed = np.zeros(self.shape)
+        placed.reshape(-1)[self.rows] = by_row
+        return placed
 
 
 def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -303,7 +303,7 @@ def _of_rows(estimator: Any) -> Params:
 def _of_recommender(recommender: Recommender) -> list[Params]:
     if recommender.default_space:
         return [
-            {name: _read_values(values) for name, values in part.items()}
+            {name: parse_values(v) if isinstance(v, str) else [*v] for name, v in part.items()}
             for part in recommender.default_space
         ]
     name = type(recommender).__name__
@@ -311,10 +311,6 @@ def _of_recommender(recommender: Recommender) -> list[Params]:
         f"{name} has no default grid. Pass grid={{parameter: values}}, for example "
         "grid={'l2': LogUniform(0.001, 1)}."
     )
-
-
-def _read_values(values: Any) -> Any:
-    return parse_values(values) if isinstance(values, str) else [*values]
 
 
 def _of_loss(loss: Any) -> Params:

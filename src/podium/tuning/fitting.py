@@ -63,7 +63,8 @@ def fit(
     np.int64(1)
     """
     last, features = last_step(estimator), X
-    for step in _steps_before(estimator):
+    steps = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
+    for step in (step for _, step in steps if step not in (None, "passthrough")):
         features = step.fit_transform(features, y)
         if eval_set is not None:
             eval_set = (step.transform(eval_set[0]), *eval_set[1:])
@@ -157,8 +158,3 @@ def check(estimator: Any) -> None:
             f"estimator {type(last).__name__} accepts {arg.group()}, the sizes of sorted groups, "
             "but not qid=. Use an estimator of podium.rankers; these accept qid in any order."
         )
-
-
-def _steps_before(estimator: Any) -> list[Any]:
-    steps: list[tuple[str, Any]] = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
-    return [step for _, step in steps if step is not None and step != "passthrough"]

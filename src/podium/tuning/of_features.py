@@ -55,11 +55,6 @@ class OfFeatures(Portfolio):
             return FAMILIES
         return tuple(sorted(FAMILIES, key=lambda family: "robirank" not in family.settings[0]))
 
-    def cost(self, text: str) -> tuple[float, float]:
-        """Return zeros, because the rows are in memory and fits stop early."""
-        del text
-        return 0.0, 0.0
-
     def fitted(self, text: str) -> list[Any]:
         """Return the models of a text, one for each fold."""
         task = self._task(text)

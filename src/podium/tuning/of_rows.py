@@ -75,20 +75,19 @@ class Rows:
 
     def cut(self) -> tuple[Any, Any, Any]:
         """Return X, y and qid of the selected rows; copies unless all rows are selected."""
-        if self.positions is None:
-            return self.X, self.y, self.qid
-        return _select_rows(self.X, self.positions), *self.labels()
+        X = self.X if self.positions is None else _select_rows(self.X, self.positions)
+        return X, *self.labels()
 
     def labels(self) -> tuple[Any, Any]:
         """Return y and qid of the selected rows."""
-        selection = slice(None) if self.positions is None else self.positions
-        return self.y[selection], None if self.qid is None else self.qid[selection]
+        return self._of_column(self.y), self._of_column(self.qid)
 
     def items(self) -> Any:
         """Return the items of the selected rows, or None if there are none."""
-        return (
-            self.item if self.item is None or self.positions is None else self.item[self.positions]
-        )
+        return self._of_column(self.item)
+
+    def _of_column(self, column: Any) -> Any:
+        return column if column is None or self.positions is None else column[self.positions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,14 +275,12 @@ class OfRows(Task):
         has_length = isinstance(last, Ranker) and last.length_parameter in last.get_params(
             deep=False
         )
-        if not length or not has_length or not fitting.stops_early(model):
-            return fitting.fit(model, *self.rows.cut(), item=self.rows.items())
-        last.set_params(**{last.length_parameter: length})
-        if last.get_params(deep=False).get("keep") == "best":  # there are no rows to choose by
-            last.set_params(keep="last")
         with warnings.catch_warnings():
-            # The refit is meant to end at max_iter.
-            warnings.simplefilter("ignore", LimitWarning)
+            if length and has_length and fitting.stops_early(model):
+                last.set_params(**{last.length_parameter: length})
+                if last.get_params(deep=False).get("keep") == "best":  # no rows to choose by
+                    last.set_params(keep="last")
+                warnings.simplefilter("ignore", LimitWarning)  # the refit is meant to end there
             return fitting.fit(model, *self.rows.cut(), item=self.rows.items())
 
     def _model(self, params: Params) -> Any:

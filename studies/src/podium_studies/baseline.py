@@ -55,11 +55,9 @@ class Task:
     @cached_property
     def evaluate(self) -> Callable[[PerRow], float]:
         """The function from scores to the mean measure of `measured`; higher is better."""
-        rows, low = self.measured, self.min_relevance
-        weights, where = (self.weights, "") if self.valid is None else (None, f" of {arg.eval_set}")
-        return validator(
-            self.measure, rows.relevance, rows.groups, weights, min_relevance=low, where=where
-        )
+        where = "" if self.valid is None else f" of {arg.eval_set}"
+        low = self.min_relevance
+        return validator(self.measure, self.measured, min_relevance=low, where=where)
 
     def evaluate_coef(self, coef: Parameters) -> float:
         """Return the mean measure of the scores of these coefficients."""
@@ -84,7 +82,7 @@ class Baseline(Ranker):
 
     def _learn(self, data: FitData, progress: Progress) -> None:
         measure, low = parse_relevance(self._measure()), self.min_relevance_in_use()
-        self._learn_task(Task(data.rows, data.weights, data.valid, measure, low), progress)
+        self._learn_task(Task(data.rows, data.rows.weights, data.valid, measure, low), progress)
 
     @abc.abstractmethod
     def _learn_task(self, task: Task, progress: Progress) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -25,7 +25,7 @@ from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
-from podium.rankers.boosting.objectives import ScoreSpace, without_data
+from podium.rankers.boosting.objectives import ScoreSpace
 from podium.rankers.estimator import FitData, Ranker
 from podium.rankers.fitting import by_content, untrainable
 from podium.rankers.linear import LinearRanker
@@ -46,14 +46,10 @@ _OWN_GAINS = ("label_gain", "ndcg_exp_gain")  # options that change which grades
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Part(inputs.Rows):
     """Rows that a library trains on or validates with; `start` is their score before the trees."""
 
-    features: Any
-    relevance: PerRow
-    groups: Groups
     start: PerRow
-    weights: PerRow | None = None
 
     def __post_init__(self) -> None:
         for name, values in (("y", self.relevance), ("sample_weight", self.weights)):
@@ -69,12 +65,13 @@ class Part:
         order = self.groups.order
         if order is None:
             return self
-        return Part(
-            self.features[order],
-            self.relevance[order],
-            Groups(self.groups.labels, self.groups.offsets),
-            self.start[order],
-            None if self.weights is None else self.weights[order],
+        return replace(
+            self,
+            features=self.features[order],
+            relevance=self.relevance[order],
+            groups=Groups(self.groups.labels, self.groups.offsets),
+            weights=None if self.weights is None else self.weights[order],
+            start=self.start[order],
         )
 
 
@@ -83,7 +80,7 @@ class Training(abc.ABC):
 
     def __init__(self, plan: Plan) -> None:
         objective = plan["objective"]
-        self.fobj = None if isinstance(objective, str) else without_data(objective)
+        self.fobj = None if isinstance(objective, str) else objective
 
     @abc.abstractmethod
     def step(self) -> bool:
@@ -155,24 +152,18 @@ def grow(
 
 def score_space(loss: Loss, train: Part) -> ScoreSpace:
     """Return the loss on these rows; random orders of ties are drawn by the rows' features."""
-    drawn = None
-    if loss.draws:
-        drawn = by_content(train.features, train.relevance, train.groups)
+    drawn = by_content(train.features, train.relevance, train.groups) if loss.draws else None
     return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))
 
 
 def check_labels(
-    objective: str,
-    highest: float,
-    rows: inputs.Rows,
-    weights: PerRow | None,
-    options: Mapping[str, Any],
+    objective: str, highest: float, rows: inputs.Rows, options: Mapping[str, Any]
 ) -> None:
     """Raise unless the objective reads all labels and some group has an order to learn.
 
     `highest` is the highest grade that the objective reads, or inf if it only compares labels.
     """
-    if not _has_order(rows.relevance, rows.groups, weights):
+    if not _has_order(rows.relevance, rows.groups, rows.weights):
         reason = (
             f"{objective} needs two rows of different relevance in a group, on rows of weight > 0. "
             "Check y and qid."
@@ -202,17 +193,16 @@ def _has_order(relevance: PerRow, groups: Groups, weights: PerRow | None) -> boo
     return bool(np.any(lowest < largest))
 
 
-def learn_start(
-    kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
-) -> Start:
-    """Return zeros, or a logistic regression over all rows."""
-    start = np.zeros(int(features.shape[1]) + 1)
-    if kind == "logistic":
-        inputs.finite_features(
-            features, qid, f"{arg.start('logistic')} needs finite features, but X"
-        )
-        start[:] = _logistic(features, positive, weights)
-    return start
+def learn_start(kind: str, rows: inputs.Rows, positive: PerRow) -> Start:
+    """Return zeros, or the coefficients of a logistic regression over all rows."""
+    features, options = rows.features, {"linearranker__sample_weight": rows.weights}
+    if kind == "zero":
+        return np.zeros(int(features.shape[1]) + 1)
+    name = f"{arg.start('logistic')} needs finite features, but X"
+    inputs.finite_features(features, RowLabels(rows.groups), name)
+    linear = LinearRanker("logistic", l2=_L2, max_iter=1000, tol=1e-5)
+    raw = folded(scaled(linear, features).fit(features, positive, **options))
+    return np.append(raw.coef_, raw.intercept_)
 
 
 def start_scores(start: Start, features: Any) -> PerRow:
@@ -220,13 +210,6 @@ def start_scores(start: Start, features: Any) -> PerRow:
     if not start[:-1].any():  # features may be nan, and 0 * nan is not 0
         return np.full(int(features.shape[0]), start[-1])
     return times(features, start[:-1]) + start[-1]
-
-
-def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
-    """Fit standardised features, and return the coefficients of the raw features."""
-    linear = LinearRanker("logistic", l2=_L2, max_iter=1000, tol=1e-5)
-    model = scaled(linear, features).fit(features, positive, linearranker__sample_weight=weights)
-    return np.append(folded(model).coef_, folded(model).intercept_)
 
 
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
@@ -269,7 +252,6 @@ class BoostedRanker(Ranker):
     _takes_sparse: ClassVar[bool]
     _takes_missing: ClassVar[bool] = True
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
-    _booster: Any = field(default=None, init=False)  # rebuilt from trees_; copies hold the bytes
 
     loss: Loss | str | None = None
     _: KW_ONLY
@@ -343,17 +325,17 @@ class BoostedRanker(Ranker):
     def _learn(self, data: FitData, progress: Progress, item: ArrayLike | None = None) -> None:
         loss = self.loss_in_use()
         self._enter_threads()
-        rows, weights, checked = data.rows, data.weights, data.parameters
+        rows, checked = data.rows, data.parameters
         checked["options"] = dict(checked["options"] or {})
         checked["n_threads"] = checked["n_threads"] or 0  # all cores, for both libraries
         checked["random_state"] %= 2**31 - 1  # both accept smaller seeds only
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
-        self.start_ = learn_start(self.start, rows.features, positive, weights, rows.qid)
+        self.start_ = learn_start(self.start, rows, positive)
         if item is not None:
-            loss, rows = self._pooled(loss, rows, item, weights)
+            loss, rows = self._pooled(loss, rows, item)
         if isinstance(loss, str) and loss in self._ranking:
-            check_labels(loss, self._ranking[loss], rows, weights, checked["options"])
-        train = self._part(rows, weights)
+            check_labels(loss, self._ranking[loss], rows, checked["options"])
+        train = self._part(rows)
         if loss in self._binary:
             train = replace(train, relevance=positive)
         if loss in self._ranking:
@@ -381,7 +363,7 @@ class BoostedRanker(Ranker):
         features = self._features_to_score(X)
         self._enter_threads()
         start = start_scores(self.start_, features)
-        return self._predict(self._loaded_booster(), features, start)
+        return self._predict(self._booster, features, start)
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -461,7 +443,7 @@ class BoostedRanker(Ranker):
         return self._loss_reader(loss)
 
     def _pooled(
-        self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike, weights: PerRow | None
+        self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
     ) -> tuple[Loss, inputs.Rows]:
         """Return the loss for soft targets, and the rows with pooled labels as relevance."""
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
@@ -475,7 +457,7 @@ class BoostedRanker(Ranker):
             item,
             min_relevance=loss.min_relevance,
             share=self.pool_share,
-            weights=weights,
+            weights=rows.weights,
         )
         return replace(loss, soft=True, min_relevance=1.0), replace(rows, relevance=targets)
 
@@ -484,9 +466,8 @@ class BoostedRanker(Ranker):
             raise ArgumentError(f"X is sparse, but {type(self).__name__} needs dense features.")
         return inputs.features_of(self, X, reset=reset, dtype=list(self._types))
 
-    def _part(self, rows: inputs.Rows, weights: PerRow | None = None) -> Part:
-        start = start_scores(self.start_, rows.features)
-        return Part(rows.features, rows.relevance, rows.groups, start, weights)
+    def _part(self, rows: inputs.Rows) -> Part:
+        return Part(**vars(rows), start=start_scores(self.start_, rows.features))
 
     def _keep(self, training: Training, course: Course) -> None:
         self.best_iteration_ = course.best
@@ -495,7 +476,7 @@ class BoostedRanker(Ranker):
         self.history_ = course.histories
         self.objective_ = course.objective[course.best] if course.objective else np.nan
         self.trees_ = training.to_bytes(course.best + 1)
-        self._booster = self._from_bytes(self.trees_)
+        vars(self).pop("_booster", None)
 
     def check_restored(self) -> None:
         """Raise an ArgumentError unless the attributes read from a file form a valid model."""
@@ -503,7 +484,7 @@ class BoostedRanker(Ranker):
         start = ((self.n_features_in_ + 1,), np.float64)
         check_arrays(self.__dict__, {"start_": start, "trees_": trees})
         try:
-            n_features = self._n_features(self._loaded_booster())
+            n_features = self._n_features(self._booster)
         except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as error:
             raise ArgumentError(f"trees_ is not readable: {error}") from None
         if n_features != self.n_features_in_:
@@ -515,10 +496,9 @@ class BoostedRanker(Ranker):
         else:
             _OPENMP.enter()
 
-    def _loaded_booster(self) -> Any:
-        if self._booster is None:
-            self._booster = self._from_bytes(self.trees_)
-        return self._booster
+    @cached_property
+    def _booster(self) -> Any:  # copies and files hold only the bytes
+        return self._from_bytes(self.trees_)
 
     def __getstate__(self) -> dict[str, Any]:
         state = cast("dict[str, Any]", super().__getstate__())

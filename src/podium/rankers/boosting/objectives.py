@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -66,20 +65,16 @@ class ScoreSpace:
         self.objective = np.nan
         fitting.require_trainable(loss, self.target, rows.groups)
 
-    def __call__(self, scores: PerRow) -> GradHess:
-        """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores."""
+    def __call__(self, scores: Any, data: Any = None) -> GradHess:
+        """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores.
+
+        The libraries also pass their data set, which has no effect.
+        """
+        del data
+        scores = np.asarray(scores, dtype=np.float64).reshape(-1)
         values, grad, hess = self.loss.value_grad_and_curvature(scores, self.target)
         self.objective = defined_mean(values)
         return _on_grid(grad * self.scale), _on_grid(hess * self.scale, positive=True)
-
-
-def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
-    """Return the objective as a callback with a data set as second argument, which is unused."""
-
-    def call(scores: Any, _: Any) -> GradHess:
-        return objective(np.asarray(scores, dtype=np.float64).reshape(-1))
-
-    return call
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,34 +99,35 @@ class DataLabels:
         relevance, weights, sizes = data.get_label(), data.get_weight(), data.get_group()
         return cls(np.asarray(relevance), _array_or_none(weights), _array_or_none(sizes))
 
-    def groups(self, qid: Any, reader: str) -> Groups:
-        """Return the groups, from qid if given; errors name the objective or metric, `reader`."""
+    def rows(self, qid: Any, reader: str, *, one_group: bool = False) -> Labels:
+        """Return relevance, groups and weights by row; qid takes precedence over sizes.
+
+        Without both, all rows are one group, or an error names the objective or metric, `reader`.
+        """
+        n_rows = self.relevance.size
         if qid is not None:
-            return self._from_qid(qid, reader)
-        if self.sizes is None:
+            groups = Groups.from_qid(qid)
+        elif self.sizes is not None:
+            groups = Groups.from_sizes(self.sizes.astype(np.int64))
+        elif one_group:
+            groups = Groups.single(n_rows)
+        else:
             raise ArgumentError(
                 f"{reader} needs groups, but the data set has none. Set group or qid in the data "
                 "set, or pass qid= to the objective or metric, with one label per row."
             )
-        return Groups.from_sizes(self.sizes.astype(np.int64))
-
-    def row_weights(self, groups: Groups) -> PerRow | None:
-        """Return weights by row, from weights by row or by group."""
-        return inputs.row_weights(self.weights, groups)
+        if qid is not None and groups.n_rows != n_rows:
+            raise ArgumentError(
+                f"qid of {reader} must have one label for each of the {n_rows} rows of the data "
+                f"set, got {groups.n_rows}."
+            )
+        weights = inputs.row_weights(self.weights, groups)
+        return Labels(self.relevance.astype(np.float64), groups, weights)
 
     def same_as(self, other: DataLabels) -> bool:
         """Return whether both are equal, at a cost far below that of a tree."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return all(one is another or np.array_equal(one, another) for one, another in pairs)
-
-    def _from_qid(self, qid: Any, reader: str) -> Groups:
-        groups = Groups.from_qid(qid)
-        if groups.n_rows != self.relevance.size:
-            raise ArgumentError(
-                f"qid of {reader} must have one label for each of the {self.relevance.size} rows "
-                f"of the data set, got {groups.n_rows}."
-            )
-        return groups
 
 
 class OnData(abc.ABC, Generic[T]):
@@ -190,13 +186,8 @@ class Objective(OnData[ScoreSpace]):
         return objective(scores)
 
     def _prepare(self, labels: DataLabels) -> ScoreSpace:
-        rowwise = not self.loss.reads_groups
-        if rowwise and self.qid is None and labels.sizes is None:
-            groups = Groups.single(labels.relevance.size)
-        else:
-            groups = labels.groups(self.qid, repr(self))
-        relevance = labels.relevance.astype(np.float64)
-        return ScoreSpace(self.loss, Labels(relevance, groups, labels.row_weights(groups)))
+        rows = labels.rows(self.qid, repr(self), one_group=not self.loss.reads_groups)
+        return ScoreSpace(self.loss, rows)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r})"
@@ -294,14 +285,8 @@ class _Metric(OnData[MeasureOnRows]):
         self.__name__ = str(self.measure)
 
     def _prepare(self, labels: DataLabels) -> MeasureOnRows:
-        groups = labels.groups(self.qid, self.__name__)
-        return MeasureOnRows(
-            self.measure,
-            labels.relevance.astype(np.float64),
-            groups,
-            labels.row_weights(groups),
-            min_relevance=self.min_relevance,
-        )
+        rows = labels.rows(self.qid, self.__name__)
+        return MeasureOnRows(self.measure, rows, min_relevance=self.min_relevance)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.__name__!r})"

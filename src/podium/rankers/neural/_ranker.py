@@ -141,7 +141,7 @@ class NeuralRanker(Ranker):
 
     def _learn(self, data: FitData, progress: Progress) -> None:
         settings, loss = fitting.settings_of(data.parameters), self._loss()
-        labels, order = fitting.labels_of(loss, data.rows, data.weights)
+        labels, order = fitting.labels_of(loss, data.rows)
         places = np.arange(data.rows.groups.n_rows) if order is None else order
         problem = self._problem(data, loss, labels, places)
         validate = None if data.valid is None else self._validate(data.valid, problem)
@@ -208,21 +208,13 @@ class NeuralRanker(Ranker):
 
     def _validate(self, rows: Rows, problem: _training.Problem) -> Validate:
         measure = self._validator(rows)
-
-        def validate(parameters: Parameters) -> float:
-            network, standard = problem.network, problem.standard
-            return measure(_training.scores_of(network, standard, parameters, rows.features))
-
-        return validate
+        return lambda parameters: measure(problem.scores(parameters, rows.features))
 
     def _keep(self, solution: Solution, problem: _training.Problem) -> None:
-        history = solution.history
+        fitting.keep(self, solution)
         self.parameters_: Parameters = solution.parameters
         self.layer_sizes_ = np.array(problem.network.sizes, np.int64)
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
-        self.objective_, self.best_iteration_ = solution.objective, history.kept_at
-        self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
-        self.history_ = history.arrays()
 
     def _network(self) -> _training.Network:
         return _training.Network(tuple(self.layer_sizes_.tolist()))

@@ -209,11 +209,15 @@ class Problem:
     def evaluate(self, parameters: Parameters) -> Point:
         """Return the objective by its parts, without a gradient; infinite if scores overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = scores_of(self.network, self.standard, parameters, self.features)
+            scores = self.scores(parameters, self.features)
             loss, _ = loss_at(self.loss, self.target, scores[self.places])
             penalised = self.network.penalised() * parameters
             penalty = 0.5 * self.l2 * dot(penalised, penalised)
         return Point(parameters, loss, penalty, _NOTHING)
+
+    def scores(self, parameters: Parameters, features: Any) -> PerRow:
+        """Return the scores of rows."""
+        return scores_of(self.network, self.standard, parameters, features)
 
 
 def scores_of(

@@ -114,11 +114,6 @@ class History:
             return "patience"
         return "max_iter" if n_done >= settings.max_iter else None
 
-    def range_text(self, tol: float) -> str:
-        """Return a sentence part that compares the last objectives with `tol`."""
-        n = min(len(self.objectives), _WINDOW)
-        return f"its last {n} objectives have a range of {self.span:.2g} > {arg.tol(tol)}"
-
     @property
     def span(self) -> float:
         last = self.objectives[-_WINDOW:]
@@ -210,7 +205,8 @@ class Run(abc.ABC):
 
     def remaining(self) -> str:
         """Return a sentence part that compares the result with `tol`."""
-        return self.history.range_text(self.settings.tol)
+        n, span = min(len(self.history.objectives), _WINDOW), self.history.span
+        return f"its last {n} objectives have a range of {span:.2g} > {arg.tol(self.settings.tol)}"
 
     @property
     def start(self) -> Parameters:

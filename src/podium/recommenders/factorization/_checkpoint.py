@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Checkpoint:
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, noun="checkpoint")
         saved = header.get("of")
-        self._refuse_other_fit(saved if isinstance(saved, dict) else {})
+        self._refuse_other_fit(cast("dict[str, Any]", saved) if isinstance(saved, dict) else {})
         try:
             return self._restored(arrays)
         except ArgumentError as error:
@@ -84,13 +84,13 @@ class Checkpoint:
         """Return the state and the history, after shapes and types are checked."""
         n_done = min(max(arrays.get("costs", np.empty(0)).size, 1), self._settings.n_epochs)
         n_validated = 0 if self._identity["eval_set"] is None else n_done
-        passes = {"costs": n_done, "validation": n_validated}
-        check_arrays(
-            arrays,
-            {name: ((n,), np.float64) for name, n in passes.items()}
-            | {"states": (self._pairs.items.shape, np.float32)}
-            | self._factor_specs(""),
-        )
+        specs: ArraySpecs = {
+            "costs": ((n_done,), np.float64),
+            "validation": ((n_validated,), np.float64),
+            "states": (self._pairs.items.shape, np.float32),
+            **self._factor_specs(""),
+        }
+        check_arrays(arrays, specs)
         state = State(_factors("", arrays), arrays["states"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:

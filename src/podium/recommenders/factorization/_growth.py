@@ -104,17 +104,9 @@ class Growth:
         return with_seen(united, _placed(new, self.users.new, self.items.new, shape))
 
     @property
-    def has_new_items(self) -> bool:
-        """Whether there are items that the model does not have yet."""
-        return self.items.size > self.items.old.size
-
-    def copy_new_items(self, learned: Factors, factors: Factors) -> None:
-        """Copy the rows of the new items, and only these, from `learned` to `factors`."""
-        new_items = np.setdiff1d(np.arange(self.items.size), self.items.old)
-        factors.items[new_items], factors.bias[new_items] = (
-            learned.items[new_items],
-            learned.bias[new_items],
-        )
+    def new_items(self) -> Ints:
+        """The items that the model does not have yet."""
+        return np.setdiff1d(np.arange(self.items.size), self.items.old)
 
     def touched_pairs(self) -> Pairs:
         """Return all pairs, old and new, of the users with new pairs."""
@@ -136,7 +128,8 @@ def learn_new_items(
         pairs, settings, executor, or_silent(progress), start=(state, History())
     )
     report_end(history, settings.learning_rate)
-    growth.copy_new_items(found, factors)
+    new = growth.new_items
+    factors.items[new], factors.bias[new] = found.items[new], found.bias[new]
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

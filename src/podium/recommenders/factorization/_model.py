@@ -20,7 +20,7 @@ from podium.executors.local import or_threads
 from podium.metrics import Measure
 from podium.metrics.measures import parse_relevance
 from podium.progress import or_silent
-from podium.recommenders import _pairs
+from podium.recommenders import _ids, _pairs
 from podium.recommenders._auto import number_of_days, or_auto
 from podium.recommenders._base import Items, best_items
 from podium.recommenders._factors import FactorRecommender
@@ -381,7 +381,7 @@ class Factorization(FactorRecommender):
         settings, executor = self._settings(), or_threads(executor)
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
-        if growth.has_new_items:
+        if growth.new_items.size:
             n_blocks = read_settings(self, DataSize.of(touched)).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
@@ -413,9 +413,10 @@ class Factorization(FactorRecommender):
         check_is_fitted(self)
         pairs = _pairs.read_users(user_items, self.gain, self._seen_pairs())
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
-        width, candidates = self._width(k), self._candidates(allow, deny)
+        width = self._width(k)
+        candidates = _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
         factors = self._as_scores(self._fold(pairs, executor), candidates)
-        columns, scores = best_items(factors, width, seen, candidates)
+        columns, scores = best_items(factors, seen, candidates, width)
         return self._with_labels(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:

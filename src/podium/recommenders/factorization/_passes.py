@@ -53,10 +53,6 @@ class History:
         values = {"cost": self.costs, "validation": self.validation}
         return {name: np.array(passes) for name, passes in values.items() if passes}
 
-    def is_over(self, patience: int | None) -> bool:
-        """Return whether `patience` passes went by without a better value."""
-        return patience is not None and self.n_done - self.best_epoch >= patience
-
 
 def learned(
     pairs: Pairs,
@@ -78,7 +74,7 @@ def learned(
     patience = None if validation is None else validation.patience
     try:
         for epoch in range(history.n_done, settings.n_epochs):
-            if history.is_over(patience):
+            if patience is not None and history.n_done - history.best_epoch >= patience:
                 history.stop_reason = "patience"
                 break
             cost = descent.epoch(epoch)

@@ -77,5 +77,5 @@ def precision_average(scores, tops, k, values, grad):
             grad[rows[neg[j]]] = step
         # Rows with equal scores at an edge share their gradient, independently of row order.
         if best_n_hits > 0:
-            share_ties(scores, rows, lo, mid, scores[rows[top[best_n_hits - 1]]], grad)
-        share_ties(scores, rows, mid, hi, scores[rows[neg[n_errors - 1]]], grad)
+            share_ties(scores, rows, lo, mid, scores[rows[top[best_n_hits - 1]]], (grad,))
+        share_ties(scores, rows, mid, hi, scores[rows[neg[n_errors - 1]]], (grad,))
