@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -197,7 +197,6 @@ def search(
     >>> len(result.trials), result.estimator.k == result.best_params["k"]
     (4, True)
     """
-    asked = _Asked(**locals())
     if isinstance(y, str):
         raise ArgumentError(
             f"{arg.y} must be the relevance of each row, got the text {y!r}. Pass a measure as "
@@ -207,11 +206,17 @@ def search(
     is_choice = isinstance(estimator, str)
     if is_choice:
         _check.choice(estimator, "estimator", [portfolio.NAME])
-    asked.n_trials = _check.cutoff(n_trials, "n_trials", required=False)
-    asked.budget = None if budget is None else _check.positive(budget, "budget")
-    asked.refit, asked.resume = _check.flag(refit, "refit"), _check.flag(resume, "resume")
-    asked.seed, asked.report = _check.seed(seed), or_silent(progress)
-    asked.exclude_seen = _check.flag(exclude_seen, "exclude_seen")
+    asked = _Asked(
+        *(estimator, X, y, qid, item, seen, grid),
+        _check.cutoff(n_trials, "n_trials", required=False),
+        None if budget is None else _check.positive(budget, "budget"),
+        *(measure, min_relevance, eval_set, n_folds, split, valid, time),
+        _check.flag(refit, "refit"),
+        *(n_jobs, executor, checkpoint, _check.flag(resume, "resume")),
+        _check.seed(seed),
+        or_silent(progress),
+        _check.flag(exclude_seen, "exclude_seen"),
+    )
     is_of_pairs = y is None if is_choice else isinstance(estimator, Recommender)
     if is_choice:
         asked.refuse(_OF_A_SEARCH, "tries a list of models one after the other")
@@ -234,8 +239,34 @@ _UNUSED: dict[str, Any] = {"resume": False, "n_jobs": 1, "exclude_seen": True}
 """The values of arguments that are not None and have no effect."""
 
 
-class _Asked(SimpleNamespace):
+@dataclass(frozen=True, eq=False)
+class _Asked:
     """The arguments of `search`."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    qid: Any
+    item: Any
+    seen: Any
+    grid: Grid | None
+    n_trials: int | None
+    budget: float | None
+    measure: str | Measure | None
+    min_relevance: float | None
+    eval_set: Any
+    n_folds: int | None
+    split: str | None
+    valid: float | None
+    time: Any
+    refit: bool
+    n_jobs: int
+    executor: Executor | None
+    checkpoint: str | os.PathLike[str] | None
+    resume: bool
+    seed: int
+    report: Progress
+    exclude_seen: bool
 
     def refuse(self, names: Iterable[str], why: str) -> None:
         """Refuse arguments that have no effect with the estimator; `why` says something of it."""
