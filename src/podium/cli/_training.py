@@ -126,7 +126,8 @@ class Validation:
     split : HOW
         Way to choose the rows of --valid-share: users (random users), rows (random rows of each
         user), time (the latest rows) or time-per-user (the latest rows of each user). Default:
-        users. For a recommender with --tune: time (the latest events).
+        users. A recommender with --tune is validated on random pairs of each user, or with time on
+        the latest events.
     folds : N
         Number of folds for cross-validation, instead of --valid. Each user of DATA is in one fold.
     eval_metric : MEASURE
