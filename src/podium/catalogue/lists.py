@@ -221,7 +221,8 @@ def rank_blocks(
     ties : {"worst", "best", "average", "id", "random"}
         The order of equal scores, see `Ranking.from_scores`; ids are column numbers, compared as
         numbers. The rule also selects the items of equal score at the end of a list. With
-        "average", a list ends after the last positive of equal score, and can be longer than depth.
+        "average", all items that equal a listed positive are listed, so that a list can be longer
+        than depth.
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default.
     low_grades : {"zero", "keep"}, optional

@@ -246,16 +246,22 @@ def _job(models: list[Path], users: list[Any], options: dict[str, Any]) -> dict[
 
     import podium
 
-    ids = {"--users": users, "--allow": [options["allow"]], "--deny": [options["deny"]]}
-    texts = {name: repr([None if i is None else i.tolist() for i in ids[name]]) for name in ids}
-    contents = {name: text.encode() for name, text in texts.items()}
-    contents["MODEL"] = b"".join(path.read_bytes() for path in models)
+    def checksum(content: bytes) -> str:
+        return hashlib.sha256(content).hexdigest()
+
+    def of_ids(parts: list[Any]) -> str:
+        texts = ("None" if part is None else str(part.tolist()) for part in parts)
+        return checksum("".join(texts).encode())
+
     return {
         "podium": podium.__version__,
+        "MODEL": checksum(b"".join(path.read_bytes() for path in models)),
         "-k": options["k"],
         "--include-seen": not options["exclude_seen"],
         "--device": options["device"],
-        **{name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
+        "--users": of_ids(users),
+        "--allow": of_ids([options["allow"]]),
+        "--deny": of_ids([options["deny"]]),
     }
 
 

@@ -198,7 +198,7 @@ class Observation:
     @property
     def n_users(self) -> int:
         """The number of users; without users, that of targets."""
-        return self._owner_and_sizes[1].size
+        return self.n_rows if self.user is None else self._owner_and_sizes[1].size
 
     @property
     def most_items(self) -> int:
@@ -223,6 +223,8 @@ class Observation:
         """
         if self.row_weights is not None:
             return self.row_weights / self.row_weights.sum()
+        if self.user is None:
+            return np.full(self.n_rows, 1.0 / self.n_rows)
         owner, sizes = self._owner_and_sizes
         return 1.0 / (sizes.size * sizes[owner])
 
@@ -230,7 +232,7 @@ class Observation:
     def _owner_and_sizes(self) -> tuple[Ints, Ints]:
         """Return the number of each row's user, and each user's number of rows."""
         if self.user is None:
-            return np.arange(self.n_rows), np.ones(self.n_rows, np.int64)
+            return np.arange(self.n_rows), np.broadcast_to(np.int64(1), self.n_rows)
         labels: NDArray[Any] = np.asarray(self.user)
         unique = np.unique(labels, return_inverse=True, return_counts=True)
         return unique[1].astype(np.int64), unique[2].astype(np.int64)
