@@ -55,9 +55,9 @@ def canvas(
 ) -> Generator[Canvas]:
     """Open a canvas, and at the end write its title and notes and set its height."""
     check_installed()
-    from podium.plots import _axes
+    from podium.plots import _axes, svg
 
-    with _axes.default_settings() if ax is None else nullcontext():
+    with svg.default_settings() if ax is None else nullcontext():
         opened = Canvas(_axes.new_axes() if ax is None else ax, width, title, is_own=ax is None)
         opened.numbers = colours
         yield opened

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -72,10 +74,22 @@ def to_svg(ax: Axes, *, background: str | None = None) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
+@contextmanager
+def default_settings() -> Generator[None]:
+    """Let matplotlib have its default settings for a while, whatever the user's settings are."""
+    import matplotlib as mpl
+
+    settings: Any = mpl
+    with settings.rc_context():
+        settings.rcdefaults()
+        settings.rcParams["font.family"] = ["DejaVu Sans"]  # comes with matplotlib
+        settings.rcParams["svg.fonttype"] = "none"
+        settings.rcParams["svg.hashsalt"] = "podium"
+        yield
+
+
 def _written(figure: Any) -> bytes:
     """Return what matplotlib writes; its own fonts only place the text, and may lack glyphs."""
-    from podium.plots._axes import default_settings
-
     figure.patch.set_visible(False)
     stream, engine = io.BytesIO(), figure.get_layout_engine()
     with default_settings(), warnings.catch_warnings():

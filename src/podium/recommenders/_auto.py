@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,9 +15,6 @@ from podium.evaluation.stats.comparing import is_greater
 from podium.metrics import parse
 from podium.recommenders._pairs import is_matrix
 from podium.types import PerGroup
-
-if TYPE_CHECKING:
-    from podium.recommenders._base import Recommender
 
 AUTO = "auto"
 HALF_LIVES = (None, 365.0, 90.0, 30.0, 14.0, 7.0, 3.0, 1.0, 0.25)
@@ -54,8 +51,8 @@ def or_auto(
     return check(value, name)
 
 
-def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
-    """Return the parameters of `Recommender.auto_values`, with chosen values for "auto".
+def settled(model: Any, user_items: Any) -> dict[str, Any]:
+    """Return the parameters in a recommender's `auto_values`, with chosen values for "auto".
 
     A model that is fitted without the last tenth of the events is measured on these. The parameters
     are chosen one after the other. The first value is taken unless another one is better by more
@@ -79,9 +76,7 @@ def settled(model: Recommender, user_items: Any) -> dict[str, Any]:
     return params
 
 
-def _of_users(
-    model: Recommender, params: Mapping[str, Any], earlier: Any, held_out: Any
-) -> PerGroup:
+def _of_users(model: Any, params: Mapping[str, Any], earlier: Any, held_out: Any) -> PerGroup:
     """Return the measure of each user for new items, or for all items if the model repeats."""
     candidate = clone(model).set_params(**params).fit(earlier)
     truth = candidate.pairs_like(held_out, "user_items", every_row=True)

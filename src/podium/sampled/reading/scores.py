@@ -116,7 +116,8 @@ class ScoredRows:
         """Return the rows of items that users had not seen, from catalogues without these."""
         seen = cast("Seen", reader.seen_items)
         advice = DROP if self.is_listed is None else _LEAVE_OUT
-        is_seen = seen.candidates(self, pairs, reader, advice)
+        refusal = None if reader.seen_candidates == "drop" else advice
+        is_seen = seen.candidates(pairs, self.is_target, reader.n_items, self.name, refusal)
         sizes = seen.sizes(pairs[0], reader.n_items, self.name)
         rows = replace(self, n_items=sizes[self.is_target])
         if not is_seen.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,6 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.design import Ints
 from podium.sampled.reading.columns import read_columns
-
-if TYPE_CHECKING:
-    from podium.sampled.reading import SampleReader
-    from podium.sampled.reading.scores import ScoredRows
 
 _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to another data set
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
@@ -98,19 +94,27 @@ class Seen:
         return np.isin(keys[n_seen:], keys[:n_seen])
 
     def candidates(
-        self, rows: ScoredRows, pairs: tuple[Ids, Ids], reader: SampleReader, advice: str = DROP
+        self,
+        pairs: tuple[Ids, Ids],
+        is_target: NDArray[np.bool_],
+        n_items: ArrayLike,
+        source: str,
+        advice: str | None,
     ) -> NDArray[np.bool_]:
-        """Return which rows are candidates that their users had seen.
+        """Return which rows of a sample are candidates that their users had seen.
 
         Parameters
         ----------
-        rows : ScoredRows
-            The targets and candidates.
         pairs : tuple of (user, item), each (n,)
             The user and the item of each row.
-        reader : SampleReader
-        advice : str
-            The start of the last sentence of the error about seen candidates.
+        is_target : bool, (n,)
+            Whether a row is a target; the others are candidates.
+        n_items : int
+            The number of items of the whole catalogue.
+        source : str
+            The name of the sample in messages.
+        advice : str or None
+            The start of the last sentence of the error about seen candidates; None allows them.
 
         Returns
         -------
@@ -119,29 +123,29 @@ class Seen:
         Raises
         ------
         DataError
-            If a target is a seen item, if a candidate is one and the reader does not drop these,
-            or if the sample and the table have no item in common although some must be.
+            If a target is a seen item, if a candidate is one and these are not allowed, or if the
+            sample and the table have no item in common although some must be.
 
         Warns
         -----
         PodiumWarning
             If the sample and the table have very few items in common.
         """
-        is_seen, is_target, source = self.holds(*pairs), rows.is_target, rows.name
+        is_seen = self.holds(*pairs)
         if (is_seen & is_target).any():
             user, item, n = _first_pair(pairs, is_seen & is_target)
             raise DataError(
                 f"{source}: {n} of {int(is_target.sum())} targets are in {self.name}, first "
                 f"item {item} of user {user}. Remove the held-out pairs from the seen items."
             )
-        if is_seen.any() and reader.seen_candidates != "drop":
+        if is_seen.any() and advice is not None:
             user, item, n = _first_pair(pairs, is_seen)
             raise DataError(
                 f"{source}: {n} of {int((~is_target).sum())} candidates are in {self.name}, first "
                 f"item {item} of user {user}, so seen items were drawn too. {advice}, or leave out "
                 f"{arg.seen()} to rank among all items."
             )
-        self._check_items(pairs, reader.n_items, source)
+        self._check_items(pairs, n_items, source)
         return is_seen
 
     def _check_items(self, pairs: tuple[Ids, Ids], n_items: ArrayLike, source: str) -> None:
