@@ -154,6 +154,14 @@ def test_threshold_that_matters_only_with_ties_is_found() -> None:
     assert {"ties": "average", "min_relevance": 1.0} in search.matches[0].changes
 
 
+def test_mean_over_ties_that_matters_only_with_a_threshold_is_found() -> None:
+    truth = {"user": [5] * 3, "item": [1, 2, 3], "relevance": [2, 1, 0]}
+    run = {"user": [5] * 4, "item": [3, 2, 1, 4], "score": [0.9, 0.9, 0.8, 0.7]}
+    value = podium.measure(truth, run, "ndcg", ties="average").means["ndcg"]
+    search: Any = podium.explain(truth, run, "ndcg", value=f"{value:.6f}", min_relevance=2).search
+    assert {"ties": "average", "min_relevance": 1.0} in search.matches[0].changes
+
+
 def test_threshold_that_is_refused_alone_is_searched_with_another_change() -> None:
     truth = {"user": ["a", "a", "b"], "item": [1, 9, 2], "relevance": [1, 1, 1]}
     run = {"user": ["a"] * 3 + ["b"] * 3, "item": [3, 1, 2] * 2, "score": [0.3, 0.2, 0.1] * 2}

@@ -31,6 +31,7 @@ Change = tuple[str, Any]
 Cause = tuple[Change, ...]
 
 _ENTERED = (formulas, readings)  # the modules that register podium's deviations
+_OF_TIES = ("average", "threshold")  # rules that give the items of a tie a common value
 _MOST_KEPT = 16  # values of users
 _MOST_CASES = 2  # with ranks of whole lists
 # The place of a change in the computation; that of a formula is 1.
@@ -271,9 +272,15 @@ class ValueTable:
 
 
 def _parts(ranking: Ranking) -> tuple[NDArray[Any], ...]:
-    """Return what makes lists the same for every measure: their grades and positives."""
-    is_pos = ranking.relevance >= ranking.min_relevance
-    return ranking.groups.offsets, ranking.relevance, is_pos, ranking.n_pos
+    """Return what makes lists the same for every measure: their grades and positives.
+
+    Means over the orders of a tie differ from one order where its grades do, whatever the positives
+    are.
+    """
+    grades, tied = ranking.relevance, ranking.tied[:-1]
+    mixed = tied & (grades[1:] != grades[:-1]) if ranking.ties in _OF_TIES else tied[:0]
+    is_pos = grades >= ranking.min_relevance
+    return ranking.groups.offsets, grades, is_pos, ranking.n_pos, np.flatnonzero(mixed)
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:
