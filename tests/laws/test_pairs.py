@@ -6,7 +6,7 @@ import ast
 import json
 import random
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,16 @@ from podium.testing import pairs
 from podium.testing.pairs import brute, cases, claims, doors, law, laws
 from podium.testing.pairs.cases import Case
 from podium.testing.pairs.formulas import parse
-from podium.testing.pairs.known import KNOWN, Known
 from podium.testing.pairs.refused import REFUSED
 from podium.testing.pairs.snippet import snippet
 
 SEED = 36
 ROOM = Path(pairs.__file__).parent
-WITH_LIBRARY = {"doors", "law", "laws", "readers", "snippet", "known"}
+WITH_LIBRARY = {"doors", "law", "laws", "readers", "snippet"}
 
 
 def failures(n_cases: int, first: int, step: int) -> list[str]:
-    """Return the new faults in every step-th case, each with a program that shows it.
+    """Return the faults in every step-th case, each with a program that shows it.
 
     The laws need as long as the doors together, so half of the cases are tested for them.
     """
@@ -40,7 +39,7 @@ def failures(n_cases: int, first: int, step: int) -> list[str]:
     return [
         f"case {case.number}: {fault}\n{snippet(case, fault.door)}"
         for number, case in enumerate(cases)
-        for fault in (*law.new_faults(case), *(laws.all_broken(case) if number % 2 else ()))[:1]
+        for fault in islice(chain(law.faults(case), laws.all_broken(case) if number % 2 else ()), 1)
     ]
 
 
@@ -53,11 +52,6 @@ def test_doors_agree_with_brute_force_and_laws(part: int) -> None:
 @pytest.mark.parametrize("part", range(20))
 def test_doors_agree_with_brute_force_and_laws_in_all_pairs(part: int) -> None:
     assert not failures(5000, part, 20)
-
-
-@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
-def test_known_fault_is_still_there(known: Known) -> None:
-    assert law.reproduced(known) is not None, "It is mended: take it out of KNOWN."
 
 
 def test_most_cases_are_measured_and_all_kinds_occur() -> None:
@@ -94,7 +88,7 @@ def test_wrong_number_of_a_door_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         return {f: v + 1e-6 if f[0] == "mean" else v for f, v in right(case).items()}
 
     monkeypatch.setattr(doors, "DOORS", {"measure": wrong})
-    assert any(law.new_faults(case) for case in law.cases(SEED, 5))
+    assert any([*law.faults(case)] for case in law.cases(SEED, 5))
 
 
 def test_brute_force_shares_no_code_with_the_library() -> None:

@@ -25,7 +25,7 @@ from podium.data.join import MIN_SHARE, Join, PartIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.data.signs import SampleSigns
 from podium.errors import ArgumentError, DataError, arg
-from podium.groups import Groups, row_offsets
+from podium.groups import Groups, row_offsets, rows_between
 from podium.metrics import Measure
 from podium.protocol import Conventions
 from podium.ranking import Ranking, count_between, kept_offsets, merged
@@ -139,6 +139,11 @@ class Listed:
         item = joined_ids([part.item for part in parts])
         return cls(Groups(labels, offsets), item, parts[0].run)
 
+    def of(self, group: int) -> Ids:
+        """Return the items of a user."""
+        start, end = self.groups.offsets[group : group + 2]
+        return self.item[start:end]
+
     def check_items(self, table: Any, role: str, name: str, *, least: float = MIN_SHARE) -> None:
         """Raise or warn if a table has none or few of the items; see `check_common`."""
         sides = Side("the run", self.run, self.item), Side(role, name, table.item)
@@ -245,6 +250,11 @@ class Lists:
         """Return all items, in the order of the ranking."""
         return self._listed(self.ranking.groups.offsets, slice(None))
 
+    def first(self, k: int) -> Listed:
+        """Return the k first items of each list, in the order of the ranking."""
+        groups = self.ranking.groups
+        return self._listed(*rows_between(groups.offsets[:-1], np.minimum(groups.sizes, k)))
+
     def top(self, k: int) -> Listed:
         """Return the k first items of each list, as they are shown to users.
 
@@ -264,11 +274,6 @@ class Lists:
     def _listed(self, offsets: Offsets, rows: NDArray[np.int64] | slice) -> Listed:
         groups, item = Groups(self.labels, offsets), self._join.items.ids(self._item[rows])
         return Listed(groups, item, self._join.run.name)
-
-    def items(self, group: int) -> Ids:
-        """Return the items of a user, in the order of the ranking."""
-        start, end = self.ranking.groups.offsets[group : group + 2]
-        return self._join.items.ids(self._item[start:end])
 
     def positives(self, group: int) -> Ids:
         """Return the relevant items of a user that count, the most relevant first.

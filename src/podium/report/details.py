@@ -172,13 +172,15 @@ def _lists(
     """Return the best items of each user by run, and all positives, as they were measured."""
     users = [({run: list[str]() for run in evaluations}, dict[str, None]()) for _ in labels]
     n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
+    is_of_shown = parse(measure).metric.reads != "relevance"
     for run, evaluation in evaluations.items():
         tables: Any = evaluation.tables
         lists_of = tables.lists(tables.truth_of(labels), labels)
         lists = lists_of(tables.conventions_of(measure), with_items=True)
+        best = lists.top(n_items) if is_of_shown else lists.first(n_items)
         groups = user_positions(labels, lists.labels).tolist()
         for (shown, positives), group in zip(users, groups, strict=True):
             if group >= 0:
-                shown[run] = [*map(str, lists.items(group)[:n_items])]
+                shown[run] = [*map(str, best.of(group))]
                 positives |= dict.fromkeys(map(str, lists.positives(group)))
     return users

@@ -13,7 +13,6 @@ from podium.errors import PodiumError
 from podium.testing.pairs import brute, claims, doors
 from podium.testing.pairs.cases import Case, case_of, rows
 from podium.testing.pairs.figures import Facts
-from podium.testing.pairs.known import KNOWN, Known
 from podium.testing.pairs.lists import Refused
 from podium.testing.pairs.readers import READERS
 from podium.testing.pairs.snippet import shrunk
@@ -59,11 +58,6 @@ class Fault:
     fact: tuple[str, ...]
     right: Any
     actual: Any
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the table of known faults allows it."""
-        return any(known.allows(self.case, self.door, self.fact) for known in KNOWN)
 
     def __str__(self) -> str:
         return f"{self.door}: {' '.join(self.fact)} is {self.actual!r}, right is {self.right!r}"
@@ -128,29 +122,13 @@ def is_same(what: str, right: Any, actual: Any) -> bool:
     return right == actual or abs(right - actual) <= tolerance * max(1.0, abs(right))
 
 
-def new_faults(case: Case) -> list[Fault]:
-    """Return the faults of a case that are not known."""
-    return [fault for fault in faults(case) if not fault.is_known]
-
-
-def reproduced(known: Known, n_cases: int = 400) -> Fault | None:
-    """Return a fault of a known kind, to show that it is still there."""
-    for number in range(n_cases):
-        case = case_of(known.row(number), "known", 30 * number)
-        for door in known.doors:
-            for fault in faults(case, door):
-                if known.allows(case, door, fault.fact):
-                    return fault
-    return None
-
-
 def smallest(fault: Fault) -> Fault:
     """Return the same kind of fault in a smaller case."""
 
     def same(case: Case) -> Fault | None:
         try:
-            unknown = (f for f in faults(case, fault.door) if not f.is_known)
-            return next((f for f in unknown if f.fact[0] == fault.fact[0]), None)
+            others = faults(case, fault.door)
+            return next((other for other in others if other.fact[0] == fault.fact[0]), None)
         except Exception:  # a smaller case can be no case, such as a run without rows
             return None
 
